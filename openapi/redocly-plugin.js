@@ -1,0 +1,120 @@
+/** Our own rules for the contract: what Redocly's configurable rules cannot say. */
+
+/** The operationId is what people search for, so it is the first line of an operation. */
+const operationIdFirst = () => ({
+  Operation(operation, { report }) {
+    if (Object.keys(operation)[0] !== 'operationId') report({ message: 'operationId comes first in an operation.' });
+  },
+});
+
+/** Secured operations answer 401 and 403, and every operation with a body may be sent too much of it. */
+const documentedStatuses = () => ({
+  Operation(operation, { report, location }) {
+    const { security, requestBody, responses } = operation;
+    if (security === undefined) report({ message: 'An operation names its permission, or [] if it is public.' });
+    const needed = [...(security?.length ? ['401', '403', '500', '503'] : []), ...(requestBody ? ['413'] : [])];
+    for (const status of needed.filter((code) => !(code in responses))) {
+      report({ message: `This operation documents ${status}.`, location: location.child('responses').key() });
+    }
+  },
+});
+
+/** Without an example the mock invents values, and partners have nothing to look at. */
+const exampleOfEachBody = () => ({
+  MediaType(mediaType, { report }) {
+    if (!Object.keys(mediaType.examples ?? {}).length) report({ message: 'A body has at least one named example.' });
+  },
+});
+
+/** RFC 6749 rules the errors of the token endpoint; a failing readiness check tells its checks. */
+const notProblems = { issueToken: ['400', '401'], getReadiness: ['503'] };
+
+/** An error is a problem, the same for callers with a strict `Accept: application/json` and for everybody else. */
+const errorsAreProblems = () => ({
+  Operation(operation, { report, location, resolve }) {
+    for (const [status, response] of Object.entries(operation.responses)) {
+      if (Number(status) < 400 || notProblems[operation.operationId]?.includes(status)) continue;
+      const { content = {} } = response.$ref ? resolve(response).node : response;
+      const both = ['application/problem+json', 'application/json'].map((type) => JSON.stringify(content[type]));
+      if (both[0] !== undefined && both[0] === both[1]) continue;
+      const message = 'An error is declared alike as application/problem+json and application/json.';
+      report({ message, location: location.child(['responses', status]).key() });
+    }
+  },
+});
+
+const headersOfEachResponse = () => ({
+  Response(response, { report }) {
+    for (const header of ['X-Request-Id', 'API-Version'].filter((name) => !response.headers?.[name])) {
+      report({ message: `A response has the header ${header}.` });
+    }
+  },
+});
+
+/** Calls `visit` with each schema of a request body or parameter, however deep, and with the place to report. */
+const eachSchema = (node, location, resolve, visit) => {
+  if (node.$ref) {
+    const target = resolve(node, location.source.absoluteRef);
+    return eachSchema(target.node, target.location, resolve, visit);
+  }
+  visit(node, location);
+  const children = [
+    ...Object.entries(node.properties ?? {}).map(([name, child]) => [child, location.child(['properties', name])]),
+    ...(node.items ? [[node.items, location.child('items')]] : []),
+    ...(node.allOf ?? []).map((child, index) => [child, location.child(['allOf', index])]),
+  ];
+  for (const [child, place] of children) eachSchema(child, place, resolve, visit);
+};
+
+const withNul = ['\u0000', 'a\u0000', 'https://a\u0000'];
+
+/** PostgreSQL cannot store U+0000, and a text without a limit is a way to exhaust us. */
+const faultsOfText = (schema) => {
+  const closed = schema.enum || ['uuid', 'date', 'email'].includes(schema.format);
+  if (closed || ![schema.type].flat().includes('string')) return [];
+  const pattern = new RegExp(schema.pattern ?? '', 'u');
+  const bounded = schema.maxLength !== undefined || !pattern.test('1'.repeat(1000));
+  return [
+    ...(bounded ? [] : ['A text of a request has a maxLength.']),
+    ...(withNul.some((text) => pattern.test(text)) ? ['A text of a request refuses U+0000 by a pattern.'] : []),
+  ];
+};
+
+const requestTexts = () => {
+  const check = ({ schema }, { report, location, resolve }) =>
+    eachSchema(schema, location.child('schema'), resolve, (node, place) => {
+      for (const message of faultsOfText(node)) report({ message, location: place });
+    });
+  return { Parameter: check, RequestBody: { MediaType: check } };
+};
+
+/** A mistyped property that is dropped silently is a clinical risk (D-33). RFC 6749 §3.2 exempts token requests. */
+const closedRequests = () => ({
+  Operation: {
+    RequestBody: {
+      MediaType({ schema }, { report, location, resolve }, { Operation: { operationId } }) {
+        if (operationId === 'issueToken') return;
+        eachSchema(schema, location.child('schema'), resolve, (node, place) => {
+          if (!node.properties || node.additionalProperties === false) return;
+          report({ message: 'An object of a request has additionalProperties: false.', location: place });
+        });
+      },
+    },
+  },
+});
+
+const rules = {
+  'operation-id-first': operationIdFirst,
+  'documented-statuses': documentedStatuses,
+  'example-of-each-body': exampleOfEachBody,
+  'errors-are-problems': errorsAreProblems,
+  'headers-of-each-response': headersOfEachResponse,
+  'request-texts': requestTexts,
+  'closed-requests': closedRequests,
+};
+
+export default () => ({
+  id: 'contract',
+  rules: { oas3: rules },
+  configs: { all: { rules: Object.fromEntries(Object.keys(rules).map((name) => [`contract/${name}`, 'error'])) } },
+});

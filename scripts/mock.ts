@@ -1,0 +1,28 @@
+/**
+ * Serves the contract as a mock on loopback: `tsx scripts/mock.ts [--dynamic] [--port 4010]`. Answers are the examples of
+ * the contract; with --dynamic they are made from the schemas instead, the same ones at every start.
+ */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const root = join(import.meta.dirname, '..');
+const { values } = parseArgs({
+  options: { dynamic: { type: 'boolean', default: false }, port: { type: 'string', default: '4010' } },
+});
+
+const prism = spawn(
+  process.execPath,
+  [
+    join(root, 'node_modules/.bin/prism'),
+    'mock',
+    ...['--host', '127.0.0.1', '--port', values.port],
+    ...(values.dynamic ? ['--dynamic', '--seed', '42'] : []),
+    join(root, 'generated/openapi.json'),
+  ],
+  { stdio: 'inherit' },
+);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => prism.kill(signal));
+prism.on('exit', (code) => {
+  process.exitCode = code ?? 0;
+});
