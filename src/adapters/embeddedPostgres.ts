@@ -1,0 +1,120 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { findPostgres, prepareCluster, startPostgres, stopPostgres } from './postgresCluster.js';
+import type { Cluster, RunningPostgres } from './postgresCluster.js';
+
+/** The advisory lock that makes one process the owner: any two fixed numbers that nothing else locks. */
+const ownerLock = [0x63_65_73, 1] as const;
+
+export interface EmbeddedPostgresOptions {
+  readonly dataDir: string;
+  /** `server` owns the cluster; `tool` (the command line) joins a running one, or owns it while it works. */
+  readonly role: 'server' | 'tool';
+  readonly log: (message: string) => void;
+  /** How long to wait for another owner to go, in milliseconds; default 30 000. */
+  readonly patienceMs?: number;
+  /** More PostgreSQL settings, for tests: name → value. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface EmbeddedPostgres {
+  readonly url: string;
+  /** This process started PostgreSQL. */
+  readonly started: boolean;
+  /** This process made the cluster: it holds nothing yet. */
+  readonly firstStart: boolean;
+  close(): Promise<void>;
+}
+
+interface Session {
+  readonly running: RunningPostgres;
+  /** The connection that holds the owner's lock; absent for a tool beside a server. */
+  readonly lock: Client | undefined;
+}
+
+/**
+ * Opens the PostgreSQL of DATA_DIR: a real server on loopback, started when it is not running. It is a process of
+ * its own and outlives a killed service; the next server adopts it, so nothing that was committed is lost.
+ * Exactly one process owns it (by an advisory lock on a connection of its own) and stops it in `close()`.
+ * @throws Error naming DATA_DIR and the other process when a second server finds it owned for longer than `patienceMs`.
+ */
+export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { cluster, created } = await prepareCluster(options.dataDir);
+  let session = await acquire(cluster, options);
+  const { url, process: child } = session.running;
+  let closing = false;
+  let restoring = Promise.resolve();
+
+  /** PostgreSQL went away under its owner: it comes back at the same address. */
+  const restore = async (): Promise<void> => {
+    while (!closing) {
+      options.log('The embedded PostgreSQL is gone: starting it again');
+      try {
+        session = await acquire(cluster, options, session.running.port);
+        return watch();
+      } catch (error) {
+        options.log(`The embedded PostgreSQL could not be started again: ${String(error)}`);
+        await delay(1_000);
+      }
+    }
+  };
+  const watch = (): void => {
+    session.lock?.once('end', () => (restoring = restore()));
+  };
+  watch();
+
+  return {
+    url,
+    started: child !== undefined,
+    firstStart: created,
+    async close() {
+      closing = true;
+      await restoring;
+      const release = async (): Promise<void> => session.lock?.end();
+      if (options.role === 'server') return stopPostgres(cluster, session.running, 'fast', release);
+      if (child !== undefined) return stopPostgres(cluster, session.running, 'smart', release);
+      await release();
+    },
+  };
+}
+
+/** Finds or starts PostgreSQL until this process may use it in its role. */
+async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?: number): Promise<Session> {
+  const deadline = Date.now() + (options.patienceMs ?? 30_000);
+  for (let told = false; ; told = true) {
+    const found = (await findPostgres(cluster)) ?? (await startPostgres(cluster, options.settings ?? {}, port));
+    const claim = typeof found === 'object' ? await claimOwnership(cluster, found, options.role) : undefined;
+    if (typeof found === 'object' && typeof claim === 'object') return { running: found, lock: claim };
+    // Beside a server a tool just works; beside another tool it waits, because that one is going to stop PostgreSQL.
+    const besideServer = options.role === 'tool' && typeof claim === 'string' && claim.startsWith('server');
+    if (typeof found === 'object' && besideServer) return { running: found, lock: undefined };
+    const holder = typeof claim === 'string' ? claim : 'a PostgreSQL that is starting or stopping';
+    const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
+    if (Date.now() > deadline) throw new Error(reason);
+    if (!told) options.log(`Waiting: ${reason}`);
+    await delay(100);
+  }
+}
+
+/**
+ * Takes the owner's lock.
+ * @returns the connection that holds it, or its holder ("server process 123"); undefined when PostgreSQL is stopping.
+ */
+async function claimOwnership(cluster: Cluster, found: RunningPostgres, role: string): Promise<Client | string | undefined> {
+  const client = new Client({ connectionString: found.url, application_name: `${role} process ${process.pid}` });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ owned: boolean; holder: string | null }>(
+      `SELECT pg_try_advisory_lock($1, $2) AS owned,
+        (SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)
+          WHERE locktype = 'advisory' AND classid = $1 AND objid = $2 AND granted LIMIT 1) AS holder`, [...ownerLock]);
+    // The last owner signals PostgreSQL before it lets go: whoever is still admitted owns one that stays.
+    if (rows[0]?.owned === true && typeof (await findPostgres(cluster)) === 'object') return client;
+    await client.end();
+    return rows[0]?.holder ?? undefined;
+  } catch {
+    await client.end().catch(() => {});
+    return undefined;
+  }
+}

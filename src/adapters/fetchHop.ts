@@ -1,0 +1,88 @@
+import type { ClientRequest } from 'node:http';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import type { Duplex, Readable } from 'node:stream';
+import { once } from 'node:events';
+import got from 'got';
+import type { PlainResponse } from 'got';
+import type { HostAddress } from './hostAddresses.js';
+
+/** How one request is made; times in milliseconds. */
+export interface HopOptions {
+  readonly userAgent: string;
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca: string | undefined;
+  readonly connectTimeout: number;
+  /** Longest wait for the response's headers. */
+  readonly responseTimeout: number;
+}
+
+/** An answer whose body has not been read. Whoever gets one destroys the stream, which closes the connection. */
+export interface Exchange {
+  readonly stream: Readable;
+  readonly response: PlainResponse;
+}
+
+const ignore = () => undefined;
+
+/**
+ * One GET request to exactly the given addresses: no proxy, no cookies, no credentials, no referrer, no redirect, no
+ * retry, no decompression.
+ *
+ * got follows redirects and reads the bodies of errors by itself, but it then leaves the connection of a redirect
+ * whose body never ends open for ever, takes a whole error page into memory and starts its timeouts again on every
+ * hop; so both are done by the caller.
+ * @throws the reason (network, TLS, timeout, protocol error, or the signal's)
+ */
+export async function fetchHop(
+  url: URL,
+  addresses: readonly HostAddress[],
+  options: HopOptions,
+  signal: AbortSignal,
+): Promise<Exchange> {
+  // Agents of its own: a kept-alive connection of somebody else in the process (say, to the object store) would be
+  // used without any look at its address.
+  const https = new HttpsAgent({ keepAlive: false, ca: options.ca });
+  const stream = got.stream(url, {
+    headers: { 'user-agent': options.userAgent, accept: '*/*', 'accept-encoding': 'identity' },
+    agent: { http: new HttpAgent({ keepAlive: false }), https },
+    dnsLookup: pinnedTo(addresses),
+    timeout: {
+      connect: options.connectTimeout,
+      secureConnect: options.connectTimeout,
+      response: options.responseTimeout,
+    },
+    retry: { limit: 0 },
+    followRedirect: false,
+    throwHttpErrors: false,
+    decompress: false,
+    signal,
+  });
+  // Node's parser may report faults after the first one; without a listener they would end the process.
+  stream.on('error', ignore);
+  stream.on('request', (request: ClientRequest) => request.on('error', ignore));
+  // A 101 answer hands the socket over: nobody else would close it.
+  stream.on('upgrade', (_response: unknown, socket: Duplex) => {
+    socket.destroy();
+    stream.destroy(new Error('The server switched protocols'));
+  });
+  try {
+    await once(stream, 'response', { signal });
+    if (!stream.response) throw new Error('No response');
+    return { stream, response: stream.response };
+  } catch (error) {
+    stream.destroy();
+    throw error;
+  }
+}
+
+/** A lookup that knows only what was checked: nothing is resolved a second time. */
+function pinnedTo(addresses: readonly HostAddress[]): LookupFunction {
+  return (_hostname, options, callback) => {
+    const [first] = addresses;
+    if (!first) callback(new Error('No address'), []);
+    else if (options.all) callback(null, [...addresses]);
+    else callback(null, first.address, first.family);
+  };
+}

@@ -1,0 +1,78 @@
+import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Everything that a link stands for. */
+export interface FileLink {
+  readonly key: string;
+  readonly fileName: string;
+  readonly contentType: string;
+  /** The link works before this instant: milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** Makes and reads the text of links: `<base64url of the content>.<base64url of its HMAC-SHA256>`. */
+export interface FileLinks {
+  sign(content: FileLink): string;
+  /** The content of a link made with the same secret, unchanged and not expired; otherwise undefined. */
+  open(text: string, now: Date): FileLink | undefined;
+}
+
+const secretLength = 32;
+
+/**
+ * Links whose whole content is signed. The signature is compared as text and in constant time: decoding would accept
+ * several spellings of one signature.
+ */
+export function createFileLinks(secret: KeyObject): FileLinks {
+  const signatureOf = (payload: string) => createHmac('sha256', secret).update(payload).digest('base64url');
+  return {
+    sign({ key, fileName, contentType, expiresAt }) {
+      const content = JSON.stringify([key, fileName, contentType, expiresAt]);
+      const payload = Buffer.from(content).toString('base64url');
+      return `${payload}.${signatureOf(payload)}`;
+    },
+    open(text, now) {
+      const [payload = '', signature = '', ...more] = text.split('.');
+      if (more.length > 0 || !sameText(signature, signatureOf(payload))) return undefined;
+      const content: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+      if (!Array.isArray(content)) return undefined;
+      const [key, fileName, contentType, expiresAt]: unknown[] = content;
+      if (typeof key !== 'string' || typeof fileName !== 'string' || typeof contentType !== 'string') return undefined;
+      if (typeof expiresAt !== 'number' || now.getTime() >= expiresAt) return undefined;
+      return { key, fileName, contentType, expiresAt };
+    },
+  };
+}
+
+/**
+ * The secret that signs links, from a file that only its owner may read; made when missing. Several processes may
+ * start at once: one of them wins, and all use its secret.
+ * @throws Error when the file has not exactly 32 bytes
+ */
+export async function loadLinkSecret(path: string): Promise<KeyObject> {
+  const secret = await readFile(path).catch(() => createSecret(path));
+  if (secret.length !== secretLength) throw new Error(`${path} does not hold ${secretLength} bytes; remove it`);
+  return createSecretKey(secret);
+}
+
+async function createSecret(path: string): Promise<Buffer> {
+  const draft = `${path}.${randomBytes(8).toString('hex')}`;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFile(draft, randomBytes(secretLength), { mode: 0o600, flag: 'wx', flush: true });
+  try {
+    // Unlike a rename, a link never replaces the secret of a process that was faster.
+    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return readFile(path);
+}
+
+function sameText(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

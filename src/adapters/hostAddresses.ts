@@ -1,0 +1,44 @@
+import { lookup, Resolver } from 'node:dns/promises';
+
+/** One address that a name stands for; `family` is 4 or 6. */
+export interface HostAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** Every address of a host name; rejects when there is none or when the signal fires. */
+export type HostLookup = (hostname: string, signal: AbortSignal) => Promise<readonly HostAddress[]>;
+
+/**
+ * Addresses of a name that the operator chose, as every program on this machine sees it: hosts file, search
+ * domains, DNS.
+ */
+export const lookupOnThisMachine: HostLookup = async (hostname, signal) => {
+  const addresses = await lookup(hostname, { all: true });
+  signal.throwIfAborted();
+  return addresses;
+};
+
+/**
+ * Addresses of a name that a stranger chose: DNS only, and given up when the signal fires. The system's own lookup
+ * can't be stopped and holds one of the few threads of libuv for as long as a hostile name server likes, so that
+ * some slow names would stall every other lookup of the process.
+ */
+export const lookupInDns: HostLookup = async (hostname, signal) => {
+  const resolver = new Resolver({ timeout: 2000, tries: 2 });
+  const cancel = () => resolver.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    signal.throwIfAborted();
+    const addresses = [...addressesOf(ipv4, 4), ...addressesOf(ipv6, 6)];
+    if (addresses.length > 0) return addresses;
+    throw ipv4.status === 'rejected' ? ipv4.reason : new Error('The name has no address');
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+};
+
+function addressesOf(result: PromiseSettledResult<string[]>, family: number): HostAddress[] {
+  return result.status === 'fulfilled' ? result.value.map((address) => ({ address, family })) : [];
+}

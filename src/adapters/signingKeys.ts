@@ -1,0 +1,121 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** One ES256 key pair; tokens name it by `kid`. */
+export interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  readonly createdAt: Date;
+}
+
+/** The live keys, newest first: the first signs, all verify (domain rule "Tokens": two keys live for rotation). */
+export interface SigningKeys {
+  /** Reads the file again when it has changed, so that a rotation needs no restart. */
+  current(): Promise<readonly [SigningKey, ...SigningKey[]]>;
+}
+
+type StoredKey = JsonWebKey & { kid: string; created_at: string };
+
+const LIVE_KEYS = 2;
+
+/**
+ * Opens the file of private keys (a JWKS, mode 0600).
+ * @param create make a first key when the file is missing
+ * @throws Error naming the file when it is missing or is not a JWKS of ES256 private keys
+ */
+export async function openSigningKeys(
+  file: string,
+  create: { now: Date; newId: () => string } | null,
+): Promise<SigningKeys> {
+  if (create && !(await modifiedAt(file))) await writeKeys(file, [newKey(create.now, create.newId())]);
+  let version = await modifiedAt(file);
+  let keys = await readKeys(file);
+  return {
+    async current() {
+      const found = await modifiedAt(file);
+      if (found && found !== version) {
+        keys = await readKeys(file);
+        version = found;
+      }
+      return keys;
+    },
+  };
+}
+
+/**
+ * Puts a new key in front and keeps the one before it, so that tokens in flight stay valid.
+ * @param retireAfter seconds that tokens live: a key younger than this may still be needed
+ * @param force drop the oldest key although tokens signed with it may be alive
+ * @throws Error when a live token could lose its key and `force` is not given
+ */
+export async function rotateSigningKeys(
+  file: string,
+  { now, newId, retireAfter, force }: { now: Date; newId: () => string; retireAfter: number; force: boolean },
+): Promise<{ kid: string; retired: string[] }> {
+  const stored = (await modifiedAt(file)) ? parseKeys(file, await readFile(file, 'utf8')) : [];
+  // The key to drop last signed when the newest was made: its last token lives `retireAfter` from then.
+  const safeFrom = stored[0] && stored[1] ? Date.parse(stored[0].created_at) + retireAfter * 1000 : 0;
+  if (now.getTime() < safeFrom && !force) {
+    throw new Error(
+      `The oldest signing key may have signed refresh tokens that live until ${new Date(safeFrom).toISOString()}; ` +
+        'rotate after that, or use --force: those clients then obtain new tokens with their credentials.',
+    );
+  }
+  const added = newKey(now, newId());
+  await writeKeys(file, [added, ...stored].slice(0, LIVE_KEYS));
+  return { kid: added.kid, retired: stored.slice(LIVE_KEYS - 1).map(({ kid }) => kid) };
+}
+
+function newKey(now: Date, kid: string): StoredKey {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { ...privateKey.export({ format: 'jwk' }), kid, created_at: now.toISOString() };
+}
+
+async function readKeys(file: string): Promise<[SigningKey, ...SigningKey[]]> {
+  const [first, ...others] = parseKeys(file, await readFile(file, 'utf8')).map((stored): SigningKey => {
+    const privateKey = createPrivateKey({ key: stored, format: 'jwk' });
+    const createdAt = new Date(stored.created_at);
+    return { kid: stored.kid, privateKey, publicKey: createPublicKey(privateKey), createdAt };
+  });
+  if (!first) throw new Error(`${file} holds no signing key`);
+  return [first, ...others];
+}
+
+function parseKeys(file: string, text: string): StoredKey[] {
+  const isKey = (key: unknown): key is StoredKey =>
+    typeof key === 'object' && key !== null && 'kid' in key && 'd' in key && 'crv' in key && key.crv === 'P-256';
+  try {
+    const parsed: unknown = JSON.parse(text);
+    const keys = typeof parsed === 'object' && parsed !== null && 'keys' in parsed ? parsed.keys : undefined;
+    if (Array.isArray(keys) && keys.every(isKey)) return keys;
+  } catch {
+    // The cause may quote key material: the message below says enough.
+  }
+  throw new Error(`${file} is not a JWKS of ES256 private keys`);
+}
+
+/** Whole or not at all: a server that reads meanwhile sees the old or the new keys. */
+async function writeKeys(file: string, keys: readonly StoredKey[]): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const draft = `${file}.new`;
+  const handle = await open(draft, 'w', 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify({ keys }, null, 2)}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, file);
+}
+
+async function modifiedAt(file: string): Promise<string | null> {
+  try {
+    const { mtimeNs, ino } = await stat(file, { bigint: true });
+    return `${mtimeNs}-${ino}`;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}

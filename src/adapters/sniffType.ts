@@ -1,0 +1,33 @@
+import { fileTypeFromBuffer } from 'file-type';
+
+/** Bytes from the start of a file that are enough to tell its type. */
+export const sniffLength = 4100;
+
+/**
+ * Magic bytes of the types that a document may have. file-type alone is too lenient for two of them (it skips a byte
+ * order mark or an ID3 tag before a PDF) and too strict for the others (a TIFF whose directory lies at the end of the
+ * file, as most scanners write it, and a very short PNG are unknown to it).
+ */
+const signatures: readonly (readonly [type: string, magic: Buffer])[] = [
+  ['application/pdf', Buffer.from('%PDF-', 'latin1')],
+  ['image/jpeg', Buffer.from([0xff, 0xd8, 0xff])],
+  ['image/png', Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])],
+  ['image/tiff', Buffer.from('II*\0', 'latin1')],
+  ['image/tiff', Buffer.from('MM\0*', 'latin1')],
+  ['image/tiff', Buffer.from('II+\0', 'latin1')],
+  ['image/tiff', Buffer.from('MM\0+', 'latin1')],
+];
+
+/**
+ * The media type of a file by its first bytes (at most `sniffLength` are looked at), or undefined when it is unknown.
+ * One of our document types is only reported when its magic bytes are the very first, and file-type does not know
+ * better (a camera's raw format starts like a TIFF, an animation like a PNG).
+ */
+export async function sniffType(start: Uint8Array): Promise<string | undefined> {
+  const prefix = start.subarray(0, sniffLength);
+  const signed = signatures.find(([, magic]) => magic.equals(prefix.subarray(0, magic.length)))?.[0];
+  // A malformed archive makes it throw; such a file is of no type that we know.
+  const detected = (await fileTypeFromBuffer(prefix).catch(() => undefined))?.mime;
+  const ours = signatures.some(([type]) => type === detected);
+  return detected === undefined || ours ? signed : detected;
+}

@@ -1,0 +1,111 @@
+import jwt from 'jsonwebtoken';
+import type { SigningKey, SigningKeys } from './signingKeys.js';
+
+/** What both kinds of token say (RFC 9068 names). Times are seconds since 1970. */
+export interface TokenClaims {
+  readonly clientId: string;
+  readonly tenantId: string;
+  readonly scope: string;
+  /** Id of the client secret that a refresh token was issued under; null in access tokens. */
+  readonly secretId: string | null;
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+}
+
+export type TokenKind = 'access' | 'refresh';
+
+/** Why a token is refused: `expired` tells the holder to renew, `invalid` that it never was ours. */
+export type TokenFault = 'expired' | 'invalid';
+
+export interface Tokens {
+  /** Signs with the newest key (ES256). */
+  sign(kind: TokenKind, claims: TokenClaims): Promise<string>;
+  /** Checks signature, algorithm, type, issuer, audience and times (RFC 9068 §4); never throws for a bad token. */
+  verify(kind: TokenKind, token: string, now: Date): Promise<TokenClaims | TokenFault>;
+}
+
+const headerTypes = { access: 'at+jwt', refresh: 'rt+jwt' } as const;
+/** Seconds that clocks may differ. */
+const LEEWAY = 30;
+
+const audienceOf = (kind: TokenKind, issuer: string): string => (kind === 'access' ? issuer : `${issuer}/oauth/token`);
+
+/**
+ * @param issuer the service's public address; a function because a free port is only known after listening
+ */
+export function openTokens(keys: SigningKeys, issuer: () => string, newId: () => string): Tokens {
+  return {
+    async sign(kind, claims) {
+      const [key] = await keys.current();
+      return jwt.sign(payloadOf(kind, claims, issuer(), newId()), key.privateKey, {
+        algorithm: 'ES256',
+        keyid: key.kid,
+        header: { alg: 'ES256', typ: headerTypes[kind] },
+      });
+    },
+    async verify(kind, token, now) {
+      const header = headerOf(token);
+      if (header?.typ?.toLowerCase() !== headerTypes[kind]) return 'invalid';
+      const key = (await keys.current()).find(({ kid }) => kid === header.kid);
+      return key ? verifyWith(key, audienceOf(kind, issuer()), issuer(), token, now) : 'invalid';
+    },
+  };
+}
+
+function payloadOf(kind: TokenKind, claims: TokenClaims, issuer: string, jti: string): object {
+  return {
+    iss: issuer,
+    aud: audienceOf(kind, issuer),
+    sub: claims.clientId,
+    client_id: claims.clientId,
+    tenant_id: claims.tenantId,
+    scope: claims.scope,
+    ...(claims.secretId === null ? {} : { secret_id: claims.secretId }),
+    iat: claims.issuedAt,
+    exp: claims.expiresAt,
+    jti,
+  };
+}
+
+function headerOf(token: string): jwt.JwtHeader | undefined {
+  try {
+    return jwt.decode(token, { complete: true })?.header;
+  } catch {
+    return undefined; // jsonwebtoken throws for a payload that is not JSON
+  }
+}
+
+function verifyWith(
+  key: SigningKey,
+  audience: string,
+  issuer: string,
+  token: string,
+  now: Date,
+): TokenClaims | TokenFault {
+  try {
+    const payload = jwt.verify(token, key.publicKey, {
+      algorithms: ['ES256'],
+      issuer,
+      audience,
+      clockTimestamp: Math.floor(now.getTime() / 1000),
+      clockTolerance: LEEWAY,
+    });
+    return typeof payload === 'string' ? 'invalid' : (claimsOf(payload) ?? 'invalid');
+  } catch (error) {
+    return error instanceof jwt.TokenExpiredError ? 'expired' : 'invalid';
+  }
+}
+
+function claimsOf(payload: jwt.JwtPayload): TokenClaims | undefined {
+  const { client_id: clientId, tenant_id: tenantId, scope, secret_id: secretId, iat, exp } = payload;
+  if (typeof clientId !== 'string' || typeof tenantId !== 'string' || typeof scope !== 'string') return undefined;
+  if (iat === undefined || exp === undefined) return undefined;
+  return {
+    clientId,
+    tenantId,
+    scope,
+    secretId: typeof secretId === 'string' ? secretId : null,
+    issuedAt: iat,
+    expiresAt: exp,
+  };
+}

@@ -1,0 +1,153 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { join, resolve } from 'node:path';
+
+/** How the service runs. Read once, checked, frozen; every variable is documented in the README. */
+export interface Config {
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  /** Public address without a final slash: issuer, audience and base of file links; null = from host and port. */
+  readonly baseUrl: string | null;
+  readonly logLevel: string;
+  /** Absolute folder of the embedded database, keys and stored files. */
+  readonly dataDir: string;
+  /** null = the embedded PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | null;
+  readonly databasePoolSize: number;
+  /** Seconds. */
+  readonly accessTokenTtl: number;
+  /** Seconds. */
+  readonly refreshTokenTtl: number;
+  /** File with the private signing keys (JWKS). */
+  readonly signingKeysFile: string;
+  /** Whether the file is made when missing: not when it was named, because then a missing one is a mistake. */
+  readonly createSigningKeys: boolean;
+  readonly objectStore: ObjectStoreConfig;
+  /** `host:port` that documents may be fetched from over http and at addresses that are not public. */
+  readonly documentFetchAllowedHosts: readonly string[];
+  /** Check every response against the contract, not only those of sandbox tenants. */
+  readonly validateResponses: boolean;
+  /** Milliseconds that requests in flight have to end after SIGTERM. */
+  readonly drainTimeout: number;
+}
+
+export type ObjectStoreConfig =
+  | { readonly kind: 'file' }
+  | {
+      readonly kind: 's3';
+      readonly endpoint: string;
+      readonly region: string;
+      readonly bucket: string;
+      readonly accessKey: string;
+      readonly secretKey: string;
+    };
+
+interface Variables {
+  HOST: string;
+  PORT: number;
+  BASE_URL?: string;
+  LOG_LEVEL: string;
+  DATA_DIR: string;
+  DATABASE_URL?: string;
+  DATABASE_POOL_SIZE: number;
+  ACCESS_TOKEN_TTL: number;
+  REFRESH_TOKEN_TTL: number;
+  SIGNING_KEYS_FILE?: string;
+  OBJECT_STORE: 'file' | 's3';
+  S3_ENDPOINT?: string;
+  S3_REGION: string;
+  S3_BUCKET?: string;
+  S3_ACCESS_KEY?: string;
+  S3_SECRET_KEY?: string;
+  DOCUMENT_FETCH_ALLOWED_HOSTS: string;
+  VALIDATE_RESPONSES: boolean;
+  DRAIN_TIMEOUT: number;
+}
+
+const text = { type: 'string', minLength: 1 };
+const seconds = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 31_536_000, default: fallback });
+const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
+
+const variables = {
+  type: 'object',
+  properties: {
+    HOST: { ...text, default: '127.0.0.1' },
+    PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3000 },
+    BASE_URL: { type: 'string', format: 'uri', pattern: '^https?://[^?#]+[^/?#]$' },
+    LOG_LEVEL: { enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info' },
+    DATA_DIR: { ...text, default: '.data' },
+    DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://.+' },
+    DATABASE_POOL_SIZE: { type: 'integer', minimum: 1, maximum: 500, default: 10 },
+    ACCESS_TOKEN_TTL: seconds(25_200),
+    REFRESH_TOKEN_TTL: seconds(2_592_000),
+    SIGNING_KEYS_FILE: text,
+    OBJECT_STORE: { enum: ['file', 's3'], default: 'file' },
+    S3_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://' },
+    S3_REGION: { ...text, default: 'us-east-1' },
+    S3_BUCKET: text,
+    S3_ACCESS_KEY: text,
+    S3_SECRET_KEY: text,
+    DOCUMENT_FETCH_ALLOWED_HOSTS: {
+      type: 'string',
+      pattern: '^$|^[^\\s,/:]+:\\d{1,5}(\\s*,\\s*[^\\s,/:]+:\\d{1,5})*$',
+      default: '',
+    },
+    VALIDATE_RESPONSES: { type: 'boolean', default: false },
+    DRAIN_TIMEOUT: seconds(25),
+  },
+  if: { properties: { OBJECT_STORE: { const: 's3' } }, required: ['OBJECT_STORE'] },
+  then: { required: s3Variables },
+};
+
+/**
+ * Reads the configuration from environment variables; an empty variable counts as absent.
+ * @throws Error naming every wrong variable and its rule, never a value (it may be secret)
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.entries(environment).filter(([name, value]) => value && name in variables.properties);
+  const values: unknown = Object.fromEntries(given);
+  const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true, strictTypes: false });
+  addFormats.default(ajv);
+  const valid = ajv.compile<Variables>(variables);
+  if (!valid(values)) {
+    const faults = (valid.errors ?? []).filter(({ keyword }) => keyword !== 'if').map((fault) => {
+      const name = fault.instancePath.slice(1) || String(fault.params['missingProperty']);
+      const rule = fault.params['allowedValues'] ?? fault.params['pattern'] ?? '';
+      return `${name} ${fault.keyword === 'required' ? 'is required with OBJECT_STORE=s3' : `${fault.message} ${rule}`}`;
+    });
+    throw new Error(`Wrong configuration: ${[...new Set(faults.map((fault) => fault.trim()))].join('; ')}.`);
+  }
+  return Object.freeze({
+    host: values.HOST,
+    port: values.PORT,
+    baseUrl: values.BASE_URL ?? null,
+    logLevel: values.LOG_LEVEL,
+    dataDir: resolve(values.DATA_DIR),
+    databaseUrl: values.DATABASE_URL ?? null,
+    databasePoolSize: values.DATABASE_POOL_SIZE,
+    accessTokenTtl: values.ACCESS_TOKEN_TTL,
+    refreshTokenTtl: values.REFRESH_TOKEN_TTL,
+    signingKeysFile: resolve(values.SIGNING_KEYS_FILE ?? join(values.DATA_DIR, 'signing-keys.json')),
+    createSigningKeys: values.SIGNING_KEYS_FILE === undefined,
+    objectStore: objectStoreOf(values),
+    documentFetchAllowedHosts: values.DOCUMENT_FETCH_ALLOWED_HOSTS.split(',').map((host) => host.trim()).filter(Boolean),
+    validateResponses: values.VALIDATE_RESPONSES,
+    drainTimeout: values.DRAIN_TIMEOUT * 1000,
+  });
+}
+
+function objectStoreOf(values: Variables): ObjectStoreConfig {
+  const { S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY } = values;
+  if (values.OBJECT_STORE === 's3' && S3_ENDPOINT && S3_BUCKET && S3_ACCESS_KEY && S3_SECRET_KEY) {
+    return {
+      kind: 's3',
+      endpoint: S3_ENDPOINT,
+      region: S3_REGION,
+      bucket: S3_BUCKET,
+      accessKey: S3_ACCESS_KEY,
+      secretKey: S3_SECRET_KEY,
+    };
+  }
+  return { kind: 'file' };
+}

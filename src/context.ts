@@ -1,0 +1,56 @@
+import type { Logger } from 'pino';
+import type { Config } from './config.js';
+import type { ClientPermission } from './domain/permissions.js';
+import type { Database } from './adapters/database.js';
+import type { Downloader } from './adapters/download.js';
+import type { ObjectStore } from './adapters/objectStore.js';
+import type { SigningKeys } from './adapters/signingKeys.js';
+import type { Tokens } from './adapters/tokens.js';
+
+/** What every rule of the domain may use: data, time, ids and randomness. The operator's program has just this. */
+export interface DomainContext {
+  readonly db: Database;
+  now(): Date;
+  /** A UUID of version 7 (RFC 9562), so that keys grow with time. */
+  newId(): string;
+  randomBytes(size: number): Buffer;
+}
+
+/** Everything that lives as long as the process. */
+export interface Services extends DomainContext {
+  readonly config: Config;
+  readonly objects: ObjectStore;
+  readonly download: Downloader;
+  readonly keys: SigningKeys;
+  readonly tokens: Tokens;
+  /** The service's public address without a final slash; known once the server listens. */
+  readonly baseUrl: string;
+  readonly log: Logger;
+  /** True once the process has been told to stop: it serves what it has and takes no more. */
+  isStopping(): boolean;
+}
+
+/** What an operation without security gets. */
+export interface PublicContext extends Services {
+  readonly requestId: string;
+  /** The request's Authorization header, for client authentication at the token endpoint (RFC 6749 §2.3.1). */
+  readonly authorization: string | undefined;
+}
+
+/** What a secured operation gets. */
+export interface Context extends PublicContext {
+  readonly caller: Caller;
+}
+
+/** The authenticated API client: the only source of the tenant (interface §5.5). */
+export interface Caller {
+  readonly tenantId: string;
+  readonly tenantMode: 'live' | 'sandbox';
+  /** Internal id of the API client. */
+  readonly apiClientId: string;
+  /** OAuth `client_id`. */
+  readonly clientId: string;
+  readonly permissions: ReadonlySet<ClientPermission>;
+  /** Clinics that the client is limited to; null = every clinic of the tenant (domain rule "Permissions"). */
+  readonly allowedClinicIds: readonly string[] | null;
+}

@@ -1,0 +1,58 @@
+import type { components, operations } from '../generated/openapi.js';
+import type { Context, PublicContext } from './context.js';
+
+// Everything here is derived from the contract: nothing may be written down a second time.
+
+export type OperationId = keyof operations;
+export type Schemas = components['schemas'];
+export type ProblemCode = Schemas['ProblemCode'];
+export type OAuthErrorCode = Schemas['OAuthError']['error'];
+
+type OrEmpty<T> = [T] extends [never] ? Record<string, never> : T;
+type Parameters<Id extends OperationId, In extends 'path' | 'query'> = OrEmpty<
+  NonNullable<operations[Id]['parameters'][In]>
+>;
+type BodyOf<Id extends OperationId> = operations[Id] extends {
+  requestBody: { content: { 'application/json': infer Body } };
+}
+  ? Body
+  : undefined;
+
+/** A request that is authenticated, authorised, validated, coerced and filled with the contract's defaults. */
+export interface Input<Id extends OperationId> {
+  readonly path: Parameters<Id, 'path'>;
+  readonly query: Parameters<Id, 'query'>;
+  readonly body: BodyOf<Id>;
+}
+
+type Responses<Id extends OperationId> = operations[Id]['responses'];
+type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : never;
+/** Failures are thrown, so their statuses cannot be returned. */
+type ReturnedStatus<Id extends OperationId> = {
+  [Status in keyof Responses<Id>]: Json<Responses<Id>[Status]> extends Schemas['Problem'] | Schemas['OAuthError']
+    ? never
+    : Status;
+}[keyof Responses<Id>];
+
+/** Headers that http/ sets by itself. */
+type CommonHeader = 'X-Request-Id' | 'API-Version' | 'Cache-Control' | 'Retry-After';
+type OwnHeaders<Response> = Response extends { headers: infer Headers }
+  ? { [Name in keyof Headers as string extends Name ? never : Name extends CommonHeader ? never : Name]: string }
+  : never;
+type WithHeaders<Response> = keyof OwnHeaders<Response> extends never
+  ? { readonly headers?: never }
+  : { readonly headers: OwnHeaders<Response> };
+
+/** An answer that the contract declares for the operation, one of its statuses with the body of that status. */
+export type Output<Id extends OperationId> = {
+  [Status in ReturnedStatus<Id>]: {
+    readonly status: Status;
+    readonly body: Json<Responses<Id>[Status]>;
+  } & WithHeaders<Responses<Id>[Status]>;
+}[ReturnedStatus<Id>];
+
+/** Secured operations are those that can answer 403 (checked by the contract tests against `security`). */
+type ContextOf<Id extends OperationId> = Responses<Id> extends { 403: unknown } ? Context : PublicContext;
+
+export type Operation<Id extends OperationId> = (input: Input<Id>, context: ContextOf<Id>) => Promise<Output<Id>>;
+export type Operations = { readonly [Id in OperationId]: Operation<Id> };

@@ -1,0 +1,147 @@
+import type { Prisma } from '../../generated/prisma/client.js';
+import type { Context } from '../context.js';
+import type { Schemas } from '../contract.js';
+import { Problem, type FieldError } from '../problem.js';
+import type { ProblemCode } from '../contract.js';
+import { canonicalUuid } from './canonicalUuid.js';
+import { visibleClinics } from './clinics.js';
+
+type Body = Schemas['CreateEncounterRequest'];
+
+const treatmentDetails = {
+  category: true,
+  subcategory: true,
+  offer: true,
+  availability: true,
+} satisfies Prisma.ProductInclude;
+
+export type Treatment = Prisma.ProductGetPayload<{ include: typeof treatmentDetails }>;
+type PlacedClinic = Prisma.ClinicGetPayload<{ include: { locations: true } }>;
+
+/** What the body's ids refer to, as far as the caller may see it; in the order of the ids, undefined = not found. */
+export interface EncounterParts {
+  readonly clinic: PlacedClinic | null;
+  readonly patient: { readonly id: string; readonly accountIsActive: boolean } | null;
+  readonly treatments: readonly (Treatment | undefined)[];
+  readonly documents: readonly ({ readonly id: string; readonly patientId: string } | undefined)[];
+}
+
+/** The same with nothing missing. */
+export interface FoundParts {
+  readonly clinic: PlacedClinic;
+  readonly patient: NonNullable<EncounterParts['patient']>;
+  readonly treatments: readonly Treatment[];
+  readonly documents: readonly { readonly id: string; readonly patientId: string }[];
+}
+
+/** Loads everything that the body names, in one round. */
+export async function loadParts(context: Context, body: Body): Promise<EncounterParts> {
+  const { tenantId } = context.caller;
+  const treatmentIds = body.treatmentIds.map(canonicalUuid);
+  const documentIds = (body.documentIds ?? []).map(canonicalUuid);
+  const [clinic, patient, products, documents] = await Promise.all([
+    context.db.clinic.findFirst({
+      where: { AND: [visibleClinics(context), { tenantId, id: body.clinicId }], tenantId },
+      include: { locations: { where: { isPrimary: true } } },
+    }),
+    context.db.patient.findUnique({
+      where: { tenantId_id: { tenantId, id: body.patientId } },
+      select: { id: true, accountIsActive: true },
+    }),
+    context.db.product.findMany({
+      where: { tenantId, id: { in: treatmentIds }, isDeleted: false },
+      include: treatmentDetails,
+    }),
+    documentIds.length === 0
+      ? []
+      : context.db.document.findMany({
+          where: { tenantId, id: { in: documentIds } },
+          select: { id: true, patientId: true },
+        }),
+  ]);
+  return {
+    clinic,
+    patient,
+    treatments: treatmentIds.map((id) => products.find((product) => product.id === id)),
+    documents: documentIds.map((id) => documents.find((document) => document.id === id)),
+  };
+}
+
+/**
+ * Step 3b: one UUID in two spellings is one id twice, which the contract's uniqueItems cannot see.
+ * @throws Problem validation_failed
+ */
+export function refuseRepeatedIds(body: Body): void {
+  const errors = (['treatmentIds', 'documentIds'] as const).flatMap((property) => {
+    const ids = (body[property] ?? []).map(canonicalUuid);
+    return ids.flatMap((id, index): FieldError[] =>
+      ids.indexOf(id) === index
+        ? []
+        : [{ pointer: `#/${property}/${index}`, code: 'uniqueItems', detail: 'must not repeat an earlier id' }],
+    );
+  });
+  if (errors.length > 0) throw new Problem('validation_failed', undefined, { errors });
+}
+
+/**
+ * Step 6 of domain rule "createEncounter": everything exists in the tenant (D-30).
+ * @throws Problem clinic_not_found, patient_not_found, treatment_not_found, document_not_found
+ */
+export function requireFound({ clinic, patient, treatments, documents }: EncounterParts): FoundParts {
+  const found = treatments.filter((treatment) => treatment !== undefined);
+  const foundDocuments = documents.filter((document) => document !== undefined);
+  if (clinic && patient && found.length === treatments.length && foundDocuments.length === documents.length) {
+    return { clinic, patient, treatments: found, documents: foundDocuments };
+  }
+  throw refuse([
+    ...(clinic ? [] : [fault('clinic_not_found', '#/clinicId')]),
+    ...(patient ? [] : [fault('patient_not_found', '#/patientId')]),
+    ...faultsAt(treatments, 'treatmentIds', 'treatment_not_found', (treatment) => treatment === undefined),
+    ...faultsAt(documents, 'documentIds', 'document_not_found', (document) => document === undefined),
+  ]);
+}
+
+/**
+ * Steps 7 to 11: everything may be used for a new encounter. The first failing step answers.
+ * @throws Problem clinic_inactive, patient_inactive, treatment_inactive, treatment_unavailable_at_clinic,
+ * document_patient_mismatch
+ */
+export function requireUsable({ clinic, patient, treatments, documents }: FoundParts): void {
+  const isUnavailable = ({ availability }: Treatment): boolean =>
+    availability.length > 0 && !availability.some((entry) => entry.clinicId === clinic.id && entry.isActive);
+  const steps: Fault[][] = [
+    clinic.isActive ? [] : [fault('clinic_inactive', '#/clinicId')],
+    patient.accountIsActive ? [] : [fault('patient_inactive', '#/patientId')],
+    faultsAt(treatments, 'treatmentIds', 'treatment_inactive', ({ isActive }) => !isActive),
+    faultsAt(treatments, 'treatmentIds', 'treatment_unavailable_at_clinic', isUnavailable),
+    faultsAt(documents, 'documentIds', 'document_patient_mismatch', ({ patientId }) => patientId !== patient.id),
+  ];
+  const failing = steps.find((faults) => faults.length > 0);
+  if (failing) throw refuse(failing);
+}
+
+type Fault = FieldError & { readonly code: ProblemCode };
+
+const details: Partial<Record<ProblemCode, string>> = {
+  clinic_inactive: 'is inactive',
+  patient_inactive: 'is inactive',
+  treatment_inactive: 'is inactive',
+  treatment_unavailable_at_clinic: 'is not available at this clinic',
+  document_patient_mismatch: 'belongs to another patient',
+};
+
+function fault(code: ProblemCode, pointer: string): Fault {
+  return { pointer, code, detail: details[code] ?? 'does not exist in your tenant' };
+}
+
+function faultsAt<T>(items: readonly T[], property: string, code: ProblemCode, fails: (item: T) => boolean): Fault[] {
+  return items.flatMap((item, index) => (fails(item) ? [fault(code, `#/${property}/${index}`)] : []));
+}
+
+/** The first fault names the problem; all of them are listed. */
+function refuse(faults: readonly Fault[]): Problem {
+  const [first] = faults;
+  return first
+    ? new Problem(first.code, undefined, { errors: faults })
+    : new Problem('internal_error', 'A refusal without a fault.');
+}

@@ -1,0 +1,78 @@
+import type { Patient, Prisma, RefState } from '../../generated/prisma/client.js';
+import { isUniqueViolation } from '../adapters/database.js';
+import type { Context } from '../context.js';
+import type { Schemas } from '../contract.js';
+import { Problem } from '../problem.js';
+
+/** The e-mail without regard to case: the same fold as the column `email_key`. Addresses are ASCII (contract). */
+const emailKey = (email: string): string => email.toLowerCase();
+
+/**
+ * Creates a patient and its user account, which share the key (interface §4.3, D-40). The unique index decides whether
+ * the e-mail is free: a search before the insert would let parallel requests through.
+ * @throws Problem patient_email_taken, validation_failed (dateOfBirth)
+ */
+export async function createPatient(context: Context, body: Schemas['CreatePatientRequest']): Promise<Patient> {
+  const { dateOfBirth, gender, address, postalCode, ...given } = body;
+  const now = context.now();
+  const data: Prisma.PatientUncheckedCreateInput = {
+    ...given,
+    id: context.newId(),
+    tenantId: context.caller.tenantId,
+    dateOfBirth: birthDate(dateOfBirth, now),
+    sex: gender ?? null,
+    address1: address ?? null,
+    postal: postalCode ?? null,
+    isVerified: 'NOTVERIFIED',
+    createdAt: now,
+    updatedAt: now,
+  };
+  try {
+    return await context.db.patient.create({ data });
+  } catch (error) {
+    if (isUniqueViolation(error, 'client_tenant_id_email_key_key')) throw await emailTaken(context, body.email, error);
+    throw error;
+  }
+}
+
+/** The patient with that e-mail, whatever its case: none or one (D-17). */
+export async function findPatients(context: Context, email: string): Promise<Patient[]> {
+  const patient = await byEmail(context, email);
+  return patient ? [patient] : [];
+}
+
+/**
+ * A patient with the reference data of its state (D-02).
+ * @throws Problem patient_not_found, also for another tenant's patient
+ */
+export async function getPatient(context: Context, id: string): Promise<{ patient: Patient; state: RefState | null }> {
+  const { tenantId } = context.caller;
+  const patient = await context.db.patient.findUnique({ where: { tenantId_id: { tenantId, id } } });
+  if (!patient) throw new Problem('patient_not_found');
+  const state = patient.stateId ? await context.db.refState.findUnique({ where: { id: patient.stateId } }) : null;
+  return { patient, state };
+}
+
+function byEmail(context: Context, email: string): Promise<Patient | null> {
+  const { tenantId } = context.caller;
+  return context.db.patient.findUnique({ where: { tenantId_emailKey: { tenantId, emailKey: emailKey(email) } } });
+}
+
+/** Names the existing patient only to a caller who could look it up anyway (D-44). */
+async function emailTaken(context: Context, email: string, cause: unknown): Promise<Problem> {
+  const existing = context.caller.permissions.has('read:client') ? await byEmail(context, email) : null;
+  return new Problem('patient_email_taken', undefined, {
+    cause,
+    errors: [{ pointer: '#/email', code: 'patient_email_taken', detail: 'is in use in your tenant' }],
+    ...(existing ? { extra: { existing_user_id: existing.id } } : {}),
+  });
+}
+
+/** Not in the future anywhere on earth: the latest date that has begun is that of UTC+14. */
+function birthDate(value: string, now: Date): Date {
+  const latest = new Date(now.getTime() + 14 * 3_600_000).toISOString().slice(0, 10);
+  if (value >= '1900-01-01' && value <= latest) return new Date(`${value}T00:00:00.000Z`);
+  throw new Problem('validation_failed', undefined, {
+    errors: [{ pointer: '#/dateOfBirth', code: 'range', detail: 'must be from 1900-01-01 to today' }],
+  });
+}

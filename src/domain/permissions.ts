@@ -1,0 +1,49 @@
+/** Every permission there is (domain rule "Permissions"): exact matches, no wildcards, none implies another. */
+export const permissions = [
+  'admin:clinic',
+  'read:client',
+  'write:client',
+  'write:document',
+  'read:product',
+  'write:encounter',
+  'read:encounter',
+  'read:order',
+  'write:order',
+  'read:event',
+  'admin:webhook',
+  'review:encounter',
+  'sandbox:simulate',
+] as const;
+
+/** One of the closed vocabulary; an API client may hold some that no operation asks for yet. */
+export type ClientPermission = (typeof permissions)[number];
+
+/** What an API client of each kind needs; in a sandbox tenant a partner also simulates reviews. */
+export const presets = {
+  partner: [
+    'admin:clinic',
+    'read:client',
+    'write:client',
+    'write:document',
+    'read:product',
+    'write:encounter',
+    'read:encounter',
+    'read:order',
+    'read:event',
+    'admin:webhook',
+  ],
+  provider: ['review:encounter', 'read:encounter'],
+  billing: ['read:order', 'write:order'],
+} as const satisfies Record<string, readonly ClientPermission[]>;
+
+export type Preset = keyof typeof presets;
+
+/** Whether the text names a permission. */
+export function isPermission(text: string): text is ClientPermission {
+  return permissions.some((permission) => permission === text);
+}
+
+/** The permissions of a preset in a tenant of this mode. */
+export function presetPermissions(preset: Preset, mode: 'live' | 'sandbox'): ClientPermission[] {
+  return preset === 'partner' && mode === 'sandbox' ? [...presets.partner, 'sandbox:simulate'] : [...presets[preset]];
+}

@@ -1,0 +1,72 @@
+import { Temporal } from 'temporal-polyfill';
+import { Problem, type FieldError } from '../problem.js';
+import type { ProblemCode } from '../contract.js';
+import { isTimeZone } from './timeZone.js';
+
+export interface Schedule {
+  readonly scheduledDay?: string;
+  readonly scheduledTime?: string;
+  readonly scheduledTimeZone?: string;
+}
+
+export interface ResolvedSchedule {
+  /** The instant, when day and time are given. */
+  readonly scheduledAt: Date | null;
+  /** When the scheduled day begins at its place (UTC if the place is unknown); null without a day. */
+  readonly dayStartsAt: Date | null;
+}
+
+/**
+ * What can be said without looking at the clinic (domain rule "Schedule").
+ * @throws Problem schedule_incomplete, schedule_time_zone_unknown
+ */
+export function checkSchedule({ scheduledDay, scheduledTime, scheduledTimeZone }: Schedule): void {
+  if (scheduledDay === undefined) {
+    const faults: FieldError[] = [];
+    if (scheduledTime !== undefined) faults.push(fault('schedule_incomplete', 'scheduledTime', 'needs a scheduledDay'));
+    if (scheduledTimeZone !== undefined) {
+      faults.push(fault('schedule_incomplete', 'scheduledTimeZone', 'needs a scheduledDay'));
+    }
+    if (faults.length > 0) throw new Problem('schedule_incomplete', undefined, { errors: faults });
+  }
+  if (scheduledTimeZone !== undefined && !isTimeZone(scheduledTimeZone)) {
+    throw refusal('schedule_time_zone_unknown', 'scheduledTimeZone', 'must be an IANA time-zone name');
+  }
+}
+
+/**
+ * Resolves a checked schedule to an instant. Of a local time that occurs twice the earlier is meant (RFC 5545 §3.3.5);
+ * one that is skipped is refused: a clinical appointment must not move silently.
+ * @param clinicZone zone of the clinic's primary location, for a schedule without one
+ * @throws Problem schedule_time_zone_required, schedule_time_nonexistent
+ */
+export function resolveSchedule(schedule: Schedule, clinicZone: string | null): ResolvedSchedule {
+  const { scheduledDay, scheduledTime } = schedule;
+  if (scheduledDay === undefined) return { scheduledAt: null, dayStartsAt: null };
+  const zone = schedule.scheduledTimeZone ?? clinicZone;
+  const day = Temporal.PlainDate.from(scheduledDay);
+  const start = day.toZonedDateTime({ timeZone: zone ?? 'UTC' });
+  if (!start.toPlainDate().equals(day)) {
+    throw refusal('schedule_time_nonexistent', 'scheduledDay', 'does not exist in that time zone');
+  }
+  if (scheduledTime === undefined) return { scheduledAt: null, dayStartsAt: instant(start) };
+  if (zone === null) {
+    throw refusal('schedule_time_zone_required', 'scheduledTimeZone', 'is required: the clinic has no time zone');
+  }
+  const wall = day.toPlainDateTime(scheduledTime);
+  const resolved = wall.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  if (!resolved.toPlainDateTime().equals(wall)) {
+    throw refusal('schedule_time_nonexistent', 'scheduledTime', 'is skipped by the clocks of that time zone');
+  }
+  return { scheduledAt: instant(resolved), dayStartsAt: instant(start) };
+}
+
+const instant = (time: Temporal.ZonedDateTime): Date => new Date(time.epochMilliseconds);
+
+function fault(code: ProblemCode, property: keyof Schedule, detail: string): FieldError {
+  return { pointer: `#/${property}`, code, detail };
+}
+
+function refusal(code: ProblemCode, property: keyof Schedule, detail: string): Problem {
+  return new Problem(code, undefined, { errors: [fault(code, property, detail)] });
+}

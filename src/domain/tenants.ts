@@ -1,0 +1,69 @@
+import { isUniqueViolation } from '../adapters/database.js';
+import type { Tenant } from '../../generated/prisma/client.js';
+import type { TransactionContext } from './transactionContext.js';
+
+export type TenantMode = 'live' | 'sandbox';
+
+export interface NewTenant {
+  readonly name: string;
+  /** Slug that appears on the wire as `tenantId`; default: made from the name. */
+  readonly id?: string | undefined;
+  readonly mode: TenantMode;
+}
+
+const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const SLUG_LENGTH = 63;
+
+/**
+ * Creates a tenant (domain rule "API-client provisioning").
+ * @throws Error when the name or the id is malformed or taken
+ */
+export async function createTenant(context: TransactionContext, { name, id = slugOf(name), mode }: NewTenant): Promise<Tenant> {
+  assertName('tenant', name);
+  if (!SLUG.test(id) || id.length > SLUG_LENGTH) {
+    throw new Error(`A tenant id is at most ${SLUG_LENGTH} lower-case letters, digits and single hyphens: give one with --id.`);
+  }
+  // By name or id a tenant is found again, so one must not be called as another one is.
+  const twin = (await listTenants(context)).find((other) => isCalled(other, name) || isCalled(other, id));
+  if (twin) throw new Error(`There is a tenant of that name or id already: ${twin.id}, ${JSON.stringify(twin.name)}.`);
+  const now = context.now();
+  try {
+    return await context.db.tenant.create({ data: { id, name, mode, createdAt: now, updatedAt: now } });
+  } catch (error) {
+    if (isUniqueViolation(error, 'tenant_pkey')) throw new Error(`Tenant ${id} exists already.`, { cause: error });
+    throw error;
+  }
+}
+
+/** All tenants by id. */
+export function listTenants({ db }: TransactionContext): Promise<Tenant[]> {
+  return db.tenant.findMany({ orderBy: { id: 'asc' } });
+}
+
+/**
+ * The tenant with this id or, in any case, this name.
+ * @throws Error when there is none, or several have the name
+ */
+export async function findTenant(context: TransactionContext, idOrName: string): Promise<Tenant> {
+  const called = (await listTenants(context)).filter((tenant) => isCalled(tenant, idOrName));
+  const [tenant, ...others] = called.some(({ id }) => id === idOrName) ? called.filter(({ id }) => id === idOrName) : called;
+  if (!tenant) throw new Error(`There is no tenant with the id or name ${JSON.stringify(idOrName)}: see "tenant list".`);
+  if (others.length > 0) throw new Error(`${called.length} tenants have this name: give the id of one.`);
+  return tenant;
+}
+
+/** @throws Error unless the name is 1 to 255 characters on one line without white space around it */
+export function assertName(what: string, name: string): void {
+  if (/^(?!\s)[^\p{Cc}\p{Surrogate}]{1,255}(?<!\s)$/u.test(name)) return;
+  throw new Error(`A ${what} name is 1 to 255 characters on one line, without white space around it.`);
+}
+
+function isCalled({ id, name }: Tenant, idOrName: string): boolean {
+  return id === idOrName || name.toLowerCase() === idOrName.toLowerCase();
+}
+
+/** `Lakeside Health, Inc.` → `lakeside-health-inc` */
+function slugOf(name: string): string {
+  const plain = name.normalize('NFKD').replace(/\p{Mark}/gu, '').toLowerCase();
+  return plain.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, SLUG_LENGTH).replace(/-$/, '');
+}

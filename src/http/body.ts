@@ -1,0 +1,84 @@
+import express, { type Request, type Response } from 'express';
+import { Problem } from '../problem.js';
+
+/** Far more than any request of the contract needs (domain rule "Limits"). */
+export const BODY_LIMIT = 256 * 1024;
+const FORM = 'application/x-www-form-urlencoded';
+/** A lone half of a surrogate pair, which PostgreSQL would silently store as another character. */
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+
+const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => true });
+
+/**
+ * Reads and parses a body of one of the media types that the operation declares; undefined without a body.
+ * openapi-backend checks neither the content type nor malformed JSON, and would read the body before authentication.
+ * @throws Problem content_type_not_json, malformed_json, body_too_large
+ */
+export async function readBody(req: Request, res: Response, mediaTypes: readonly string[]): Promise<unknown> {
+  const bytes = await readBytes(req, res);
+  if (bytes.length === 0) return undefined;
+  const type = req.is([...mediaTypes]);
+  if (!type) {
+    throw new Problem('content_type_not_json', `Send the body as ${mediaTypes.join(' or ')}, not compressed.`);
+  }
+  const text = decode(bytes);
+  return type === FORM ? parseForm(text) : parseJson(text);
+}
+
+async function readBytes(req: Request, res: Response): Promise<Buffer> {
+  await new Promise<void>((resolve, reject) => {
+    readRaw(req, res, (error?: unknown) => (error === undefined ? resolve() : reject(readFailure(error))));
+  });
+  const body: unknown = req.body;
+  return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+}
+
+/** body-parser names its errors by `type`. */
+function readFailure(error: unknown): unknown {
+  const type: unknown = error instanceof Error && 'type' in error ? error.type : undefined;
+  if (type === 'entity.too.large') return new Problem('body_too_large', undefined, { cause: error });
+  if (type === 'encoding.unsupported') return new Problem('content_type_not_json', undefined, { cause: error });
+  if (type === 'request.aborted' || type === 'request.size.invalid') {
+    return new Problem('malformed_json', 'The body ended early.', { cause: error });
+  }
+  return error;
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Problem('malformed_json', undefined, { cause });
+  }
+}
+
+function parseJson(text: string): unknown {
+  const checked = SURROGATE_ESCAPE.test(text) ? refuseLoneSurrogates : undefined;
+  try {
+    const value: unknown = JSON.parse(text, checked);
+    if (typeof value === 'object') return value;
+  } catch (error) {
+    throw error instanceof Problem ? error : new Problem('malformed_json');
+  }
+  // openapi-backend would parse a JSON string once more and accept what is inside.
+  throw new Problem('validation_failed', undefined, {
+    errors: [{ pointer: '#', code: 'type', detail: 'must be object' }],
+  });
+}
+
+function refuseLoneSurrogates(key: string, value: unknown): unknown {
+  if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
+    throw new Problem('malformed_json', 'The body holds half of a surrogate pair, which is not a character.');
+  }
+  return value;
+}
+
+/** RFC 6749 §3.2: no parameter more than once. */
+function parseForm(text: string): Record<string, string> {
+  const fields = new URLSearchParams(text);
+  const names = [...fields.keys()];
+  if (new Set(names).size < names.length) {
+    throw new Problem('validation_failed', 'A form parameter is repeated; send each one once.');
+  }
+  return Object.fromEntries(fields);
+}

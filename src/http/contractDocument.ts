@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import type { Document } from 'openapi-backend';
+import { packageRoot } from '../packageRoot.js';
+
+/**
+ * The contract without `$ref`, as `make generate` wrote it. Read anew for each backend, which changes the object that it
+ * is given.
+ */
+export function readContract(): Document {
+  return JSON.parse(readFileSync(new URL('generated/openapi.json', packageRoot), 'utf8')) as Document;
+}

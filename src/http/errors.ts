@@ -1,0 +1,110 @@
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { isUnavailable } from '../adapters/database.js';
+import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
+import { requestIdOf } from './requestId.js';
+import { routeOf } from './route.js';
+
+const REALM = 'realm="clinical-encounter"';
+/** Seconds until another try is worth it. */
+const RETRY_AFTER = 5;
+
+/** The only place that turns a failure into an answer, and the only one that logs failures. */
+export function failureHandler(log: Logger): ErrorRequestHandler {
+  return (error: unknown, req, res, _next) => {
+    const problem = problemOf(error);
+    if (!(problem instanceof OAuthProblem) && problems[problem.code].status >= 500) {
+      log.error({ requestId: requestIdOf(res), code: problem.code, causes: describeCauses(problem) }, 'request failed');
+    }
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    if (routeOf(res)?.operationId === 'issueToken') sendTokenFailure(req, res, problem);
+    else if (problem instanceof Problem) sendProblem(req, res, problem);
+  };
+}
+
+function problemOf(error: unknown): Problem | OAuthProblem {
+  if (error instanceof Problem || error instanceof OAuthProblem) return error;
+  return new Problem(isUnavailable(error) ? 'dependency_unavailable' : 'internal_error', undefined, { cause: error });
+}
+
+/** RFC 9457; the body of domain rule "Errors". */
+export function problemBody(problem: Problem, requestId: string): Record<string, unknown> {
+  const { status, title } = problems[problem.code];
+  return {
+    type: `urn:clinical-encounter:problem:${problem.code}`,
+    title,
+    status,
+    detail: problem.message,
+    instance: `urn:uuid:${requestId}`,
+    code: problem.code,
+    request_id: requestId,
+    ...(problem.errors.length > 0 ? { errors: problem.errors } : {}),
+    ...problem.extra,
+  };
+}
+
+function sendProblem(req: Request, res: Response, problem: Problem): void {
+  const { status } = problems[problem.code];
+  const challenge = challengeOf(problem, status);
+  if (challenge) res.set('WWW-Authenticate', challenge);
+  if (status === 503) res.set('Retry-After', String(RETRY_AFTER));
+  res.locals['code'] = problem.code;
+  closeUnlessRead(req, res);
+  res.status(status).type(mediaType(req)).send(JSON.stringify(problemBody(problem, requestIdOf(res))));
+}
+
+/** RFC 6749 §5.2 for whatever is wrong with a token request; only failures of ours keep the common shape. */
+function sendTokenFailure(req: Request, res: Response, problem: Problem | OAuthProblem): void {
+  if (problem instanceof Problem && problems[problem.code].status !== 400) return sendProblem(req, res, problem);
+  const failure = problem instanceof OAuthProblem ? problem : tokenRequestFault(problem);
+  if (failure.basic) res.set('WWW-Authenticate', `Basic ${REALM}`);
+  res.locals['code'] = failure.error;
+  res.status(oauthStatuses[failure.error]).json({ error: failure.error, error_description: failure.message });
+}
+
+function tokenRequestFault({ errors, message }: Problem): OAuthProblem {
+  const [first] = errors;
+  if (!first) return new OAuthProblem('invalid_request', message);
+  const unsupported = first.pointer === '#/grant_type' && first.code === 'enum';
+  const place = first.pointer?.slice(2) || 'The body';
+  return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${place} ${first.detail}.`);
+}
+
+/** RFC 6750 §3: no error attribute when no token was sent, or when the token is not what was wrong. */
+function challengeOf({ code, scope }: Problem, status: number): string | undefined {
+  if (status === 403) return `Bearer ${REALM}, error="insufficient_scope"${scope ? `, scope="${scope}"` : ''}`;
+  if (status !== 401) return undefined;
+  const plain = code === 'token_missing' || code === 'patient_access_denied';
+  return plain ? `Bearer ${REALM}` : `Bearer ${REALM}, error="invalid_token"`;
+}
+
+/** problem+json unless the caller admits only application/json (domain rule "Errors"). */
+function mediaType(req: Request): string {
+  const onlyJson = !req.accepts('application/problem+json') && req.accepts('application/json');
+  return onlyJson ? 'application/json' : 'application/problem+json';
+}
+
+/** A body that was refused unread must not keep the connection busy. */
+function closeUnlessRead(req: Request, res: Response): void {
+  if (!req.readableEnded && (req.get('Transfer-Encoding') ?? Number(req.get('Content-Length') ?? 0) > 0)) {
+    res.set('Connection', 'close');
+  }
+}
+
+/** Errors of libraries may quote values (health data, secrets): of those only name, code and place are logged. */
+function describeCauses(error: Error): object[] {
+  const causes: object[] = [];
+  for (let cause: unknown = error; cause instanceof Error && causes.length < 5; cause = cause.cause) {
+    const ours = [Problem, Error, TypeError, RangeError].some((type) => (cause as Error).constructor === type);
+    causes.push({
+      name: cause.name,
+      ...('code' in cause ? { code: cause.code } : {}),
+      ...(ours ? { message: cause.message } : {}),
+      stack: cause.stack?.split('\n').filter((line) => /^ +at /.test(line)).slice(0, 8),
+    });
+  }
+  return causes;
+}

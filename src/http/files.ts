@@ -1,0 +1,49 @@
+import { Router } from 'express';
+import type { Request, Response } from 'express';
+import type { Services } from '../context.js';
+
+/** For a link that was changed, made up or has expired alike: which of them it was is nobody's business. */
+const refusal = 'This link is not valid or has expired.\n';
+
+/**
+ * Serves the signed links of the file store (`fileUrl`); mount at `/files`. Not part of the contract, as a storage
+ * server's links are not. A document is only ever offered for saving, with the type of its content, and whatever is
+ * in it can't run in a browser.
+ */
+export function fileRoutes(services: Pick<Services, 'objects' | 'now'>): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.all('/:link', (request: Request<{ link: string }>, response: Response) => {
+    protect(response);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      return refuse(response, 405, 'Links are for GET.\n');
+    }
+    const file = services.objects.openLink?.(request.params.link, services.now());
+    if (!file) return refuse(response, 403, refusal);
+    response.attachment(file.fileName);
+    response.setHeader('Content-Type', file.contentType);
+    response.sendFile(file.path, { dotfiles: 'allow', cacheControl: false, lastModified: false }, (error) => {
+      // Anything that failed after the headers went out can only end the connection, which sendFile has done.
+      if (error && !response.headersSent) refuse(response, statusOf(error), 'The file can not be served.\n');
+    });
+  });
+  return router;
+}
+
+function protect(response: Response): void {
+  response.setHeader('Cache-Control', 'private, no-store');
+  response.setHeader('Content-Security-Policy', "default-src 'none'; sandbox");
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Referrer-Policy', 'no-referrer');
+}
+
+function refuse(response: Response, status: number, text: string): void {
+  response.removeHeader('Content-Disposition');
+  response.status(status).type('text/plain').send(text);
+}
+
+/** 404, 412 and 416 are answers to the request; anything else is the disk's fault. */
+function statusOf(error: Error): number {
+  const status = 'status' in error ? Number(error.status) : 500;
+  return [404, 412, 416].includes(status) ? status : 503;
+}

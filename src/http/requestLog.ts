@@ -1,0 +1,35 @@
+import type { RequestHandler } from 'express';
+import type { Logger } from 'pino';
+import type { Caller } from '../context.js';
+import { requestIdOf } from './requestId.js';
+import { routeOf } from './route.js';
+
+/**
+ * One line a request, with ids and the path template only: no path, query, header or body, which may hold health data or
+ * secrets. (A general request logger would have to be told to leave out nearly everything that it logs.)
+ */
+export function requestLog(log: Logger): RequestHandler {
+  return (req, res, next) => {
+    const start = process.hrtime.bigint();
+    res.once('close', () => {
+      const route = routeOf(res);
+      const caller = res.locals['caller'] as Caller | undefined;
+      log.info(
+        {
+          requestId: requestIdOf(res),
+          method: req.method,
+          route: route?.path ?? null,
+          operationId: route?.operationId ?? null,
+          status: res.statusCode,
+          code: res.locals['code'],
+          tenantId: caller?.tenantId,
+          clientId: caller?.clientId,
+          durationMs: Number(process.hrtime.bigint() - start) / 1e6,
+          ...(res.writableFinished ? {} : { aborted: true }),
+        },
+        'request',
+      );
+    });
+    next();
+  };
+}

@@ -1,0 +1,50 @@
+import type { ErrorObject } from 'ajv';
+import type { ProblemCode } from '../contract.js';
+import { Problem, type FieldError } from '../problem.js';
+
+/** More would only make a hostile request's answer long. */
+const MOST_FAULTS = 50;
+/** A name that looks like a property's may be repeated to the caller; anything else could be health data. */
+const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+
+/**
+ * What the contract's schemas found wrong, located and without the submitted values. A schema may name a more precise
+ * code for a keyword of its own (`x-problem-codes`).
+ */
+export function validationProblem(errors: readonly ErrorObject[]): Problem {
+  const [code = null, ...others] = new Set(errors.map(namedCode));
+  const faults = errors.slice(0, MOST_FAULTS).map(fieldError);
+  return new Problem(others.length > 0 || code === null ? 'validation_failed' : code, undefined, { errors: faults });
+}
+
+/** Needs Ajv's `verbose`. The contract's lint sees to it that only known codes are named. */
+function namedCode({ keyword, parentSchema }: ErrorObject): ProblemCode | null {
+  const codes: unknown = parentSchema?.['x-problem-codes'];
+  return typeof codes === 'object' && codes !== null ? ((codes as Record<string, ProblemCode>)[keyword] ?? null) : null;
+}
+
+function fieldError(error: ErrorObject): FieldError {
+  const [, part, ...rest] = error.instancePath.split('/');
+  const named = offendingName(error);
+  const detail = detailOf(error);
+  const code = error.keyword;
+  if (part === 'requestBody' || (part === undefined && named === 'requestBody')) {
+    const path = [...rest, ...(part !== undefined && named !== null ? [named] : [])];
+    return { pointer: ['#', ...path].join('/'), code, detail };
+  }
+  const parameter = rest[0] ?? named;
+  return parameter === null || parameter === undefined ? { code, detail } : { parameter, code, detail };
+}
+
+/** The property that is missing or unknown: Ajv locates its parent. */
+function offendingName({ params }: ErrorObject): string | null {
+  const name: unknown = params['missingProperty'] ?? params['additionalProperty'];
+  return typeof name === 'string' && PROPERTY_NAME.test(name) ? name : null;
+}
+
+function detailOf({ keyword, params, message = 'is not valid' }: ErrorObject): string {
+  if (keyword === 'required') return 'is required';
+  if (keyword === 'additionalProperties') return 'is not known here';
+  const allowed: unknown = params['allowedValues'];
+  return Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : message;
+}

@@ -1,0 +1,37 @@
+import type { Options } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { AjvCustomizer } from 'openapi-backend';
+
+/**
+ * OpenAPI 3.1 speaks JSON Schema 2020-12; openapi-backend alone would read it as draft 7, check no format and ignore what
+ * it does not know. One Ajv for each purpose, because a new one for every schema takes seconds.
+ */
+export function schemaCompilers(): AjvCustomizer {
+  const compilers = new Map<string, Ajv2020>();
+  return (_original, options, purpose) => {
+    const key = purpose ?? '';
+    const compiler = compilers.get(key) ?? newCompiler(options ?? {}, key.startsWith('response'));
+    compilers.set(key, compiler);
+    return compiler;
+  };
+}
+
+function newCompiler(options: Options, forResponses: boolean): Ajv2020 {
+  const ajv = new Ajv2020({
+    ...options,
+    // A default filled into a response would hide that it is missing.
+    useDefaults: !forResponses,
+    // Errors carry their schema, which may name a code.
+    verbose: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    allowUnionTypes: true,
+  });
+  for (const annotation of ['example', 'externalDocs', 'xml', 'discriminator', 'x-extensible-enum', 'x-problem-codes']) {
+    ajv.addKeyword(annotation);
+  }
+  addFormats.default(ajv);
+  return ajv;
+}

@@ -1,0 +1,9 @@
+import type { Operation } from '../contract.js';
+import { findEncounter } from '../domain/encounters.js';
+import { encounterStatusView } from '../views/encounterView.js';
+
+/** POST /encounters/status: by any of the three identifiers. */
+export const getEncounterStatus: Operation<'getEncounterStatus'> = async ({ body }, context) => ({
+  status: 200,
+  body: encounterStatusView(await findEncounter(context, body)),
+});

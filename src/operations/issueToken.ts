@@ -1,0 +1,8 @@
+import type { Operation } from '../contract.js';
+import { grantTokens } from '../domain/tokenGrants.js';
+
+/** POST /oauth/token: client credentials, or a refresh token with them (RFC 6749 §4.4 and §6). */
+export const issueToken: Operation<'issueToken'> = async ({ body }, context) => ({
+  status: 200,
+  body: await grantTokens(context, body),
+});

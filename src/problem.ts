@@ -1,0 +1,139 @@
+import type { OAuthErrorCode, ProblemCode } from './contract.js';
+
+/** One fault in a request: where it is and which rule it breaks, never the value (it may be health data). */
+export interface FieldError {
+  /** JSON pointer into the body, as a URI fragment: `#/treatmentIds/1`. */
+  readonly pointer?: string;
+  /** Name of a path, query or header parameter. */
+  readonly parameter?: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+export interface ProblemOptions {
+  readonly errors?: readonly FieldError[];
+  readonly cause?: unknown;
+  /** Further members of the body, such as `existing_user_id` (D-44). */
+  readonly extra?: Readonly<Record<string, string>>;
+  /** The permissions that a token would need, for the challenge of RFC 6750 §3. */
+  readonly scope?: string;
+}
+
+/** A failure that the caller is told about. Domain code names the code; only this table knows statuses. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly errors: readonly FieldError[];
+  readonly extra: Readonly<Record<string, string>>;
+  readonly scope: string | undefined;
+
+  constructor(code: ProblemCode, detail?: string, options: ProblemOptions = {}) {
+    super(detail ?? problems[code].detail, { cause: options.cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.errors = options.errors ?? [];
+    this.extra = options.extra ?? {};
+    this.scope = options.scope;
+  }
+}
+
+interface ProblemType {
+  readonly status: number;
+  /** Fixed per code (RFC 9457 §3.1.3). */
+  readonly title: string;
+  /** The detail when the thrower has nothing more precise to say. */
+  readonly detail: string;
+}
+
+const invalid = (title: string, detail: string): ProblemType => ({ status: 400, title, detail });
+const unauthenticated = (title: string, detail: string): ProblemType => ({ status: 401, title, detail });
+const notFound = (what: string): ProblemType => ({
+  status: 404,
+  title: `${what} not found`,
+  detail: `There is no such ${what.toLowerCase()} in your tenant.`,
+});
+const conflict = (title: string, detail: string): ProblemType => ({ status: 409, title, detail });
+
+/** Every code with its status (domain rule "Errors"). A code missing from here or from the contract does not compile. */
+export const problems = {
+  validation_failed: invalid('Request is not valid', 'The request does not match the contract; see errors.'),
+  malformed_json: invalid('Malformed JSON', 'The body is not well-formed JSON in UTF-8.'),
+  content_type_not_json: invalid('Content type is not JSON', 'Send the body as application/json, not compressed.'),
+  identifier_required: invalid('Identifier required', 'Send at least one of encounter_id, gfe_no and order_no.'),
+  identifier_mismatch: invalid('Identifiers disagree', 'The identifiers belong to different encounters; send one.'),
+  schedule_incomplete: invalid('Schedule incomplete', 'scheduledTime and scheduledTimeZone need a scheduledDay.'),
+  schedule_time_zone_required: invalid(
+    'Time zone required',
+    'The clinic has no time zone of its own; send scheduledTimeZone.',
+  ),
+  schedule_time_zone_unknown: invalid(
+    'Time zone unknown',
+    'Send an IANA time-zone name such as America/New_York, not an offset or abbreviation.',
+  ),
+  schedule_time_nonexistent: invalid(
+    'Time does not exist',
+    'The clocks of that zone skip this local time; send a time that exists on that day.',
+  ),
+  document_url_invalid: invalid('Document URL is not valid', 'Send an absolute https URL without credentials.'),
+  document_url_forbidden: invalid('Document URL is not allowed', 'The URL may not be fetched: use a public https URL.'),
+  document_fetch_failed: invalid('Document could not be fetched', 'The URL did not deliver the file in time.'),
+  document_empty: invalid('Document is empty', 'The file has no content.'),
+  document_too_large: invalid('Document is too large', 'The file is larger than its document type allows.'),
+  document_type_not_allowed: invalid('File type not allowed', 'The file is not of a type that is accepted here.'),
+  document_type_mismatch: invalid('File type mismatch', 'The content differs from the declared type or file name.'),
+  token_missing: unauthenticated('Access token missing', 'Send Authorization: Bearer <access token>.'),
+  token_invalid: unauthenticated('Access token not valid', 'Obtain a new access token at /oauth/token.'),
+  token_expired: unauthenticated('Access token expired', 'Obtain a new access token at /oauth/token.'),
+  client_inactive: unauthenticated('API client not active', 'The API client or its tenant has been deactivated.'),
+  patient_access_denied: unauthenticated('No access to this patient', 'You may not upload documents for this patient.'),
+  insufficient_permission: { status: 403, title: 'Insufficient permission', detail: 'The token lacks a permission.' },
+  clinic_not_permitted: { status: 403, title: 'Clinic not permitted', detail: 'Your API client may not see this clinic.' },
+  clinic_not_found: notFound('Clinic'),
+  patient_not_found: notFound('Patient'),
+  treatment_not_found: notFound('Treatment'),
+  document_not_found: notFound('Document'),
+  encounter_not_found: notFound('Encounter'),
+  route_not_found: { status: 404, title: 'Route not found', detail: 'No operation has this path.' },
+  method_not_allowed: { status: 405, title: 'Method not allowed', detail: 'See the Allow header for this path.' },
+  patient_email_taken: conflict(
+    'E-mail already in use',
+    'A patient with this e-mail exists in your tenant and was not changed; find it with GET /clients?email=…',
+  ),
+  clinic_inactive: conflict('Clinic is inactive', 'Choose a clinic whose isActive is true.'),
+  patient_inactive: conflict('Patient is inactive', 'The account of this patient has been deactivated.'),
+  treatment_inactive: conflict('Treatment is inactive', 'Choose products whose isActive is true.'),
+  treatment_unavailable_at_clinic: conflict(
+    'Treatment not available at this clinic',
+    'See clinicAvailability of the product.',
+  ),
+  document_patient_mismatch: conflict('Document of another patient', 'Send documents of this encounter’s patient only.'),
+  body_too_large: { status: 413, title: 'Body too large', detail: 'A request body may have 256 KiB at most.' },
+  internal_error: { status: 500, title: 'Internal error', detail: 'The request failed on our side; quote request_id.' },
+  dependency_unavailable: {
+    status: 503,
+    title: 'Temporarily unavailable',
+    detail: 'A part of the service is not reachable; nothing was changed. Retry after the given delay.',
+  },
+} satisfies Record<ProblemCode, ProblemType>;
+
+/** A failure of the token endpoint, which answers in OAuth's own shape (RFC 6749 §5.2). */
+export class OAuthProblem extends Error {
+  readonly error: OAuthErrorCode;
+  /** Whether the client authenticated by HTTP Basic, so that the answer must challenge it. */
+  readonly basic: boolean;
+
+  constructor(error: OAuthErrorCode, description: string, basic = false) {
+    super(description);
+    this.name = 'OAuthProblem';
+    this.error = error;
+    this.basic = basic;
+  }
+}
+
+/** Statuses of RFC 6749 §5.2; a refused refresh token is 401, as interface §4.1 has it. */
+export const oauthStatuses = {
+  invalid_request: 400,
+  unsupported_grant_type: 400,
+  invalid_scope: 400,
+  invalid_client: 401,
+  invalid_grant: 401,
+} satisfies Record<OAuthErrorCode, number>;

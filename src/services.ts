@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import { v7 } from 'uuid';
+import type { Database } from './adapters/database.js';
+import { createDownloader } from './adapters/download.js';
+import { openObjectStore } from './adapters/objectStore.js';
+import { openSigningKeys } from './adapters/signingKeys.js';
+import { openTokens } from './adapters/tokens.js';
+import type { Config } from './config.js';
+import type { DomainContext, Services } from './context.js';
+
+/** Time, ids and randomness of the real world. */
+export function domainContext(db: Database): DomainContext {
+  return { db, now: () => new Date(), newId: () => v7(), randomBytes: (size) => randomBytes(size) };
+}
+
+/** What main or a test decides; a test also brings its own clock. */
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly domain: DomainContext;
+  readonly log: Logger;
+  /** Known once the server listens. */
+  readonly baseUrl: () => string;
+  readonly isStopping: () => boolean;
+}
+
+/**
+ * Opens what the operations need besides the database.
+ * @throws Error naming the file or the variable that is wrong
+ */
+export async function openServices({ config, domain, log, baseUrl, isStopping }: ServiceOptions): Promise<Services> {
+  const { now, newId } = domain;
+  const create = config.createSigningKeys ? { now: now(), newId } : null;
+  const keys = await openSigningKeys(config.signingKeysFile, create).catch((cause: unknown) => {
+    const reason = cause instanceof Error ? cause.message : 'unknown';
+    throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reason}`, { cause });
+  });
+  return {
+    ...domain,
+    config,
+    log,
+    keys,
+    tokens: openTokens(keys, baseUrl, newId),
+    objects: await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore }),
+    download: createDownloader({ allowedHosts: config.documentFetchAllowedHosts }),
+    get baseUrl() {
+      return baseUrl();
+    },
+    isStopping,
+  };
+}

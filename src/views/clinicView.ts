@@ -1,0 +1,43 @@
+import type { Clinic, ClinicLocation } from '../../generated/prisma/client.js';
+import type { Schemas } from '../contract.js';
+import { jsonObject } from './values.js';
+
+/** A clinic as it appears inside a product's availability (interface §2.5). */
+export function clinicSummaryView(clinic: Clinic): Schemas['ClinicSummary'] {
+  return {
+    id: clinic.id,
+    legalName: clinic.legalName,
+    displayName: clinic.displayName,
+    email: clinic.email,
+    metadata: jsonObject(clinic.metadata),
+    tenantId: clinic.tenantId,
+    isActive: clinic.isActive,
+    createdAt: clinic.createdAt.toISOString(),
+    updatedAt: clinic.updatedAt.toISOString(),
+  };
+}
+
+/** A clinic with its locations (interface §2.2). */
+export function clinicView(clinic: Clinic & { locations: ClinicLocation[] }): Schemas['Clinic'] {
+  return { ...clinicSummaryView(clinic), locations: clinic.locations.map(locationView) };
+}
+
+function locationView(location: ClinicLocation): Schemas['ClinicLocation'] {
+  return {
+    id: location.id,
+    clinicId: location.clinicId,
+    name: location.name,
+    address1: location.address1,
+    address2: location.address2,
+    city: location.city,
+    state: location.state,
+    postal: location.postal,
+    country: location.country,
+    phone: location.phone,
+    timezone: location.timezone,
+    isPrimary: location.isPrimary,
+    isActive: location.isActive,
+    createdAt: location.createdAt.toISOString(),
+    updatedAt: location.updatedAt.toISOString(),
+  };
+}

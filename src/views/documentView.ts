@@ -1,0 +1,30 @@
+import type { Schemas } from '../contract.js';
+import type { StoredDocument } from '../domain/documents.js';
+
+/** The answer to an upload (interface §2.4). */
+export function uploadView({ document, documentType, fileUrl }: StoredDocument): Schemas['UploadPatientDocumentResponse'] {
+  return {
+    message: 'Document uploaded successfully',
+    documentId: document.id,
+    fileUrl,
+    userDocument: {
+      id: document.id,
+      user_id: document.patientId,
+      clientId: document.patientId,
+      // The request cannot name a clinic (D-28).
+      clinicId: null,
+      storageProvider: document.storageProvider,
+      container: document.container,
+      blobPath: document.blobPath,
+      fileUrl,
+      contentType: document.contentType,
+      sizeBytes: document.sizeBytes,
+      checksum: document.checksum,
+      docType: documentType,
+      fileName: document.fileName,
+      metadata: { uploadedById: document.uploadedById, originalFilename: document.originalFilename },
+      createdAt: document.createdAt.toISOString(),
+      updatedAt: document.updatedAt.toISOString(),
+    },
+  };
+}

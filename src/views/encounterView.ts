@@ -1,0 +1,89 @@
+import type { GfeItem, Order } from '../../generated/prisma/client.js';
+import type { Schemas } from '../contract.js';
+import type { EncounterRecord } from '../domain/encounters.js';
+import { amountNumber, timestamp } from './values.js';
+
+/** The stored record (D-06). */
+export function encounterView(encounter: EncounterRecord): Schemas['Encounter'] {
+  return {
+    id: encounter.id,
+    encounter_id: Number(encounter.encounterNo),
+    gfe_no: encounter.gfeNo,
+    order_no: encounter.order?.orderNo ?? null,
+    status: encounter.status,
+    clinicId: encounter.clinicId,
+    patientId: encounter.patientId,
+    treatmentIds: encounter.treatments.map(({ productId }) => productId),
+    documentIds: encounter.documents.map(({ documentId }) => documentId),
+    reviewType: encounter.reviewType,
+    serviceQueue: encounter.serviceQueue,
+    additionalNotes: encounter.additionalNotes,
+    scheduledDay: encounter.scheduledDay,
+    scheduledTime: encounter.scheduledTime,
+    scheduledTimeZone: encounter.scheduledTimeZone,
+    scheduledAt: timestamp(encounter.scheduledAt),
+    gfe_data: encounter.gfeItems.map((item) => recordItemView(encounter, item)),
+    estimate: {
+      sub_total: amountNumber(encounter.subTotal),
+      total_shipping_amt: amountNumber(encounter.totalShippingAmt),
+      grand_total: amountNumber(encounter.grandTotal),
+    },
+    reviewerRef: encounter.reviewerRef,
+    claimedAt: timestamp(encounter.claimedAt),
+    completedAt: timestamp(encounter.completedAt),
+    cancelledAt: timestamp(encounter.cancelledAt),
+    cancelReason: encounter.cancelReason,
+    expiresAt: timestamp(encounter.expiresAt),
+    createdAt: encounter.createdAt.toISOString(),
+    updatedAt: encounter.updatedAt.toISOString(),
+    version: encounter.version,
+  };
+}
+
+/** Exactly the fields of interface §2.7; `order_details` is left out without an order. */
+export function encounterStatusView(encounter: EncounterRecord): Schemas['EncounterStatus'] {
+  return {
+    encounter_id: Number(encounter.encounterNo),
+    gfe_no: encounter.gfeNo,
+    gfe_data: encounter.gfeItems.map(itemView),
+    ...(encounter.order ? { order_details: orderDetailsView(encounter.order) } : {}),
+  };
+}
+
+function itemView(item: GfeItem): Schemas['GfeItem'] {
+  return {
+    category_name: item.categoryName,
+    sub_category_name: item.subCategoryName,
+    status: item.status,
+  };
+}
+
+function recordItemView({ treatments }: EncounterRecord, item: GfeItem): Schemas['EncounterGfeItem'] {
+  const { categoryId, subcategoryId } = item;
+  return {
+    ...itemView(item),
+    categoryId,
+    subcategoryId,
+    treatmentIds: treatments
+      .filter((line) => line.categoryId === categoryId && line.subcategoryId === subcategoryId)
+      .map(({ productId }) => productId),
+    decidedAt: timestamp(item.decidedAt),
+    validUntil: timestamp(item.validUntil),
+    denialReason: item.denialReason,
+    reusedFromEncounterId: item.reusedFromEncounterId,
+  };
+}
+
+function orderDetailsView(order: Order): Schemas['OrderDetails'] {
+  return {
+    order_no: order.orderNo,
+    order_status: order.orderStatus,
+    sub_total: amountNumber(order.subTotal),
+    grand_total: amountNumber(order.grandTotal),
+    paid_amt: amountNumber(order.paidAmt),
+    balance_amt: amountNumber(order.grandTotal.minus(order.paidAmt)),
+    total_shipping_amt: amountNumber(order.totalShippingAmt),
+    // UTC (D-43), in the interface's form: date, space, time.
+    created_date: order.createdAt.toISOString().slice(0, 19).replace('T', ' '),
+  };
+}

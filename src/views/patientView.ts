@@ -1,0 +1,69 @@
+import type { Patient, RefState } from '../../generated/prisma/client.js';
+import type { Schemas } from '../contract.js';
+import { jsonObject, timestamp } from './values.js';
+
+/** The fields that create, find and retrieve share (interface §2.3). */
+export function patientView(patient: Patient): Schemas['Patient'] {
+  return {
+    user_id: patient.id,
+    firstName: patient.firstName,
+    lastName: patient.lastName,
+    email: patient.email,
+    dateOfBirth: patient.dateOfBirth.toISOString(),
+    sex: patient.sex,
+    phone: patient.phone,
+    countryCode: patient.countryCode,
+    isVerified: patient.isVerified,
+    address1: patient.address1,
+    address2: patient.address2,
+    cityId: patient.cityId,
+    stateId: patient.stateId,
+    countryId: patient.countryId,
+    postal: patient.postal,
+    metadata: jsonObject(patient.metadata),
+    createdAt: patient.createdAt.toISOString(),
+    updatedAt: patient.updatedAt.toISOString(),
+  };
+}
+
+/** The whole patient with its user account (interface §4.4). insuranceInfo and medicalHistory are never returned. */
+export function patientRecordView(patient: Patient, state: RefState | null): Schemas['PatientRecord'] {
+  return {
+    ...patientView(patient),
+    timezone: patient.timezone,
+    locale: patient.locale,
+    notes: patient.notes,
+    emergencyContact: patient.emergencyContact,
+    emergencyContactCode: patient.emergencyContactCode,
+    emergencyContactName: patient.emergencyContactName,
+    employer: patient.employer,
+    workMobile: patient.workMobile,
+    maritalStatus: patient.maritalStatus,
+    gfeStateId: patient.gfeStateId,
+    profileImageBlobPath: patient.profileImageBlobPath,
+    isHomeAddressSameAsShipping: patient.isHomeAddressSameAsShipping,
+    verifierJobId: patient.verifierJobId,
+    verifierInviteSentDate: timestamp(patient.verifierInviteSentDate),
+    verifierResultMessage: patient.verifierResultMessage,
+    verifierResponsePayload: jsonObject(patient.verifierResponsePayload),
+    verifierReminderCount: patient.verifierReminderCount,
+    commsUserId: patient.commsUserId,
+    state: state && { id: state.id, name: state.name, code: state.code, countryId: state.countryId },
+    adminUser: adminUserView(patient),
+  };
+}
+
+function adminUserView(patient: Patient): Schemas['AdminUser'] {
+  return {
+    id: patient.id,
+    email: patient.email,
+    phone: patient.phone,
+    countryCode: patient.countryCode,
+    otpExpiresAt: timestamp(patient.accountOtpExpiresAt),
+    name: `${patient.firstName} ${patient.lastName}`,
+    isActive: patient.accountIsActive,
+    isTemporaryPassword: patient.accountIsTemporaryPassword,
+    lastPasswordReset: timestamp(patient.accountLastPasswordReset),
+    createdAt: patient.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,132 @@
+import type { Category, OfferVariant, Product, ProductRx, Subcategory } from '../../generated/prisma/client.js';
+import type { Schemas } from '../contract.js';
+import type { ProductWithDetails } from '../domain/products.js';
+import { clinicSummaryView } from './clinicView.js';
+import { jsonObject, priceText } from './values.js';
+
+interface Audited {
+  createdAt: Date;
+  createdBy: string | null;
+  updatedAt: Date;
+  updatedBy: string | null;
+}
+
+/** A treatment with everything nested (interface §2.5). */
+export function productView(product: ProductWithDetails): Schemas['Product'] {
+  return {
+    ...productSummaryView(product),
+    category: categoryView(product.category),
+    subcategory: subcategoryView(product.subcategory),
+    productRx: product.rx && rxView(product.rx),
+    clinicAvailability: product.availability.map((entry) => ({
+      id: entry.id,
+      productId: entry.productId,
+      clinicId: entry.clinicId,
+      isActive: entry.isActive,
+      createdAt: entry.createdAt.toISOString(),
+      updatedAt: entry.updatedAt.toISOString(),
+      clinic: clinicSummaryView(entry.clinic),
+    })),
+    productOffer: offerView(product),
+  };
+}
+
+function productSummaryView(product: Product): Schemas['ProductSummary'] {
+  return {
+    id: product.id,
+    sku: product.sku,
+    name: product.name,
+    description: product.description,
+    unitPrice: priceText(product.unitPrice),
+    isActive: product.isActive,
+    isDeleted: product.isDeleted,
+    metadata: jsonObject(product.metadata),
+    pharmacyId: product.pharmacyId,
+    pharmacyName: product.pharmacyName,
+    productId: product.externalCode,
+    categoryId: product.categoryId,
+    subcategoryId: product.subcategoryId,
+    imageUrl: product.imageUrl,
+    ...auditView(product),
+  };
+}
+
+function offerView(product: ProductWithDetails): Schemas['ProductOffer'] {
+  const { offer } = product;
+  if (!offer) throw new Error(`product ${product.id} has no offer`);
+  return {
+    id: offer.id,
+    productId: offer.productId,
+    price: priceText(offer.price),
+    qty: offer.qty,
+    qtyAlert: offer.qtyAlert,
+    shippingType: offer.shippingType,
+    shippingAmount: priceText(offer.shippingAmount),
+    vendorCost: priceText(offer.vendorCost),
+    cogs: priceText(offer.cogs),
+    ...auditView(offer),
+    product: productSummaryView(product),
+    offerVariants: offer.variants.map(variantView),
+  };
+}
+
+function variantView(variant: OfferVariant): Schemas['OfferVariant'] {
+  return {
+    id: variant.id,
+    productOfferId: variant.productOfferId,
+    name: variant.name,
+    sku: variant.sku,
+    price: priceText(variant.price),
+    qty: variant.qty,
+    isActive: variant.isActive,
+    createdAt: variant.createdAt.toISOString(),
+    updatedAt: variant.updatedAt.toISOString(),
+  };
+}
+
+function categoryView(category: Category): Schemas['ProductCategory'] {
+  return {
+    id: category.id,
+    categoryName: category.categoryName,
+    reviewOften: category.reviewOften,
+    reviewRecurring: category.reviewRecurring,
+    ...auditView(category),
+  };
+}
+
+function subcategoryView(subcategory: Subcategory): Schemas['ProductSubcategory'] {
+  return {
+    id: subcategory.id,
+    categoryId: subcategory.categoryId,
+    subCategoryName: subcategory.subCategoryName,
+    ...auditView(subcategory),
+  };
+}
+
+function rxView(rx: ProductRx): NonNullable<Schemas['ProductRx']> {
+  return {
+    id: rx.id,
+    productId: rx.productId,
+    rxNumber: rx.rxNumber,
+    drugForm: rx.drugForm,
+    drugStrength: rx.drugStrength,
+    directions: rx.directions,
+    refills: rx.refills,
+    rxType: rx.rxType,
+    deaScheduleId: rx.deaScheduleId,
+    quantityUnitOfMeasureId: rx.quantityUnitOfMeasureId,
+    codeListQualifier: rx.codeListQualifier,
+    rxQty: rx.rxQty,
+    daysSupply: rx.daysSupply,
+    dateWritten: rx.dateWritten,
+    daw: rx.daw,
+    requestedBy: rx.requestedBy,
+    refrigerationTypeId: rx.refrigerationTypeId,
+    notes: rx.notes,
+    ...auditView(rx),
+  };
+}
+
+function auditView({ createdAt, createdBy, updatedAt, updatedBy }: Audited) {
+  return { createdAt: createdAt.toISOString(), createdBy, updatedAt: updatedAt.toISOString(), updatedBy };
+}

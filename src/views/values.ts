@@ -1,0 +1,15 @@
+import { Prisma } from '../../generated/prisma/client.js';
+
+/** ISO 8601 in UTC, or null. */
+export const timestamp = (time: Date | null): string | null => time?.toISOString() ?? null;
+
+/** A catalog price: decimal as text with two decimals (interface §2.5). */
+export const priceText = (amount: Prisma.Decimal): string => amount.toFixed(2);
+
+/** An amount as a JSON number: exact to the cent below 9·10^13 (domain rule "Orders and money"). */
+export const amountNumber = (amount: Prisma.Decimal): number => Number(amount.toFixed(2));
+
+/** Free-form JSON: an object, or null for anything else. */
+export function jsonObject(value: Prisma.JsonValue): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+}
