@@ -1,0 +1,124 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { readdirSync } from 'node:fs';
+import { Client } from 'pg';
+import { checkSchema, migrate, schemaDiff } from '../../src/adapters/migrations.js';
+import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
+import type { TestDatabase } from '../support/postgres.js';
+
+const names = readdirSync(new URL('../../prisma/migrations/', import.meta.url), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+const databases: TestDatabase[] = [];
+
+async function database(create: () => Promise<TestDatabase>): Promise<string> {
+  const made = await create();
+  databases.push(made);
+  return made.url;
+}
+
+afterEach(async () => {
+  await Promise.all(databases.splice(0).map(({ drop }) => drop()));
+});
+
+async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * The schema as PostgreSQL sees it, one line for each fact that schema.prisma can express. Left out is what it cannot,
+ * and what is therefore written by hand: checks, partial and GIN indexes, and how generated and identity columns get
+ * their values and sort.
+ */
+async function schemaFacts(url: string): Promise<string[]> {
+  const rows = await rowsOf(url, `
+    SELECT format('column %s.%s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+        CASE WHEN a.attnotnull THEN 'NOT NULL' END) AS fact
+      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+    UNION ALL SELECT format('default %s %s', d.adrelid::regclass || '.' || a.attname, pg_get_expr(d.adbin, d.adrelid))
+      FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+      WHERE a.attgenerated = '' AND pg_get_expr(d.adbin, d.adrelid) NOT LIKE 'nextval(%'
+    UNION ALL SELECT format('constraint %s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
+      FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype IN ('p', 'u', 'f', 'x')
+    UNION ALL SELECT 'index ' || indexdef FROM pg_indexes
+      WHERE schemaname = 'public' AND indexdef NOT LIKE '% WHERE %' AND indexdef NOT LIKE '% USING gin %'
+    UNION ALL SELECT format('enum %s %s', t.typname, string_agg(e.enumlabel, ',' ORDER BY e.enumsortorder))
+      FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid GROUP BY t.typname`);
+  return rows.map(({ fact }) => String(fact)).filter((fact) => !fact.includes('_prisma_migrations')).sort();
+}
+
+describe('migrate', () => {
+  it('makes what schema.prisma says', async () => {
+    const migrated = await database(createTestDatabase);
+    const declared = await database(createEmptyDatabase);
+    await rowsOf(declared, await schemaDiff(declared));
+    expect(await schemaFacts(migrated)).toEqual(await schemaFacts(declared));
+  });
+
+  it('applies everything once, and nothing the second time', async () => {
+    const url = await database(createEmptyDatabase);
+    const log: string[] = [];
+    expect(await migrate(url, (message) => log.push(message))).toEqual(names);
+    expect(log).toEqual(names.map((name) => `Applied migration ${name}`));
+    expect(await migrate(url)).toEqual([]);
+  });
+
+  it('is safe when several processes start on one empty database', async () => {
+    const url = await database(createEmptyDatabase);
+    const applied = await Promise.all([migrate(url), migrate(url), migrate(url)]);
+    expect(applied.flat()).toEqual(names);
+    expect(await rowsOf(url, 'SELECT migration_name FROM _prisma_migrations')).toHaveLength(names.length);
+  });
+
+  it('leaves the database as it was when a script fails, names the script, and works once the cause is gone', async () => {
+    const url = await database(createEmptyDatabase);
+    await rowsOf(url, `CREATE TYPE "order_status" AS ENUM ('in the way')`);
+    await expect(migrate(url)).rejects.toThrow(/^Migration 20261120180000_initial was not applied: .*"order_status" already exists/);
+    expect(await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).toEqual([]);
+    await rowsOf(url, 'DROP TYPE "order_status"');
+    expect(await migrate(url)).toEqual(names);
+  });
+
+  it('refuses a database that holds the tables of something else', async () => {
+    const url = await database(createEmptyDatabase);
+    await rowsOf(url, 'CREATE TABLE other (id int)');
+    await expect(migrate(url)).rejects.toThrow(/not empty/);
+    expect(await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`))
+      .toEqual([{ relname: 'other' }]);
+  });
+});
+
+describe('checkSchema', () => {
+  const change: Record<string, string> = {
+    'a migration that this build does not have': `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
+      VALUES ('1', 'x', now(), '20990101000000_later')`,
+    'a migration that differs from this build': `UPDATE _prisma_migrations SET checksum = 'x'`,
+    'a migration that never finished': 'UPDATE _prisma_migrations SET finished_at = NULL',
+  };
+
+  it.each(Object.keys(change))('calls a schema unknown that records %s; nothing is migrated on top', async (name) => {
+    const url = await database(createTestDatabase);
+    await rowsOf(url, change[name] ?? '');
+    const named = name.includes('does not have') ? ['20990101000000_later'] : names;
+    expect(await checkSchema(url)).toEqual({ state: 'unknown', names: named });
+    await expect(migrate(url)).rejects.toThrow(`migrations that this build does not know: ${named.join(', ')}`);
+  });
+
+  it('calls an empty database behind, a migrated one current, and changes neither', async () => {
+    const [empty, migrated] = [await database(createEmptyDatabase), await database(createTestDatabase)];
+    expect(await checkSchema(empty)).toEqual({ state: 'behind', pending: names });
+    expect(await rowsOf(empty, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).toEqual([]);
+    expect(await checkSchema(migrated)).toEqual({ state: 'current' });
+  });
+
+  it('does not count a migration that was rolled back', async () => {
+    const url = await database(createTestDatabase);
+    await rowsOf(url, 'UPDATE _prisma_migrations SET finished_at = NULL, rolled_back_at = now()');
+    expect(await checkSchema(url)).toEqual({ state: 'behind', pending: names });
+  });
+});

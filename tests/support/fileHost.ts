@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+
+/** What a path of the host answers: a listener, or a file with its headers. */
+export type Answer = RequestListener | { readonly content: Uint8Array; readonly headers?: Readonly<Record<string, string>> };
+
+/** A server on loopback that documents are fetched from. */
+export interface FileHost {
+  /** `host:port`, as DOCUMENT_FETCH_ALLOWED_HOSTS wants it. */
+  readonly host: string;
+  /** The headers of every request so far, with its path. */
+  readonly requests: readonly { readonly path: string; readonly headers: IncomingHttpHeaders }[];
+  /** TCP connections so far. */
+  connections(): number;
+  /** TCP connections that are open now. */
+  openConnections(): number;
+  /** Sets the answer for a path and returns its URL. */
+  serve(path: string, answer: Answer): string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a host on 127.0.0.1 at a free port; with `tls` it speaks https and has the certificate of
+ * `tlsHostName`, which only `tlsCertificate` vouches for.
+ */
+export async function startFileHost(options: { readonly tls?: boolean } = {}): Promise<FileHost> {
+  const answers = new Map<string, Answer>();
+  const requests: { path: string; headers: IncomingHttpHeaders }[] = [];
+  const listener: RequestListener = (request, response) => {
+    const path = request.url ?? '/';
+    requests.push({ path, headers: request.headers });
+    const answer = answers.get(path);
+    if (typeof answer === 'function') answer(request, response);
+    else if (answer) response.writeHead(200, { ...answer.headers }).end(answer.content);
+    else response.writeHead(404).end('not here');
+  };
+  const server = options.tls
+    ? createHttpsServer({ key: tlsKey, cert: tlsCertificate }, listener)
+    : createHttpServer(listener);
+  let connections = 0;
+  let open = 0;
+  server.on('connection', (socket) => {
+    connections += 1;
+    open += 1;
+    socket.once('close', () => { open -= 1; });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = portOf(server.address());
+  const hostName = options.tls ? tlsHostName : '127.0.0.1';
+
+  return {
+    host: `${hostName}:${port}`,
+    requests,
+    connections: () => connections,
+    openConnections: () => open,
+    serve(path, answer) {
+      answers.set(path, answer);
+      return `${options.tls ? 'https' : 'http'}://${hostName}:${port}${path}`;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** The port of a server that listens on TCP. */
+export function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === 'string') throw new Error('The server does not listen on TCP');
+  return address.port;
+}
+
+function pdf(): Buffer {
+  return Buffer.from([
+    '%PDF-1.4', '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj', '2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj',
+    '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj', 'trailer<</Root 1 0 R>>', '%%EOF', '',
+  ].join('\n'));
+}
+
+/** One black pixel; its directory is at the end of the file, as scanners write it, `gap` bytes after the header. */
+function tiff(gap: number): Buffer {
+  const entries = [[256, 3, 1, 1], [257, 3, 1, 1], [258, 3, 1, 1], [259, 3, 1, 1], [262, 3, 1, 1], [273, 4, 1, 8], [279, 4, 1, 1]];
+  const file = Buffer.alloc(8 + gap + 2 + entries.length * 12 + 4);
+  file.write('II*\0', 'latin1');
+  file.writeUInt32LE(8 + gap, 4);
+  file.writeUInt16LE(entries.length, 8 + gap);
+  entries.forEach(([tag = 0, type = 0, count = 0, value = 0], index) => {
+    const at = 10 + gap + index * 12;
+    file.writeUInt16LE(tag, at);
+    file.writeUInt16LE(type, at + 2);
+    file.writeUInt32LE(count, at + 4);
+    file.writeUInt32LE(value, at + 8);
+  });
+  return file;
+}
+
+/** Small files of every type that a document may have. */
+export const sampleFiles = {
+  pdf: pdf(),
+  png: Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  ),
+  jpeg: Buffer.from(
+    `ffd8ffe000104a46494600010101004800480000ffdb004300${'ff'.repeat(64)}ffc9000b080001000101011100ffcc000600101005`
+      + 'ffda0008010100003f00d2cf20ffd9',
+    'hex',
+  ),
+  tiff: tiff(5000),
+};
+
+/** The name in the certificate below. */
+export const tlsHostName = 'files.example.com';
+
+/** Made for these tests only; it vouches for itself and is valid from 2020 to 2119. */
+export const tlsCertificate = `-----BEGIN CERTIFICATE-----
+MIIBejCCAR+gAwIBAgIBATAKBggqhkjOPQQDAjAcMRowGAYDVQQDDBFmaWxlcy5l
+eGFtcGxlLmNvbTAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowHDEa
+MBgGA1UEAwwRZmlsZXMuZXhhbXBsZS5jb20wWTATBgcqhkjOPQIBBggqhkjOPQMB
+BwNCAASPv8l0ecjPCJ7np5TujsYurGtPHq38DvYyNcBo4R0+SDXvfA1L3Q4cXwUM
+ZPRk16xnFBbc8Vw7pjhxQMs/MlQko1AwTjAPBgNVHRMBAf8EBTADAQH/MBwGA1Ud
+EQQVMBOCEWZpbGVzLmV4YW1wbGUuY29tMB0GA1UdDgQWBBTHOlbOfT6OyUwibn8J
+tgNi6c+QRzAKBggqhkjOPQQDAgNJADBGAiEA8T0y64FmUsES5qCz2RJ8HzeuOip6
+69ZeD6hMQHoLdIICIQC4Yr1pQJ2lP+YaSMe+hF79ui3fz8pcZ/N4jrez8iJ6MQ==
+-----END CERTIFICATE-----
+`;
+
+const tlsKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgxTKyQdJCp8QWbXFl
+8sz5CIfrT+moSbnc1K0k16NvimqhRANCAASPv8l0ecjPCJ7np5TujsYurGtPHq38
+DvYyNcBo4R0+SDXvfA1L3Q4cXwUMZPRk16xnFBbc8Vw7pjhxQMs/MlQk
+-----END PRIVATE KEY-----
+`;

@@ -1,0 +1,117 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { openEmbeddedPostgres } from '../../src/adapters/embeddedPostgres.js';
+import { migrate } from '../../src/adapters/migrations.js';
+
+/** Where the workers find the cluster: the environment is all that jest hands from the parent to them. */
+const adminVariable = 'TEST_CLUSTER_URL';
+const templateVariable = 'TEST_CLUSTER_TEMPLATE';
+
+/** A database of its own for one test file: migrated and empty, apart from the reference data of the migrations. */
+export interface TestDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** Copies the migrated template, which takes some 50 ms. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  return createDatabase(required(adminVariable), required(templateVariable), required(templateVariable));
+}
+
+/** A database without any table, for tests of the migrations. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  return createDatabase(required(adminVariable), required(templateVariable), 'template0');
+}
+
+/** A superuser's address, for tests that look at or end other sessions. */
+export function adminUrl(): string {
+  return required(adminVariable);
+}
+
+/**
+ * Once for each run, in jest's parent: one cluster of the embedded PostgreSQL in a temporary folder, or the server
+ * that TEST_DATABASE_URL names (a superuser's address, to test with another version), and in it the template.
+ * @returns what stops and removes everything.
+ */
+export async function startTestCluster(): Promise<() => Promise<void>> {
+  const external = process.env['TEST_DATABASE_URL'];
+  const { url, stop } = external === undefined ? await startTemporaryCluster() : { url: external, stop: async () => {} };
+  const template = `ces_test_${process.pid}`;
+  await dropDatabases(url, (owner) => owner === process.pid || !isAlive(owner));
+  await execute(url, `CREATE DATABASE ${template} TEMPLATE template0`);
+  await migrate(databaseUrl(url, template));
+  process.env[adminVariable] = url;
+  process.env[templateVariable] = template;
+  return async () => {
+    await dropDatabases(url, (owner) => owner === process.pid);
+    await stop();
+  };
+}
+
+async function startTemporaryCluster(): Promise<{ url: string; stop: () => Promise<void> }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'ces-test-'));
+  // Waits for the end of its input, which comes with our end, whatever ends us: Ctrl-C and SIGKILL leave nothing behind.
+  const cleaner = spawn('sh', ['-c', `cat; read -r pid < "$0/postgres/data/postmaster.pid" && kill -QUIT "$pid"
+    while kill -0 "$pid"; do sleep 0.05; done; rm -rf "$0"`, dataDir], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
+  const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'server', log: console.error, settings });
+  const stop = async (): Promise<void> => {
+    await close();
+    cleaner.stdin.end();
+    await once(cleaner, 'exit');
+  };
+  return { url, stop };
+}
+
+async function createDatabase(admin: string, prefix: string, template: string): Promise<TestDatabase> {
+  const name = `${prefix}_${randomUUID().replaceAll('-', '')}`;
+  await execute(admin, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  return { url: databaseUrl(admin, name), drop: () => execute(admin, `DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+/** Also those of earlier runs that were killed on a server that outlives them. */
+async function dropDatabases(url: string, ofProcess: (pid: number) => boolean): Promise<void> {
+  const names = await query(url, `SELECT datname AS name FROM pg_database WHERE datname ~ '^ces_test_[0-9]+(_|$)'`);
+  for (const name of names) {
+    if (ofProcess(Number(name.split('_')[2]))) await execute(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function execute(url: string, sql: string): Promise<void> {
+  await query(url, sql);
+}
+
+async function query(url: string, sql: string): Promise<string[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name);
+  } finally {
+    await client.end();
+  }
+}
+
+function databaseUrl(admin: string, name: string): string {
+  const url = new URL(admin);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+function required(variable: string): string {
+  const value = process.env[variable];
+  if (value === undefined) throw new Error(`${variable} is not set: run the tests by "npm test"`);
+  return value;
+}
