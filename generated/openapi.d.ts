@@ -12,8 +12,8 @@ export interface paths {
         put?: never;
         /**
          * Obtain or renew an access token
-         * @description Exchanges the credentials of an API client, or its refresh token and its credentials, for a pair of tokens. The tenant
-         *     and the permissions of the client travel in the token.
+         * @description Exchanges the credentials of an API client, or its refresh token and its credentials, for a pair of tokens. The
+         *     tenant and the permissions of the client travel in the token.
          *
          *     Send the fields as JSON or as a form. The client may authenticate by HTTP Basic instead of `client_id` and
          *     `client_secret` in the body; other `Authorization` schemes are ignored. Errors have the form of RFC 6749 §5.2.
@@ -34,8 +34,8 @@ export interface paths {
         };
         /**
          * List clinics
-         * @description Lists the clinics that the caller can access, to resolve the `clinicId` of an encounter. Without parameters, all of them
-         *     by legal name, active and inactive.
+         * @description Lists the clinics that the caller can access, to resolve the `clinicId` of an encounter. Without parameters, all
+         *     of them by legal name, active and inactive.
          */
         get: operations["listClinics"];
         put?: never;
@@ -55,15 +55,15 @@ export interface paths {
         };
         /**
          * Find a patient by e-mail
-         * @description Finds the patient that has this e-mail in the tenant, for example after a 409 of `createPatient`. Answers with one patient
-         *     or with none; patients cannot be listed in bulk.
+         * @description Finds the patient that has this e-mail in the tenant, for example after a 409 of `createPatient`. Answers with one
+         *     patient or with none; patients cannot be listed in bulk.
          */
         get: operations["findPatients"];
         put?: never;
         /**
          * Create a patient
-         * @description Creates a patient and the user account of the patient. It never changes an existing patient: if the e-mail exists in the
-         *     tenant, in whatever case, nothing happens and the answer is 409. Look the patient up by e-mail then.
+         * @description Creates a patient and the user account of the patient. It never changes an existing patient: if the e-mail exists
+         *     in the tenant, in whatever case, nothing happens and the answer is 409. Look the patient up by e-mail then.
          */
         post: operations["createPatient"];
         delete?: never;
@@ -103,11 +103,11 @@ export interface paths {
         put?: never;
         /**
          * Upload a document from a URL
-         * @description Downloads the file from the URL, stores it and links it to the patient. The answer comes when the file is stored, at the
-         *     latest after some 30 seconds. What the file is gets decided by its content.
+         * @description Downloads the file from the URL, stores it and links it to the patient. The answer comes when the file is stored,
+         *     at the latest after some 30 seconds. What the file is gets decided by its content.
          *
-         *     A patient that the caller cannot access, or that does not exist, gives 401 with the code `patient_access_denied`; the
-         *     file is not fetched then. The token itself is fine: do not renew it.
+         *     A patient that the caller cannot access, or that does not exist, gives 401 with the code `patient_access_denied`;
+         *     the file is not fetched then. The token itself is fine: do not renew it.
          */
         post: operations["uploadPatientDocument"];
         delete?: never;
@@ -148,12 +148,13 @@ export interface paths {
         put?: never;
         /**
          * Create an encounter
-         * @description Asks for the review of one patient at one clinic for one or more treatments. The encounter starts as `pending_review`;
-         *     its prices are frozen now. The order is produced by the service when the encounter is completed, with the pharmacy of
-         *     each product; neither is sent.
+         * @description Asks for the review of one patient at one clinic for one or more treatments. The encounter starts as
+         *     `pending_review`; its prices are frozen now. The order is produced by the service when the encounter is completed,
+         *     with the pharmacy of each product; neither is sent.
          *
-         *     Checks run in this order, and the first one that fails answers with all of its faults. First the form of the request and
-         *     the schedule (400), then that clinic, patient, treatments and documents exist (404), then that they can be used (409).
+         *     Checks run in this order, and the first one that fails answers with all of its faults. First the form of the
+         *     request and the schedule (400), then that clinic, patient, treatments and documents exist (404), then that they
+         *     can be used (409).
          */
         post: operations["createEncounter"];
         delete?: never;
@@ -173,9 +174,9 @@ export interface paths {
         put?: never;
         /**
          * Look up the status of an encounter
-         * @description Tells how far an encounter is, by its numeric id, its GFE number or its order number. Send at least one; if several are
-         *     sent, they must name the same encounter. `order_details` is there as soon as the encounter has an order. Nothing is
-         *     changed.
+         * @description Tells how far an encounter is, by its numeric id, its GFE number or its order number. Send at least one; if
+         *     several are sent, they must name the same encounter. `order_details` is there as soon as the encounter has an
+         *     order. Nothing is changed.
          */
         post: operations["getEncounterStatus"];
         delete?: never;

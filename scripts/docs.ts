@@ -18,6 +18,6 @@ execFileSync(
   { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
 );
 
-// The vendor's logo is the only thing of another host. The page's policy blocks it; without its address nobody even asks.
+// The vendor's logo is the only thing of another host. The page's policy blocks it; without its address nobody asks.
 const html = await readFile(page, 'utf8');
 await writeFile(page, html.replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,'));

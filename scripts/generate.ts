@@ -27,8 +27,8 @@ const writeBundle = async (output: string, ...flags: string[]): Promise<void> =>
 };
 
 /**
- * A vocabulary that is open for partners (they must accept new values) is closed for our compiler. One that has examples
- * instead of an end, because its values are a tenant's data, stays a string.
+ * A vocabulary that is open for partners (they must accept new values) is closed for our compiler. One that has
+ * examples as well is open for us too, because its values are a tenant's data: it stays a string.
  */
 const vocabularyType = (schema: object): ts.TypeNode | undefined => {
   if ('examples' in schema) return undefined;
@@ -59,5 +59,5 @@ await mkdir(join(root, 'generated/docs'), { recursive: true });
 await writeBundle('generated/openapi.json', '--dereferenced');
 await writeBundle('generated/docs/openapi.json');
 await writeTypes('generated/docs/openapi.json', 'generated/openapi.d.ts');
-// The schema engine is not needed to generate, but without the variable Prisma tries to download it (and fails offline).
+// The schema engine is not needed here, but without the variable Prisma tries to download it and fails offline.
 await tool('prisma', ['generate', '--config', 'prisma/prisma.config.ts'], { PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true' });
