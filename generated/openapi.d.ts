@@ -955,7 +955,7 @@ export interface components {
             documentIds?: components["schemas"]["Uuid"][];
             /**
              * Format: date
-             * @description YYYY-MM-DD, local to the time zone. A day in the past is accepted.
+             * @description YYYY-MM-DD, local to the time zone, from 1900 to 2999 (other years are typing errors). A day in the past is accepted.
              */
             scheduledDay?: string;
             /** @description HH:MM:SS, local to the time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */

@@ -4,6 +4,7 @@ import type { Services } from './context.js';
 import { createBackend } from './http/backend.js';
 import { docsRoutes } from './http/docs.js';
 import { failureHandler } from './http/errors.js';
+import { fileRoutes } from './http/files.js';
 import { requestIds } from './http/requestId.js';
 import { requestLog } from './http/requestLog.js';
 import { operations } from './operations/index.js';
@@ -22,6 +23,7 @@ export async function createApp(services: Services): Promise<Express> {
     next();
   });
   app.use(docsRoutes());
+  app.use('/files', fileRoutes(services));
   app.use((req, res) => handle(req, res));
   app.use(failureHandler(services.log));
   return app;

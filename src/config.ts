@@ -113,7 +113,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   if (!valid(values)) {
     const faults = (valid.errors ?? []).filter(({ keyword }) => keyword !== 'if').map((fault) => {
       const name = fault.instancePath.slice(1) || String(fault.params['missingProperty']);
-      const rule = fault.params['allowedValues'] ?? fault.params['pattern'] ?? '';
+      const rule: unknown = fault.params['allowedValues'] ?? fault.params['pattern'] ?? '';
       return `${name} ${fault.keyword === 'required' ? 'is required with OBJECT_STORE=s3' : `${fault.message} ${rule}`}`;
     });
     throw new Error(`Wrong configuration: ${[...new Set(faults.map((fault) => fault.trim()))].join('; ')}.`);

@@ -10,10 +10,10 @@ import type { Tokens } from './adapters/tokens.js';
 /** What every rule of the domain may use: data, time, ids and randomness. The operator's program has just this. */
 export interface DomainContext {
   readonly db: Database;
-  now(): Date;
+  readonly now: () => Date;
   /** A UUID of version 7 (RFC 9562), so that keys grow with time. */
-  newId(): string;
-  randomBytes(size: number): Buffer;
+  readonly newId: () => string;
+  readonly randomBytes: (size: number) => Buffer;
 }
 
 /** Everything that lives as long as the process. */
@@ -27,7 +27,7 @@ export interface Services extends DomainContext {
   readonly baseUrl: string;
   readonly log: Logger;
   /** True once the process has been told to stop: it serves what it has and takes no more. */
-  isStopping(): boolean;
+  readonly isStopping: () => boolean;
 }
 
 /** What an operation without security gets. */

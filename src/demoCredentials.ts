@@ -2,6 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DomainContext } from './context.js';
 import { createDemo } from './domain/demo.js';
+import { errorCode } from './errorCode.js';
 
 export interface DemoTenant {
   readonly name: string;
@@ -30,7 +31,7 @@ async function readTenants(file: string): Promise<DemoTenant[]> {
     const parsed: unknown = JSON.parse(await readFile(file, 'utf8'));
     return typeof parsed === 'object' && parsed !== null && 'tenants' in parsed ? (parsed.tenants as DemoTenant[]) : [];
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (errorCode(error) === 'ENOENT') return [];
     throw new Error(`${file} cannot be read; delete it or mend it.`, { cause: error });
   }
 }

@@ -46,7 +46,7 @@ async function start(config: Config, options: StartOptions): Promise<Stoppable> 
     const services = await openServices({ config, domain, log, baseUrl: () => baseUrl, isStopping: () => stopping });
     await services.objects.check();
     const app = await createApp(services);
-    const server = createHttpServer((req, res) => app(req, res), domain.newId);
+    const server = createHttpServer(app, domain.newId);
     const port = await listen(server, config.port, config.host).catch((cause: unknown) => {
       throw new Error(`HOST and PORT cannot be listened on: ${String(cause)}`, { cause });
     });
@@ -94,10 +94,12 @@ async function openMigrated(
   return { url: databaseUrl, close: async () => undefined };
 }
 
-/** The first signal drains; a second one ends the process at once, as Node does by default. */
+/** Signals after the first change nothing: a terminal and npm may both send one. The drain's time limit ends it. */
 function stopOnSignal(service: Stoppable): void {
+  let stopping = false;
   const stop = (): void => {
-    process.removeAllListeners('SIGTERM').removeAllListeners('SIGINT');
+    if (stopping) return;
+    stopping = true;
     service.stop().then(
       () => process.exit(0),
       (error: unknown) => {

@@ -27,15 +27,15 @@ export async function readBody(req: Request, res: Response, mediaTypes: readonly
 
 async function readBytes(req: Request, res: Response): Promise<Buffer> {
   await new Promise<void>((resolve, reject) => {
-    readRaw(req, res, (error?: unknown) => (error === undefined ? resolve() : reject(readFailure(error))));
+    readRaw(req, res, (error?: Error) => (error ? reject(readFailure(error)) : resolve()));
   });
   const body: unknown = req.body;
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }
 
 /** body-parser names its errors by `type`. */
-function readFailure(error: unknown): unknown {
-  const type: unknown = error instanceof Error && 'type' in error ? error.type : undefined;
+function readFailure(error: Error): Error {
+  const type: unknown = 'type' in error ? error.type : undefined;
   if (type === 'entity.too.large') return new Problem('body_too_large', undefined, { cause: error });
   if (type === 'encoding.unsupported') return new Problem('content_type_not_json', undefined, { cause: error });
   if (type === 'request.aborted' || type === 'request.size.invalid') {

@@ -1,11 +1,15 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
+import { types } from 'node:util';
 import type { Logger } from 'pino';
 import { isUnavailable } from '../adapters/database.js';
+import { errorCode } from '../errorCode.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
 import { requestIdOf } from './requestId.js';
 import { routeOf } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
+/** Thrown by our code and the language, with messages that hold no values. */
+const OWN_ERRORS: readonly unknown[] = [Problem, Error, TypeError, RangeError];
 /** Seconds until another try is worth it. */
 const RETRY_AFTER = 5;
 
@@ -97,13 +101,13 @@ function closeUnlessRead(req: Request, res: Response): void {
 /** Errors of libraries may quote values (health data, secrets): of those only name, code and place are logged. */
 function describeCauses(error: Error): object[] {
   const causes: object[] = [];
-  for (let cause: unknown = error; cause instanceof Error && causes.length < 5; cause = cause.cause) {
-    const ours = [Problem, Error, TypeError, RangeError].some((type) => (cause as Error).constructor === type);
+  for (let cause: unknown = error; types.isNativeError(cause) && causes.length < 5; cause = cause.cause) {
+    const { name, constructor, message, stack } = cause;
     causes.push({
-      name: cause.name,
-      ...('code' in cause ? { code: cause.code } : {}),
-      ...(ours ? { message: cause.message } : {}),
-      stack: cause.stack?.split('\n').filter((line) => /^ +at /.test(line)).slice(0, 8),
+      name,
+      code: errorCode(cause),
+      ...(OWN_ERRORS.includes(constructor) ? { message } : {}),
+      stack: stack?.split('\n').filter((line) => /^ +at /.test(line)).slice(0, 8),
     });
   }
   return causes;

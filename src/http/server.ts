@@ -56,10 +56,12 @@ export function listen(server: Server, port: number, host: string): Promise<numb
 export function drain(server: Server, limit: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), limit);
+    // A kept-alive connection becomes idle when its last answer is out; it must not bring another request then.
+    const sweep = setInterval(() => server.closeIdleConnections(), 50);
     server.close(() => {
       clearTimeout(cut);
+      clearInterval(sweep);
       resolve();
     });
-    server.closeIdleConnections();
   });
 }

@@ -33,7 +33,7 @@ function fieldError(error: ErrorObject): FieldError {
     return { pointer: ['#', ...path].join('/'), code, detail };
   }
   const parameter = rest[0] ?? named;
-  return parameter === null || parameter === undefined ? { code, detail } : { parameter, code, detail };
+  return parameter === null ? { code, detail } : { parameter, code, detail };
 }
 
 /** The property that is missing or unknown: Ajv locates its parent. */

@@ -10,9 +10,8 @@ import type { AjvCustomizer } from 'openapi-backend';
 export function schemaCompilers(): AjvCustomizer {
   const compilers = new Map<string, Ajv2020>();
   return (_original, options, purpose) => {
-    const key = purpose ?? '';
-    const compiler = compilers.get(key) ?? newCompiler(options ?? {}, key.startsWith('response'));
-    compilers.set(key, compiler);
+    const compiler = compilers.get(purpose) ?? newCompiler(options, purpose.startsWith('response'));
+    compilers.set(purpose, compiler);
     return compiler;
   };
 }

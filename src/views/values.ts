@@ -1,4 +1,4 @@
-import { Prisma } from '../../generated/prisma/client.js';
+import type { Prisma } from '../../generated/prisma/client.js';
 
 /** ISO 8601 in UTC, or null. */
 export const timestamp = (time: Date | null): string | null => time?.toISOString() ?? null;

@@ -1,0 +1,75 @@
+# Everything that people and CI do with this repository. `make help` lists it.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PORT_MOCK ?= 4010
+TSX := node_modules/.bin/tsx
+REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly
+# The contract, its types and the Prisma client are made from these.
+CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts package-lock.json
+
+.PHONY: help install generate build docs start migrate migration-sql mock test check lint typecheck fresh breaking release bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+start: build ## install, generate, build and serve: embedded PostgreSQL, demo data, reference at /docs
+	@npm start --silent
+
+test: install generated/.fresh generated/docs/index.html ## run every test (needs nothing but Node, make and the npm registry)
+	npm test --silent -- $(ARGS)
+
+check: install fresh lint typecheck breaking ## generated files are fresh, lint, types, no breaking change (CI runs this and test)
+
+install: node_modules/.installed ## install the pinned dependencies
+
+generate: install ## contract → generated/openapi.json and .d.ts; prisma → client
+	$(TSX) scripts/generate.ts
+	@touch generated/.fresh
+
+build: install generated/.fresh generated/docs/index.html ## compile to generated/build, which `npm start` runs
+	node_modules/.bin/tsc -p src/tsconfig.json
+
+docs: generate ## render the reference to generated/docs/index.html
+	$(TSX) scripts/docs.ts
+
+migrate: install generated/.fresh ## apply the migrations to DATABASE_URL, or to the embedded database in DATA_DIR
+	$(TSX) scripts/migrate.ts
+
+migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
+	$(TSX) scripts/migrate.ts --sql
+
+mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
+	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
+
+lint: install generated/.fresh ## the contract's rules (Redocly and ours) and the code's
+	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml
+	node_modules/.bin/eslint --config scripts/eslint.config.js --max-warnings 0 src scripts tests
+
+typecheck: install generated/.fresh ## compile everything without output
+	node_modules/.bin/tsc -p tsconfig.json
+
+fresh: generate ## fail when the committed generated files are not what the sources give
+	@git diff --exit-code --stat -- generated || (echo 'generated/ is stale: commit what "make generate" wrote'; exit 1)
+
+breaking: install generated/.fresh ## fail when the contract breaks partners of the released one
+	$(REDOCLY) diff --config openapi/redocly.yaml generated/released.json generated/docs/openapi.json
+
+release: breaking ## make the contract the released one, which later changes may not break
+	cp generated/docs/openapi.json generated/released.json
+
+bench: build ## requests per second against a plain server in the same run
+	$(TSX) scripts/bench.ts
+
+clean: ## remove everything that can be made again (not DATA_DIR)
+	rm -rf node_modules generated/build generated/prisma generated/docs generated/.fresh
+
+node_modules/.installed: package.json package-lock.json
+	npm ci --no-audit --no-fund
+	@touch $@
+
+generated/.fresh: node_modules/.installed $(CONTRACT)
+	$(TSX) scripts/generate.ts
+	@touch $@
+
+generated/docs/index.html: generated/.fresh scripts/docs.ts
+	$(TSX) scripts/docs.ts
