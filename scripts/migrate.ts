@@ -38,4 +38,7 @@ async function main([option, olderSchema, ...more]: string[]): Promise<void> {
   });
 }
 
-await main(process.argv.slice(2));
+await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(String(error));
+  process.exitCode = 1;
+});

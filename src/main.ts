@@ -46,12 +46,18 @@ async function start(config: Config, options: StartOptions): Promise<Stoppable> 
     const services = await openServices({ config, domain, log, baseUrl: () => baseUrl, isStopping: () => stopping });
     await services.objects.check();
     const app = await createApp(services);
+    const wantsDemo = config.databaseUrl === null || options.demo === true;
+    baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
+    // Before listening, so that whoever finds the service ready finds the credentials too.
+    let demo = wantsDemo ? await ensureDemo(domain, config.dataDir, baseUrl) : [];
     const server = createHttpServer(app, domain.newId);
     const port = await listen(server, config.port, config.host).catch((cause: unknown) => {
       throw new Error(`HOST and PORT cannot be listened on: ${String(cause)}`, { cause });
     });
-    baseUrl ||= `http://${urlHost(config.host)}:${port}`;
-    const demo = config.databaseUrl === null || options.demo ? await ensureDemo(domain, config.dataDir, baseUrl) : [];
+    if (config.baseUrl === null && port !== config.port) {
+      baseUrl = `http://${urlHost(config.host)}:${port}`;
+      if (wantsDemo) demo = await ensureDemo(domain, config.dataDir, baseUrl);
+    }
     log.info({ baseUrl, database: config.databaseUrl === null ? 'embedded' : 'external' }, 'started');
     welcome(baseUrl, config, demo);
     return {

@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { errorCode } from '../errorCode.js';
 
 /** One ES256 key pair; tokens name it by `kid`. */
 export interface SigningKey {
@@ -115,7 +116,7 @@ async function modifiedAt(file: string): Promise<string | null> {
     const { mtimeNs, ino } = await stat(file, { bigint: true });
     return `${mtimeNs}-${ino}`;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (errorCode(error) === 'ENOENT') return null;
     throw error;
   }
 }

@@ -56,14 +56,16 @@ export function matchRows<Row extends object>(
     const given = candidate.id === undefined ? undefined : canonicalUuid(candidate.id);
     const named = byKey.get(place(parent, key));
     const found = given === undefined ? named : byId.get(given);
-    const id = found?.id ?? given ?? newId();
+    const other = takenBy.get(found?.id ?? given ?? '') ?? takenBy.get(place(parent, key));
     if (given !== undefined && named && named.id !== given) {
       fault(`${pointer}/id`, `contradicts the stored ${kind} of this name, which has the id ${named.id}`);
     } else if (found && found.parent !== parent) {
       fault(`${pointer}/id`, `is the id of a ${kind} that belongs elsewhere in this tenant's catalog`);
+    } else if (other !== undefined) {
+      fault(pointer, `is the same ${kind} as ${other}`);
     }
-    const other = takenBy.get(id) ?? takenBy.get(place(parent, key));
-    if (other !== undefined) fault(pointer, `is the same ${kind} as ${other}`);
+    // The second of two for one row goes on as a new one: what hangs on it is not a fault of its own.
+    const id = other === undefined ? (found?.id ?? given ?? newId()) : newId();
     takenBy.set(id, pointer).set(place(parent, key), pointer);
     const state = !found ? 'created' : sameColumns(row, found.row) ? 'unchanged' : 'updated';
     return { candidate, id, state };

@@ -25,7 +25,8 @@ const uuid = { type: 'string', format: 'uuid', maxLength: 36, description: 'must
 const flag = (fallback: boolean) => ({ type: 'boolean', default: fallback });
 const orNull = (schema: { type: string }) => ({ ...schema, type: [schema.type, 'null'], default: null });
 const metadata = { type: ['object', 'null'], default: null };
-const list = (items: object, unique: object) => ({ type: 'array', items, default: [], uniqueBy: unique });
+const list = (items: object, unique: object) => ({ type: 'array', items, uniqueBy: unique });
+const optionalList = (items: object, unique: object) => ({ ...list(items, unique), default: [] });
 
 const element = (required: readonly string[], properties: object) => ({
   type: 'object',
@@ -107,7 +108,7 @@ const productOffer = element(['price', 'qty', 'qtyAlert', 'shippingType', 'shipp
   shippingAmount: money,
   vendorCost: money,
   cogs: money,
-  offerVariants: list(variant, { members: ['sku'] }),
+  offerVariants: optionalList(variant, { members: ['sku'] }),
 });
 
 const product = {
@@ -133,7 +134,7 @@ const product = {
     },
     productRx: { ...productRx, type: ['object', 'null'], default: null },
     productOffer,
-    clinicAvailability: list(element(['clinic'], { clinic: name, isActive: flag(true) }), { members: ['clinic'] }),
+    clinicAvailability: optionalList(element(['clinic'], { clinic: name, isActive: flag(true) }), { members: ['clinic'] }),
   }),
   if: { properties: { isDeleted: { const: true } }, required: ['isDeleted'] },
   else: { required: ['name', 'unitPrice', 'pharmacy', 'productId', 'category', 'subcategory', 'productOffer'] },
@@ -143,11 +144,10 @@ const product = {
 export const catalogSchema = {
   type: 'object',
   additionalProperties: false,
-  minProperties: 1,
   properties: {
-    clinics: list(clinic, { members: ['legalName', 'email'], ignoreCase: true }),
-    pharmacies: list(element(['name'], { name }), { members: ['name'] }),
-    categories: list(category, { members: ['categoryName'] }),
-    products: list(product, { members: ['sku'] }),
+    clinics: optionalList(clinic, { members: ['legalName', 'email'], ignoreCase: true }),
+    pharmacies: optionalList(element(['name'], { name }), { members: ['name'] }),
+    categories: optionalList(category, { members: ['categoryName'] }),
+    products: optionalList(product, { members: ['sku'] }),
   },
 };

@@ -17,21 +17,21 @@ export interface ResolvedSchedule {
 }
 
 /**
- * What can be said without looking at the clinic (domain rule "Schedule").
+ * What can be said without looking at the clinic (domain rule "Schedule"); all of it at once.
  * @throws Problem schedule_incomplete, schedule_time_zone_unknown
  */
-export function checkSchedule({ scheduledDay, scheduledTime, scheduledTimeZone }: Schedule): void {
-  if (scheduledDay === undefined) {
-    const faults: FieldError[] = [];
-    if (scheduledTime !== undefined) faults.push(fault('schedule_incomplete', 'scheduledTime', 'needs a scheduledDay'));
-    if (scheduledTimeZone !== undefined) {
-      faults.push(fault('schedule_incomplete', 'scheduledTimeZone', 'needs a scheduledDay'));
-    }
-    if (faults.length > 0) throw new Problem('schedule_incomplete', undefined, { errors: faults });
-  }
-  if (scheduledTimeZone !== undefined && !isTimeZone(scheduledTimeZone)) {
-    throw refusal('schedule_time_zone_unknown', 'scheduledTimeZone', 'must be an IANA time-zone name');
-  }
+export function checkSchedule(schedule: Schedule): void {
+  const { scheduledDay, scheduledTimeZone: zone } = schedule;
+  const alone = (['scheduledTime', 'scheduledTimeZone'] as const).filter(
+    (property) => scheduledDay === undefined && schedule[property] !== undefined,
+  );
+  const unknown = zone === undefined || isTimeZone(zone) ? [] : (['scheduledTimeZone'] as const);
+  const faults = [
+    ...alone.map((property) => fault('schedule_incomplete', property, 'needs a scheduledDay')),
+    ...unknown.map((property) => fault('schedule_time_zone_unknown', property, 'must be an IANA time-zone name')),
+  ];
+  const [first] = faults;
+  if (first) throw new Problem(first.code, undefined, { errors: faults });
 }
 
 /**
@@ -63,7 +63,7 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
 
 const instant = (time: Temporal.ZonedDateTime): Date => new Date(time.epochMilliseconds);
 
-function fault(code: ProblemCode, property: keyof Schedule, detail: string): FieldError {
+function fault(code: ProblemCode, property: keyof Schedule, detail: string): FieldError & { readonly code: ProblemCode } {
   return { pointer: `#/${property}`, code, detail };
 }
 

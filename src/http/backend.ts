@@ -11,6 +11,7 @@ import type { OperationId, Operations } from '../contract.js';
 import { Problem } from '../problem.js';
 import { readBody } from './body.js';
 import { readContract } from './contractDocument.js';
+import { RETRY_AFTER } from './errors.js';
 import { buildMatcher } from './matcher.js';
 import { requestIdOf } from './requestId.js';
 import { assertResponse, type Answer } from './responseCheck.js';
@@ -128,6 +129,7 @@ function inputOf({ request: { params, query, requestBody } }: MatchedRequest<unk
 }
 
 function send(res: HttpResponse, { status, headers, body }: Answer): void {
+  if (status === 503) res.set('Retry-After', String(RETRY_AFTER));
   res.status(status).set(headers ?? {}).json(body);
 }
 

@@ -73,12 +73,12 @@ function refuseLoneSurrogates(key: string, value: unknown): unknown {
   return value;
 }
 
-/** RFC 6749 §3.2: no parameter more than once. */
+/** RFC 6749 §3.2: no parameter more than once; one without a value counts as omitted. */
 function parseForm(text: string): Record<string, string> {
   const fields = new URLSearchParams(text);
   const names = [...fields.keys()];
   if (new Set(names).size < names.length) {
     throw new Problem('validation_failed', 'A form parameter is repeated; send each one once.');
   }
-  return Object.fromEntries(fields);
+  return Object.fromEntries([...fields].filter(([, value]) => value !== ''));
 }

@@ -19,6 +19,12 @@ function file(path: string, headers: Record<string, string>): RequestHandler {
   const location = fileURLToPath(new URL(path, packageRoot));
   return (_req, res, next) => {
     res.set({ ...headers, 'Cache-Control': 'no-cache' });
-    res.sendFile(location, { cacheControl: false, dotfiles: 'allow' }, (error?: Error) => (error ? next(error) : undefined));
+    res.sendFile(location, { cacheControl: false, dotfiles: 'allow' }, (error?: Error) => {
+      if (!error) return;
+      const status = 'status' in error ? error.status : 500;
+      // A condition or a range that the file does not meet is no failure of ours.
+      if (!res.headersSent && (status === 412 || status === 416)) res.status(status).end();
+      else next(error);
+    });
   };
 }

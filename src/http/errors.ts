@@ -10,8 +10,8 @@ import { routeOf } from './route.js';
 const REALM = 'realm="clinical-encounter"';
 /** Thrown by our code and the language, with messages that hold no values. */
 const OWN_ERRORS: readonly unknown[] = [Problem, Error, TypeError, RangeError];
-/** Seconds until another try is worth it. */
-const RETRY_AFTER = 5;
+/** Seconds until another try is worth it: what every 503 says. */
+export const RETRY_AFTER = 5;
 
 /** The only place that turns a failure into an answer, and the only one that logs failures. */
 export function failureHandler(log: Logger): ErrorRequestHandler {
@@ -74,7 +74,9 @@ function tokenRequestFault({ errors, message }: Problem): OAuthProblem {
   if (!first) return new OAuthProblem('invalid_request', message);
   const unsupported = first.pointer === '#/grant_type' && first.code === 'enum';
   const place = first.pointer?.slice(2) || 'The body';
-  return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${place} ${first.detail}.`);
+  // RFC 6749 §5.2 allows neither quotes nor backslashes in a description; a pattern has both.
+  const detail = first.code === 'pattern' ? 'has a character that is not allowed' : first.detail;
+  return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${place} ${detail}.`);
 }
 
 /** RFC 6750 §3: no error attribute when no token was sent, or when the token is not what was wrong. */

@@ -1,9 +1,9 @@
-import { createServer, STATUS_CODES, type RequestListener, type Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { Problem } from '../problem.js';
 import { problemBody } from './errors.js';
 
-/** Slow or idle connections are closed after these times, looked at every 2 s, so that they cannot pile up. */
+/** Milliseconds; slow or idle connections are closed after these times, so that they cannot pile up. */
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 15_000,
@@ -11,30 +11,55 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 2_000,
 };
 
-/** An HTTP server that slow and malformed requests cannot hold up. */
-export function createHttpServer(listener: RequestListener, newId: () => string): Server {
-  const server = createServer(TIMEOUTS, listener);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else socket.end(malformedRequest(newId()));
+/**
+ * An HTTP server that slow and malformed requests cannot hold up. What Node refuses by itself, with an empty answer, is
+ * answered in the documented shape.
+ * @param timeouts others than those of production, for tests
+ */
+export function createHttpServer(listener: RequestListener, newId: () => string, timeouts = TIMEOUTS): Server {
+  const answers = new WeakMap<Duplex, ServerResponse>();
+  const receive: RequestListener = (req, res) => {
+    answers.set(req.socket, res);
+    if (req.httpVersion === '1.1' && req.headers.host === undefined) refuse(res, newId());
+    else listener(req, res);
+  };
+  const server = createServer({ ...timeouts, requireHostHeader: false }, receive);
+  // Node's 417 is not in the contract; an expectation that is not known may be ignored (RFC 9110 §10.1.1).
+  server.on('checkExpectation', receive);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const answer = answers.get(socket);
+    // In the middle of an answer another one would be taken for a part of it.
+    const busy = answer !== undefined && answer.headersSent && !answer.writableFinished;
+    if (error.code === 'ECONNRESET' || !socket.writable || busy) socket.destroy();
+    else socket.end(refusalText(newId()));
   });
   return server;
 }
 
-/** What Node's parser refuses has no route yet: it is answered in the documented shape all the same. */
-function malformedRequest(requestId: string): string {
+/** There is no route yet, so this is the common shape, for the token endpoint too. */
+function refusal(requestId: string): { headers: Record<string, string | number>; body: string } {
   const problem = new Problem('validation_failed', 'The HTTP request is malformed, too large or came too slowly.');
   const body = JSON.stringify(problemBody(problem, requestId));
-  return [
-    `HTTP/1.1 400 ${STATUS_CODES[400]}`,
-    'Content-Type: application/problem+json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${requestId}`,
-    'Cache-Control: no-store',
-    'Connection: close',
-    '',
-    body,
-  ].join('\r\n');
+  const headers = {
+    'Content-Type': 'application/problem+json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+    'X-Request-Id': requestId,
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+  };
+  return { headers, body };
+}
+
+function refuse(res: ServerResponse, requestId: string): void {
+  const { headers, body } = refusal(requestId);
+  res.writeHead(400, headers).end(body);
+}
+
+/** For a connection on which Node has no response object. */
+function refusalText(requestId: string): string {
+  const { headers, body } = refusal(requestId);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 400 ${STATUS_CODES[400]}`, ...lines, '', body].join('\r\n');
 }
 
 /** Listens; resolves with the port, which the system chooses when `port` is 0. */

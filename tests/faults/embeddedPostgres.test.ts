@@ -2,8 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,14 +10,16 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { openEmbeddedPostgres } from '../../src/adapters/embeddedPostgres.js';
 import type { EmbeddedPostgres } from '../../src/adapters/embeddedPostgres.js';
+import { temporaryDataDir } from '../support/postgres.js';
 
-// A folder as `mktemp -d` makes it: closed to every other user, so also to the one that PostgreSQL runs as under root.
+// Closed to every other user, so also to the one that PostgreSQL runs as under root.
 let dataDir: string;
+let remove: () => Promise<void>;
 const open: { close(): Promise<void> }[] = [];
 const settings = { fsync: 'off' };
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'ces-embedded-'));
+  ({ dataDir, remove } = await temporaryDataDir());
 });
 
 afterEach(async () => {
@@ -26,7 +27,7 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await rm(dataDir, { recursive: true });
+  await remove();
 });
 
 async function here(
@@ -45,14 +46,14 @@ interface OtherProcess {
 }
 
 /** Opens it in another process, which is the leader of its own process group; it closes when its input ends. */
-async function elsewhere(role: 'server' | 'tool'): Promise<OtherProcess> {
+async function elsewhere(role: 'server' | 'tool', folder = dataDir): Promise<OtherProcess> {
   const program = `
     import { openEmbeddedPostgres } from './src/adapters/embeddedPostgres.ts';
     const options = { dataDir: process.argv[1], role: process.argv[2], log() {}, settings: ${JSON.stringify(settings)} };
     const { url, started, close } = await openEmbeddedPostgres(options);
-    console.log(JSON.stringify({ url, started }));
-    process.stdin.on('end', close).resume();`;
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program, dataDir, role],
+    process.stdin.on('end', close).resume();
+    process.stdout.on('error', () => {}).write(JSON.stringify({ url, started }) + '\\n');`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program, folder, role],
     { cwd: fileURLToPath(new URL('../..', import.meta.url)), detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
   const [line]: string[] = await once(createInterface(child.stdout), 'line');
   const other: OtherProcess = {
@@ -143,17 +144,15 @@ describe('a second server', () => {
   });
 
   it('waits for the first when both start at once on an empty folder', async () => {
-    const shared = dataDir;
-    dataDir = await mkdtemp(join(tmpdir(), 'ces-embedded-'));
-    const both = [elsewhere('server'), elsewhere('server')];
+    const empty = await temporaryDataDir();
+    const both = [elsewhere('server', empty.dataDir), elsewhere('server', empty.dataDir)];
     const first = await Promise.race(both);
     await query(first.url, 'CREATE TABLE mine AS SELECT 7 AS n');
     await first.close();
     const second = (await Promise.all(both)).find((one) => one !== first);
     expect(await query(second?.url ?? '', 'SELECT n FROM mine')).toEqual([[7]]);
     await second?.close();
-    await rm(dataDir, { recursive: true });
-    dataDir = shared;
+    await empty.remove();
   });
 });
 

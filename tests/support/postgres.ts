@@ -53,19 +53,28 @@ export async function startTestCluster(): Promise<() => Promise<void>> {
   };
 }
 
-async function startTemporaryCluster(): Promise<{ url: string; stop: () => Promise<void> }> {
+/**
+ * A temporary DATA_DIR for an embedded PostgreSQL, closed to other users as `mktemp -d` makes it. It is removed, and
+ * its PostgreSQL ended, by `remove()` or with this process, whatever ends that: Ctrl-C and SIGKILL leave nothing behind.
+ */
+export async function temporaryDataDir(): Promise<{ dataDir: string; remove(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-test-'));
-  // Waits for the end of its input, which comes with our end, whatever ends us: Ctrl-C and SIGKILL leave nothing behind.
-  const cleaner = spawn('sh', ['-c', `cat; read -r pid < "$0/postgres/data/postmaster.pid" && kill -QUIT "$pid"
-    while kill -0 "$pid"; do sleep 0.05; done; rm -rf "$0"`, dataDir], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
-  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
-  const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'server', log: console.error, settings });
-  const stop = async (): Promise<void> => {
-    await close();
+  // "cat" waits for the end of its input, which comes with our end; another process may just be starting PostgreSQL.
+  const script = `cat; while [ -d "$0" ]; do
+    if read -r pid < "$0/postgres/data/postmaster.pid" && kill -QUIT "$pid"; then sleep 0.1; else rm -rf "$0"; fi; done`;
+  const cleaner = spawn('sh', ['-c', script, dataDir], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  const remove = async (): Promise<void> => {
     cleaner.stdin.end();
     await once(cleaner, 'exit');
   };
-  return { url, stop };
+  return { dataDir, remove };
+}
+
+async function startTemporaryCluster(): Promise<{ url: string; stop: () => Promise<void> }> {
+  const { dataDir, remove } = await temporaryDataDir();
+  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
+  const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'server', log: console.error, settings });
+  return { url, stop: () => close().then(remove) };
 }
 
 async function createDatabase(admin: string, prefix: string, template: string): Promise<TestDatabase> {

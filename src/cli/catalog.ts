@@ -1,0 +1,75 @@
+import type { Command } from '@commander-js/extra-typings';
+import { SingleBar } from 'cli-progress';
+import { readFile } from 'node:fs/promises';
+import { importCatalog, type Progress } from '../domain/catalogImport.js';
+import type { CatalogReport } from '../domain/catalogPlan.js';
+import type { JsonFault } from '../domain/jsonDocument.js';
+import { findTenant } from '../domain/tenants.js';
+import { withDatabase } from './operator.js';
+import { example, print, table } from './output.js';
+
+const FORMAT = `
+The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; prisma/demo/demo.json is an example.
+What the file names is afterwards as the file says, with all its locations, variants and availability; what it does not
+name stays. A second import of the same file changes nothing. { "sku": "…", "isDeleted": true } deletes a product.
+An optional "id" fixes the id of something new, or finds something stored whose name changes.
+With any fault nothing is imported.`;
+
+/** Adds `catalog import`. */
+export function addCatalogCommands(program: Command): void {
+  const catalog = program.command('catalog').description('clinics and products of a tenant').helpCommand(false);
+
+  catalog.command('import')
+    .description('import a catalog file: all of it or, if it has a fault, nothing')
+    .argument('<file>')
+    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+    .option('--json', 'print JSON')
+    .addHelpText('after', FORMAT)
+    .addHelpText('after', example('catalog import catalog.json --tenant lakeside'))
+    .action(async (file, { tenant, json }) => {
+      const text = await readText(file);
+      const result = await withDatabase(async (context) => {
+        const { id } = await findTenant(context, tenant);
+        return withProgressBar((progress) => importCatalog(context, id, text, progress));
+      });
+      if ('faults' in result) throw new Error(refusal(file, result.faults));
+      print(json, result.report, () => reportTable(result.report));
+    });
+}
+
+/** @throws Error when there is no such file, or it is not UTF-8 */
+async function readText(file: string): Promise<string> {
+  const bytes = await readFile(file);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new Error(`${file} is not UTF-8 text.`, { cause: error });
+  }
+}
+
+/** One line for each fault, in the form that editors and terminals make clickable. */
+function refusal(file: string, faults: readonly JsonFault[]): string {
+  const lines = faults.map(({ line, column, pointer, message }) => `${file}:${line}:${column}: ${pointer || '/'} ${message}`);
+  return [...lines, `${faults.length === 1 ? 'One fault' : `${faults.length} faults`}: nothing was imported.`].join('\n');
+}
+
+function reportTable(report: CatalogReport): string {
+  const rows = Object.entries(report).map(([kind, { created, updated, deleted, unchanged }]) =>
+    [kind, ...[created, updated, deleted, unchanged].map(String)]);
+  return table(['', 'CREATED', 'UPDATED', 'DELETED', 'UNCHANGED'], rows);
+}
+
+/** On standard error, and only if that is a terminal. */
+async function withProgressBar<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
+  if (!process.stderr.isTTY) return work(() => {});
+  const bar = new SingleBar({
+    stream: process.stderr,
+    clearOnComplete: true,
+    format: 'importing {bar} {percentage} % ({value} of {total} rows)',
+  });
+  try {
+    return await work((written, total) => (bar.isActive ? bar.update(written) : bar.start(total, written)));
+  } finally {
+    bar.stop();
+  }
+}

@@ -1,0 +1,66 @@
+import { checkSchema, migrate } from '../adapters/migrations.js';
+import { openDatabase } from '../adapters/database.js';
+import { openEmbeddedPostgres } from '../adapters/embeddedPostgres.js';
+import { readConfig, type Config } from '../config.js';
+import type { DomainContext } from '../context.js';
+import { domainContext } from '../services.js';
+
+/** An operator waits longer than a caller: a catalog has thousands of rows. */
+const TIMEOUT_MS = 120_000;
+
+/** The configuration of the server: the same variables lead to the same database and keys. */
+export function readEnvironment(): Config {
+  return readConfig(process.env);
+}
+
+/**
+ * Runs a command on the service's database: that of DATABASE_URL, else the embedded one in DATA_DIR, which is started
+ * for the time of the command if no server runs it. A signal rolls back what the command has begun.
+ * @throws Error when the database does not answer or its schema is not that of this build
+ */
+export async function withDatabase<T>(work: (context: DomainContext) => Promise<T>): Promise<T> {
+  const { databaseUrl, dataDir } = readEnvironment();
+  const database = databaseUrl === null ? await openEmbedded(dataDir) : await openExternal(databaseUrl);
+  const db = openDatabase(database.url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
+  const close = async (): Promise<void> => {
+    await db.$disconnect();
+    await database.close();
+  };
+  const stop = (): void => void close().finally(() => process.exit(1));
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  try {
+    return await work(domainContext(db));
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    await close();
+  }
+}
+
+interface OpenDatabase {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+async function openEmbedded(dataDir: string): Promise<OpenDatabase> {
+  const log = (message: string): void => void process.stderr.write(`${message}\n`);
+  const embedded = await openEmbeddedPostgres({ dataDir, role: 'tool', log });
+  try {
+    await migrate(embedded.url);
+    return embedded;
+  } catch (error) {
+    await embedded.close();
+    throw error;
+  }
+}
+
+async function openExternal(url: string): Promise<OpenDatabase> {
+  const schema = await checkSchema(url);
+  if (schema.state === 'behind') {
+    throw new Error(`The database of DATABASE_URL lacks migrations (${schema.pending.join(', ')}): run "make migrate".`);
+  }
+  if (schema.state === 'unknown') {
+    throw new Error(`The database of DATABASE_URL has migrations that this build does not know (${schema.names.join(', ')}): ` +
+      'use the build that made them, or after an update run "make migrate".');
+  }
+  return { url, close: async () => {} };
+}

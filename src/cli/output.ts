@@ -1,0 +1,30 @@
+/** Prints to standard output: JSON for scripts, or text for people. Nothing else is ever written there. */
+export function print(asJson: boolean | undefined, value: unknown, text: () => string): void {
+  process.stdout.write(`${asJson ? JSON.stringify(value, null, 2) : text()}\n`);
+}
+
+/** Columns as wide as their widest cell. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n');
+}
+
+/** Name and value in two columns. */
+export function fields(values: Readonly<Record<string, string>>): string {
+  const width = Math.max(...Object.keys(values).map((name) => name.length));
+  return Object.entries(values).map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+}
+
+/** How a command is called, for examples and advice. */
+export const PROGRAM = 'npm run --silent cli --';
+
+/** The last part of a command's help. */
+export function example(...lines: readonly string[]): string {
+  return `\nExample:\n${lines.map((line) => `  $ ${PROGRAM} ${line}`).join('\n')}`;
+}
+
+/** What to say wherever a secret is printed. */
+export const SHOWN_ONCE = 'Keep the secret now: it is never shown again.';
+
+export const EXAMPLE_CLIENT = 'ces_k5xw4zdpnrqw2y3imfzg';

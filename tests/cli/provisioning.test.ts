@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openDatabase, type Database } from '../../src/adapters/database.js';
+import { hashClientSecret } from '../../src/domain/clientSecrets.js';
+import { presets } from '../../src/domain/permissions.js';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { runJson, runProgram } from './program.js';
+
+let database: TestDatabase;
+let db: Database;
+let environment: Record<string, string> = {};
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase(database.url);
+  environment = { DATABASE_URL: database.url };
+  await runJson(environment, 'tenant', 'create', 'Lakeside Health');
+});
+
+afterAll(async () => {
+  await db.$disconnect();
+  await database.drop();
+});
+
+const json = (...args: string[]) => runJson(environment, ...args);
+const run = (...args: string[]) => runProgram(environment, ...args);
+
+interface Created {
+  clientId: string;
+  clientSecret: string;
+  permissions: string[];
+}
+
+async function createClient(...args: string[]): Promise<Created> {
+  return (await json('client', 'create', '--tenant', 'lakeside-health', ...args)) as Created;
+}
+
+/** The secrets that the database would accept at this moment, as the token endpoint compares them. */
+async function accepts(clientId: string, secret: string): Promise<boolean> {
+  const client = await db.apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
+  const live = (client?.secrets ?? []).filter(({ expiresAt }) => expiresAt === null || expiresAt > new Date());
+  return live.some(({ secretHash }) => Buffer.from(secretHash).equals(hashClientSecret(secret)));
+}
+
+describe('tenant', () => {
+  it('is created with an id made from its name, and listed', async () => {
+    const created = await json('tenant', 'create', 'Zoë’s Clinics, Inc.', '--mode', 'sandbox');
+    expect(created).toEqual({ id: 'zoe-s-clinics-inc', name: 'Zoë’s Clinics, Inc.', mode: 'sandbox', isActive: true,
+      createdAt: expect.any(String) });
+    expect(await json('tenant', 'list')).toEqual([
+      { id: 'lakeside-health', name: 'Lakeside Health', mode: 'live', isActive: true, createdAt: expect.any(String) },
+      created,
+    ]);
+    expect((await run('tenant', 'list')).stdout).toMatch(/^ID +NAME +MODE +CREATED\nlakeside-health +Lakeside Health +live +20/);
+  });
+
+  it.each([
+    ['a name that another tenant has', ['LAKESIDE health', '--id', 'other'], /There is a tenant of that name/],
+    ['an id that another tenant has', ['Other', '--id', 'lakeside-health'], /There is a tenant of that name or id/],
+    ['an id that is no slug', ['Other', '--id', 'Other_1'], /lower-case letters, digits and single hyphens/],
+    ['a blank name', [' ', '--id', 'blank'], /A tenant name is 1 to 255/],
+  ])('is refused with %s, in one line and with exit code 1', async (_what, args, message) => {
+    const { code, stdout, stderr } = await run('tenant', 'create', ...args, '--json');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+    expect(stderr.trimEnd()).not.toContain('\n');
+  });
+});
+
+describe('client create', () => {
+  it('prints exactly clientId, clientSecret and permissions, for a tenant by its name', async () => {
+    const created = await json('client', 'create', '--tenant', 'Lakeside Health', '--preset', 'partner');
+    expect(created).toEqual({
+      clientId: expect.stringMatching(/^ces_[a-z2-7]{20}$/),
+      clientSecret: expect.stringMatching(/^cess_live_[A-Za-z0-9_-]{43}$/),
+      permissions: presets.partner,
+    });
+    const { clientId, clientSecret } = created as Created;
+    expect(await accepts(clientId, clientSecret)).toBe(true);
+    // Only its hash is kept.
+    const rows = await db.$queryRaw<{ row: string }[]>`SELECT s::text AS row FROM api_client_secret s`;
+    expect(rows.some(({ row }) => row.includes(clientSecret))).toBe(false);
+  });
+
+  it('gives the partner of a sandbox tenant a test secret and sandbox:simulate', async () => {
+    await json('tenant', 'create', 'Trial', '--mode', 'sandbox');
+    const created = await json('client', 'create', '--tenant', 'trial', '--preset', 'partner');
+    expect(created).toMatchObject({
+      clientSecret: expect.stringMatching(/^cess_test_/),
+      permissions: [...presets.partner, 'sandbox:simulate'],
+    });
+  });
+
+  it('adds permissions to a preset, or takes them alone, and limits clinics', async () => {
+    expect((await createClient('--preset', 'billing', '--permissions', 'read:event, read:order')).permissions)
+      .toEqual(['read:order', 'write:order', 'read:event']);
+    const now = new Date();
+    const id = '01a05c32-5e80-7000-8000-00000000c101';
+    await db.clinic.create({ data: { id, tenantId: 'lakeside-health', legalName: 'A', displayName: 'A',
+      email: 'a@x.example', isActive: true, createdAt: now, updatedAt: now } });
+    const { clientId, permissions } = await createClient('--permissions', 'admin:clinic', '--clinic', id.toUpperCase());
+    expect(permissions).toEqual(['admin:clinic']);
+    expect(await db.apiClient.findUnique({ where: { clientId } })).toMatchObject({ allowedClinicIds: [id] });
+  });
+
+  it.each([
+    ['an unknown tenant', ['--tenant', 'nobody', '--preset', 'partner'], /no tenant with the id or name "nobody"/],
+    ['an unknown permission', ['--tenant', 'lakeside-health', '--permissions', 'read:all'], /Unknown permission: read:all/],
+    ['no permission at all', ['--tenant', 'lakeside-health'], /needs a preset or at least one permission/],
+    ['a clinic of nobody', ['--tenant', 'lakeside-health', '--preset', 'partner', '--clinic', '01a05c32-5e80-7000-8000-00000000ffff'],
+      /has no clinic 01a05c32/],
+    ['a clinic that is no id', ['--tenant', 'lakeside-health', '--preset', 'partner', '--clinic', 'Austin'], /Not the id of a clinic/],
+  ])('is refused with %s', async (_what, args, message) => {
+    const { code, stdout, stderr } = await run('client', 'create', ...args, '--json');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  it('is refused for a name that the tenant has, and creates nothing', async () => {
+    await createClient('--preset', 'provider', '--name', 'Reviewer');
+    const { code, stderr } = await run('client', 'create', '--tenant', 'lakeside-health', '--preset', 'provider', '--name', 'Reviewer');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'Tenant lakeside-health has an API client named "Reviewer" already.\n' });
+    expect(await db.apiClient.count({ where: { tenantId: 'lakeside-health', name: 'Reviewer' } })).toBe(1);
+  });
+});
+
+describe('client list', () => {
+  it('shows everything but the secrets', async () => {
+    const { clientId, clientSecret } = await createClient('--preset', 'billing', '--name', 'Books');
+    const [asJson, asText] = await Promise.all([run('client', 'list', '--json'), run('client', 'list', '--tenant', 'lakeside-health')]);
+    for (const { stdout } of [asJson, asText]) {
+      expect(stdout).toContain(clientId);
+      expect(stdout).not.toContain(clientSecret);
+      expect(stdout).not.toContain(hashClientSecret(clientSecret).toString());
+    }
+    const clients = JSON.parse(asJson.stdout) as { clientId: string }[];
+    expect(clients.find((client) => client.clientId === clientId)).toEqual({
+      clientId, tenantId: 'lakeside-health', name: 'Books', permissions: ['read:order', 'write:order'], allowedClinicIds: null,
+      isActive: true, tokensValidAfter: null, lastUsedAt: null, createdAt: expect.any(String),
+      secrets: [{ id: expect.any(String), hint: clientSecret.slice(-4), createdAt: expect.any(String), expiresAt: null,
+        lastUsedAt: null, isActive: true }],
+    });
+    expect(asText.stdout).toContain(`…${clientSecret.slice(-4)}`);
+  });
+});
+
+describe('rotation of a secret', () => {
+  it('keeps the old secret valid, refuses a third, and ends the old one only when the new one is in use', async () => {
+    const { clientId, clientSecret: old } = await createClient('--preset', 'billing');
+    const rotated = await json('client', 'rotate-secret', clientId);
+    expect(rotated).toEqual({ clientId, clientSecret: expect.stringMatching(/^cess_live_/), old: { hint: old.slice(-4), expiresAt: null } });
+    const { clientSecret: fresh } = rotated as Created;
+    expect([await accepts(clientId, old), await accepts(clientId, fresh)]).toEqual([true, true]);
+
+    const third = await run('client', 'rotate-secret', clientId);
+    expect(third).toMatchObject({ code: 1, stdout: '' });
+    expect(third.stderr).toContain(`client retire-secret ${clientId}`);
+
+    const early = await run('client', 'retire-secret', clientId);
+    expect(early).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has never been used') });
+    expect(await accepts(clientId, old)).toBe(true);
+
+    await db.apiClientSecret.updateMany({
+      where: { tenantId: 'lakeside-health', secretHash: hashClientSecret(fresh) }, data: { lastUsedAt: new Date() } });
+    expect(await json('client', 'retire-secret', clientId)).toMatchObject({ clientId, hint: old.slice(-4) });
+    expect([await accepts(clientId, old), await accepts(clientId, fresh)]).toEqual([false, true]);
+
+    const last = await run('client', 'retire-secret', clientId, '--force');
+    expect(last).toMatchObject({ code: 1, stderr: expect.stringContaining('is the only active secret') });
+    expect(await accepts(clientId, fresh)).toBe(true);
+  });
+
+  it('can end the old secret by itself, and makes room when it has ended', async () => {
+    const { clientId, clientSecret: old } = await createClient('--preset', 'billing');
+    const rotated = (await json('client', 'rotate-secret', clientId, '--expire-old', '3600')) as { old: { expiresAt: string } };
+    const seconds = (Date.parse(rotated.old.expiresAt) - Date.now()) / 1000;
+    expect(seconds).toBeGreaterThan(3500);
+    expect(seconds).toBeLessThanOrEqual(3600);
+    expect(await accepts(clientId, old)).toBe(true);
+    await db.apiClientSecret.updateMany({
+      where: { tenantId: 'lakeside-health', secretHash: hashClientSecret(old) }, data: { expiresAt: new Date() } });
+    expect(await run('client', 'rotate-secret', clientId)).toMatchObject({ code: 0 });
+  });
+
+  it('run several times at once never leaves more than two active secrets', async () => {
+    const { clientId } = await createClient('--preset', 'billing');
+    const runs = await Promise.all([1, 2, 3].map(() => run('client', 'rotate-secret', clientId)));
+    expect(runs.map(({ code }) => code).sort()).toEqual([0, 1, 1]);
+    expect(await db.apiClient.findUnique({ where: { clientId }, select: { _count: { select: { secrets: true } } } }))
+      .toEqual({ _count: { secrets: 2 } });
+  });
+});
+
+describe('client deactivate and revoke-tokens', () => {
+  it('change the client, say when running servers follow, and refuse an unknown client', async () => {
+    const { clientId } = await createClient('--preset', 'billing');
+    const revoked = await run('client', 'revoke-tokens', clientId);
+    expect(revoked).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('within 30 seconds') });
+    const client = await db.apiClient.findUnique({ where: { clientId } });
+    expect(Date.now() - (client?.tokensValidAfter?.getTime() ?? 0)).toBeLessThan(10_000);
+    expect(client?.isActive).toBe(true);
+    expect(await json('client', 'deactivate', clientId)).toEqual({ clientId, isActive: false });
+    expect((await db.apiClient.findUnique({ where: { clientId } }))?.isActive).toBe(false);
+    const others = await db.apiClient.count({ where: { tenantId: 'lakeside-health', isActive: false } });
+    expect(others).toBe(1);
+    for (const command of ['deactivate', 'revoke-tokens', 'rotate-secret', 'retire-secret']) {
+      expect(await run('client', command, 'ces_aaaaaaaaaaaaaaaaaaaa')).toEqual({
+        code: 1, stdout: '', stderr: 'There is no API client "ces_aaaaaaaaaaaaaaaaaaaa": see "client list".\n' });
+    }
+  });
+});
+
+describe('a database that is not ready', () => {
+  it('is refused: its schema is behind, it does not answer, or its address is malformed', async () => {
+    const empty = await createEmptyDatabase();
+    const [behind, silent, malformed] = await Promise.all([
+      runProgram({ DATABASE_URL: empty.url }, 'tenant', 'list', '--json'),
+      runProgram({ DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/none' }, 'tenant', 'list'),
+      runProgram({ DATABASE_URL: 'mysql://x' }, 'tenant', 'list'),
+    ]);
+    expect(behind).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('run "make migrate"') });
+    expect(silent).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('does not answer') });
+    expect(malformed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('DATABASE_URL') });
+    expect([behind, silent, malformed].map(({ stderr }) => stderr.trimEnd().split('\n').length)).toEqual([1, 1, 1]);
+    expect(silent.stderr).not.toContain('hunter2');
+    await empty.drop();
+  });
+});

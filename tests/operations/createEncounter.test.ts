@@ -1,0 +1,310 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  encounterBody, newCategory, newClient, newClinic, newDocument, newPartner, newPatient, newProduct, type Partner,
+} from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+
+const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+
+let harness: Harness;
+let partner: Partner;
+/** A valid body; its clinic is in Chicago's zone. */
+let valid: Record<string, unknown>;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  valid = await encounterBody(harness, partner);
+});
+afterAll(() => harness.close());
+
+const create = (json: unknown, { token } = partner) => call(harness, 'POST /encounters', { token, json });
+const stored = () => harness.domain.db.encounter.count({ where: { tenantId: partner.tenantId } });
+const days = (count: number): number => count * 24 * 3_600_000;
+
+describe('201', () => {
+  it('answers with the stored record at its own address', async () => {
+    const { status, headers, body } = await create(valid);
+    const [treatment] = await harness.domain.db.encounterTreatment.findMany({
+      where: { tenantId: partner.tenantId, encounterId: body.id },
+    });
+    const now = harness.clock.now.toISOString();
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...valid, id: expect.any(String), encounter_id: expect.any(Number), gfe_no: `GFE-${body.encounter_id}`, order_no: null,
+      status: 'pending_review', documentIds: [], additionalNotes: null, scheduledDay: null, scheduledTime: null,
+      scheduledTimeZone: null, scheduledAt: null,
+      gfe_data: [{
+        category_name: treatment?.categoryName, sub_category_name: treatment?.subCategoryName, status: 'pending_review',
+        categoryId: treatment?.categoryId, subcategoryId: treatment?.subcategoryId, treatmentIds: valid['treatmentIds'],
+        decidedAt: null, validUntil: null, denialReason: null, reusedFromEncounterId: null,
+      }],
+      estimate: { sub_total: 240, total_shipping_amt: 15, grand_total: 255 },
+      reviewerRef: null, claimedAt: null, completedAt: null, cancelledAt: null, cancelReason: null,
+      expiresAt: new Date(harness.clock.now.getTime() + days(30)).toISOString(), createdAt: now, updatedAt: now, version: 1,
+    });
+    expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    expect(headers.get('Location')).toBe(`/encounters/${body.encounter_id}`);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    const read = await call(harness, `GET ${headers.get('Location')}`, { token: partner.token });
+    expect(read.body).toEqual(body);
+  });
+
+  it('keeps everything that is sent, lists in their order', async () => {
+    const patientId = await newPatient(harness, partner);
+    const treatmentIds = await Promise.all([1, 2, 3].map(() => newProduct(harness, partner)));
+    const documentIds = await Promise.all([1, 2, 3].map(() => newDocument(harness, partner, patientId)));
+    const sent = {
+      ...valid, patientId, treatmentIds: treatmentIds.toReversed(), documentIds: documentIds.toReversed(), reviewType: 'synchronous',
+      additionalNotes: 'BP 120/80 – “stable” 血圧 👩‍⚕️\n<b>',
+      scheduledDay: '2027-06-30', scheduledTime: '09:30:00', scheduledTimeZone: 'US/Pacific',
+    };
+    const { body } = await create(sent);
+    expect(body).toMatchObject({ ...sent, scheduledAt: '2027-06-30T16:30:00.000Z' });
+    const read = await call(harness, `GET /encounters/${body.encounter_id}`, { token: partner.token });
+    expect(read.body).toEqual(body);
+  });
+
+  it('takes the most that the contract admits', async () => {
+    const patientId = await newPatient(harness, partner);
+    const group = await newCategory(harness, partner);
+    const treatmentIds = await Promise.all(Array.from({ length: 20 }, () => newProduct(harness, partner, group)));
+    const documentIds = await Promise.all(Array.from({ length: 20 }, () => newDocument(harness, partner, patientId)));
+    const sent = { ...valid, patientId, treatmentIds, documentIds, additionalNotes: 'é'.repeat(10_000) };
+    expect((await create(sent)).body).toMatchObject(sent);
+  });
+
+  it('has one item for each distinct category and subcategory, with their treatments', async () => {
+    const [first, second] = await Promise.all([newCategory(harness, partner), newCategory(harness, partner)]);
+    const { id: third } = await harness.domain.db.subcategory.create({
+      data: {
+        id: harness.domain.newId(), tenantId: partner.tenantId, categoryId: first.categoryId, subCategoryName: 'Third',
+        createdAt: harness.domain.now(), updatedAt: harness.domain.now(),
+      },
+    });
+    const groups = [second, first, { ...first, subcategoryId: third }, second, first];
+    const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, group)));
+    const [a, b, c, d, e] = treatmentIds;
+    const { body } = await create({ ...valid, treatmentIds });
+    expect(body.gfe_data).toMatchObject([
+      { ...second, status: 'pending_review', treatmentIds: [a, d] },
+      { ...first, status: 'pending_review', treatmentIds: [b, e] },
+      { ...first, subcategoryId: third, sub_category_name: 'Third', status: 'pending_review', treatmentIds: [c] },
+    ]);
+  });
+
+  it('estimates the offers’ prices, one unit of each, with flat rates only (D-36, D-37)', async () => {
+    const botox = await newProduct(harness, partner, { price: '240.00', shippingAmount: '15.00' });
+    const semaglutide = await newProduct(harness, partner, {
+      price: '299.00', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00', isRx: true,
+    });
+    const { tenantId } = partner;
+    await harness.domain.db.product.updateMany({ where: { tenantId, id: botox }, data: { unitPrice: '1.00' } });
+    const { body } = await create({ ...valid, treatmentIds: [botox, semaglutide] });
+    expect(body.estimate).toEqual({ sub_total: 539, total_shipping_amt: 15, grand_total: 554 });
+    const offers = await harness.domain.db.productOffer.findMany({ where: { tenantId, productId: { in: [botox, semaglutide] } } });
+    expect(offers.map(({ qty }) => qty)).toEqual([10, 10]);
+    expect(await harness.domain.db.order.count({ where: { tenantId } })).toBe(0);
+  });
+
+  it('takes UUIDs in capitals and answers in lower case (D-51)', async () => {
+    const documentIds = [await newDocument(harness, partner, String(valid['patientId']))];
+    const lower = { ...valid, documentIds };
+    const upper = JSON.parse(JSON.stringify(lower), (key, value) =>
+      typeof value === 'string' && !/Type|Queue/.test(key) ? value.toUpperCase() : value);
+    expect(upper).not.toEqual(lower);
+    const { body } = await create(upper);
+    expect(body).toMatchObject(lower);
+    expect(body.gfe_data).toMatchObject([{ treatmentIds: valid['treatmentIds'] }]);
+  });
+
+  it.each([
+    ['an empty text as notes (D-49)', { additionalNotes: '' }],
+    ['no documents as an empty list', { documentIds: [] }],
+  ])('takes %s', async (_what, change) => {
+    expect((await create({ ...valid, ...change })).body).toMatchObject(change);
+  });
+
+  it('is for a client that is limited to this clinic, too', async () => {
+    const limited = await newClient(harness, partner.tenantId, ['write:encounter'], [String(valid['clinicId'])]);
+    expect((await create(valid, limited)).status).toBe(201);
+  });
+
+  it.each([
+    ['the earlier of two instants', { scheduledDay: '2027-11-07', scheduledTime: '01:30:00', scheduledTimeZone: 'America/New_York' },
+      '2027-11-07T05:30:00.000Z', '2027-12-07T05:30:00.000Z'],
+    ['by a zone that is kept as sent', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'EST' },
+      '2027-01-05T17:00:00.000Z', '2027-02-04T17:00:00.000Z'],
+    ['by the clinic’s zone', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
+      '2027-01-05T18:00:00.000Z', '2027-02-04T18:00:00.000Z'],
+    ['in the past (D-41)', { scheduledDay: '1999-12-31', scheduledTime: '23:59:59', scheduledTimeZone: 'UTC' },
+      '1999-12-31T23:59:59.000Z', '2026-12-20T16:00:00.000Z'],
+    ['as a day of the clinic’s zone', { scheduledDay: '2027-01-05' }, null, '2027-02-04T06:00:00.000Z'],
+    ['as a day of the given zone', { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' }, null, '2027-02-03T15:00:00.000Z'],
+    ['as a day that has begun', { scheduledDay: '2026-11-20' }, null, '2026-12-20T16:00:00.000Z'],
+  ])('resolves a schedule: %s', async (_rule, schedule, scheduledAt, expiresAt) => {
+    const { body } = await create({ ...valid, ...schedule });
+    expect(body).toMatchObject({ scheduledTime: null, scheduledTimeZone: null, ...schedule, scheduledAt, expiresAt });
+    const read = await call(harness, `GET /encounters/${body.encounter_id}`, { token: partner.token });
+    expect(read.body).toEqual(body);
+  });
+
+  it('takes a day without a zone for a clinic without one, as a day of UTC', async () => {
+    const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone: null }] });
+    const { body } = await create({ ...valid, clinicId, scheduledDay: '2027-01-05' });
+    expect(body).toMatchObject({ scheduledAt: null, expiresAt: '2027-02-04T00:00:00.000Z' });
+  });
+});
+
+describe('400', () => {
+  const many = Array.from({ length: 21 }, (_, index) => `01a10caf-a4c0-7000-8000-0000000000${index + 10}`);
+
+  it.each<[string, Record<string, unknown>, string, string]>([
+    ...['clinicId', 'patientId', 'treatmentIds', 'reviewType', 'serviceQueue'].map(
+      (name): [string, Record<string, unknown>, string, string] => [`no ${name}`, { [name]: undefined }, `#/${name}`, 'required']),
+    ['a clinicId that is no UUID', { clinicId: '7' }, '#/clinicId', 'format'],
+    ['a URN as patientId (D-51)', { patientId: `urn:uuid:${nobody}` }, '#/patientId', 'maxLength'],
+    ['no treatment', { treatmentIds: [] }, '#/treatmentIds', 'minItems'],
+    ['21 treatments', { treatmentIds: many }, '#/treatmentIds', 'maxItems'],
+    ['a treatment twice', { treatmentIds: [nobody, nobody] }, '#/treatmentIds', 'uniqueItems'],
+    ['a treatment in two spellings', { treatmentIds: [many[0], nobody, nobody.toUpperCase()] }, '#/treatmentIds/2', 'uniqueItems'],
+    ['one treatment that is no UUID', { treatmentIds: [nobody, 'SKU-1'] }, '#/treatmentIds/1', 'format'],
+    ['a text as treatments', { treatmentIds: nobody }, '#/treatmentIds', 'type'],
+    ['21 documents', { documentIds: many }, '#/documentIds', 'maxItems'],
+    ['a document twice', { documentIds: [nobody, nobody] }, '#/documentIds', 'uniqueItems'],
+    ['a document in two spellings', { documentIds: [nobody, nobody.toUpperCase()] }, '#/documentIds/1', 'uniqueItems'],
+    ['null as documents (D-49)', { documentIds: null }, '#/documentIds', 'type'],
+    ['an unknown review type', { reviewType: 'Synchronous' }, '#/reviewType', 'enum'],
+    ['an unknown queue', { serviceQueue: 'vip' }, '#/serviceQueue', 'enum'],
+    ['notes that are too long', { additionalNotes: 'x'.repeat(10_001) }, '#/additionalNotes', 'maxLength'],
+    ['notes with NUL (D-45)', { additionalNotes: 'a\u0000b' }, '#/additionalNotes', 'pattern'],
+    ['a mistyped property (D-33)', { documentId: nobody }, '#/documentId', 'additionalProperties'],
+    ['a pharmacy, which is not sent', { pharmacyId: nobody }, '#/pharmacyId', 'additionalProperties'],
+    ['a day that is not in the calendar', { scheduledDay: '2027-02-30' }, '#/scheduledDay', 'format'],
+    ['a day of a year that does not leap', { scheduledDay: '2027-02-29' }, '#/scheduledDay', 'format'],
+    ['a day with a time', { scheduledDay: '2027-02-03T00:00:00Z' }, '#/scheduledDay', 'format'],
+    ['a day of the year 0001', { scheduledDay: '0001-01-01' }, '#/scheduledDay', 'pattern'],
+    ...['24:00:00', '23:59:60', '23:60:00', '09:30', '9:30:00', '09:30:00Z', '09:30:00.5'].map(
+      (scheduledTime): [string, Record<string, unknown>, string, string] =>
+        [`the time ${scheduledTime}`, { scheduledDay: '2027-02-03', scheduledTime }, '#/scheduledTime', 'pattern']),
+    ['an endless zone', { scheduledDay: '2027-02-03', scheduledTimeZone: 'A'.repeat(65) }, '#/scheduledTimeZone', 'maxLength'],
+  ])('refuses %s', async (_what, change, pointer, code) => {
+    const before = await stored();
+    expectProblem(await create({ ...valid, ...change }), 400, 'validation_failed', [{ pointer, code }]);
+    expect(await stored()).toBe(before);
+  });
+
+  it.each([
+    ['schedule_time_nonexistent', '2027-03-14', '02:30:00', 'America/New_York', ['scheduledTime']],
+    ['schedule_time_nonexistent', '2027-10-03', '02:15:00', 'Australia/Lord_Howe', ['scheduledTime']],
+    ['schedule_time_nonexistent', '2011-12-30', '12:00:00', 'Pacific/Apia', ['scheduledDay']],
+    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', '+05:30', ['scheduledTimeZone']],
+    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', 'GMT+5', ['scheduledTimeZone']],
+    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', 'Z', ['scheduledTimeZone']],
+    ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', 'PST', ['scheduledTimeZone']],
+    ['schedule_time_zone_unknown', '2027-03-14', undefined, 'America/Nowhere', ['scheduledTimeZone']],
+    ['schedule_incomplete', undefined, '12:00:00', undefined, ['scheduledTime']],
+    ['schedule_incomplete', undefined, '12:00:00', 'UTC', ['scheduledTime', 'scheduledTimeZone']],
+    ['schedule_incomplete', undefined, undefined, 'UTC', ['scheduledTimeZone']],
+  ] as const)('is %s: %s %s %s', async (code, scheduledDay, scheduledTime, scheduledTimeZone, places) => {
+    const before = await stored();
+    const answer = await create({ ...valid, scheduledDay, scheduledTime, scheduledTimeZone });
+    expectProblem(answer, 400, code, places.map((place) => ({ pointer: `#/${place}`, code })));
+    expect(await stored()).toBe(before);
+  });
+
+  it('asks for a zone when the clinic has none', async () => {
+    const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone: null }, { state: 'TX', timezone: 'UTC' }] });
+    const answer = await create({ ...valid, clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' });
+    expectProblem(answer, 400, 'schedule_time_zone_required', [{ pointer: '#/scheduledTimeZone' }]);
+  });
+
+  it.each([
+    ['malformed JSON', '{"clinicId":', 'application/json', 'malformed_json'],
+    ['half a character', '{"additionalNotes":"\\ud83d"}', 'application/json', 'malformed_json'],
+    ['a text', JSON.stringify('{}'), 'application/json', 'validation_failed'],
+    ['a list', '[]', 'application/json', 'validation_failed'],
+    ['no body at all', '', 'application/json', 'validation_failed'],
+    ['a form', 'clinicId=1', 'application/x-www-form-urlencoded', 'content_type_not_json'],
+    ['plain text (D-35)', '{}', 'text/plain', 'content_type_not_json'],
+  ] as const)('refuses %s', async (_what, raw, type, code) => {
+    const answer = await call(harness, 'POST /encounters', { token: partner.token, raw, headers: { 'Content-Type': type } });
+    expectProblem(answer, 400, code);
+  });
+
+  it('never repeats what was sent', async () => {
+    const answer = await create({ ...valid, additionalNotes: 'secret-disease'.repeat(1000), 'secret-name of a field': 1 });
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.text).not.toContain('secret');
+    expect(JSON.stringify(harness.logged)).not.toContain('secret-');
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s, whatever else is wrong', async (_what, tokenOf, code) => {
+    const token = await tokenOf(harness, partner);
+    expectProblem(await call(harness, 'POST /encounters', { token, json: valid }), 401, code);
+    expectProblem(await call(harness, 'POST /encounters', { token, raw: '{' }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without write:encounter, whatever else is wrong', async () => {
+    const before = await stored();
+    const token = await tokenWithout(harness, partner, 'write:encounter');
+    for (const json of [valid, {}, { ...valid, clinicId: nobody }]) {
+      expectProblem(await call(harness, 'POST /encounters', { token, json }), 403, 'insufficient_permission');
+    }
+    expect(await stored()).toBe(before);
+  });
+});
+
+describe('404', () => {
+  it.each([
+    ['clinic_not_found', { clinicId: nobody }, '#/clinicId'],
+    ['patient_not_found', { patientId: nobody }, '#/patientId'],
+    ['treatment_not_found', { treatmentIds: [nobody] }, '#/treatmentIds/0'],
+    ['document_not_found', { documentIds: [nobody] }, '#/documentIds/0'],
+  ] as const)('is %s', async (code, change, pointer) => {
+    const before = await stored();
+    expectProblem(await create({ ...valid, ...change }), 404, code, [{ pointer, code }]);
+    expect(await stored()).toBe(before);
+  });
+});
+
+describe('409', () => {
+  it('refuses what exists but cannot be used, and stores nothing (every case: domain/encounterChecks)', async () => {
+    const before = await stored();
+    const clinicId = await newClinic(harness, partner, { isActive: false });
+    expectProblem(await create({ ...valid, clinicId }), 409, 'clinic_inactive', [{ pointer: '#/clinicId' }]);
+    expect(await stored()).toBe(before);
+  });
+});
+
+describe('413', () => {
+  it('refuses a body of more than 256 KiB', async () => {
+    const answer = await create({ ...valid, additionalNotes: 'x'.repeat(256 * 1024) });
+    expectProblem(answer, 413, 'body_too_large');
+  });
+});
+
+describe('500', () => {
+  it.each(['encounter_treatment', 'gfe_item', 'encounter_document'])('leaves no part of an encounter when %s fails', async (table) => {
+    const before = await stored();
+    const documentIds = [await newDocument(harness, partner, String(valid['patientId']))];
+    expectProblem(await withoutTable(harness, table, () => create({ ...valid, documentIds })), 500, 'internal_error');
+    expect(await stored()).toBe(before);
+    expect((await create({ ...valid, documentIds })).status).toBe(201);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const before = await stored();
+    const answer = await withoutDatabase(harness, () => create(valid));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect(await stored()).toBe(before);
+  });
+});

@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newPartner, patientBody, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+
+let harness: Harness;
+let partner: Partner;
+/** A tenant in which nothing may ever be created. */
+let untouched: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  [partner, untouched] = [await newPartner(harness), await newPartner(harness)];
+});
+afterAll(() => harness.close());
+
+const create = (json: unknown, { token }: Pick<Partner, 'token'> = partner) => call(harness, 'POST /clients', { token, json });
+const patientsOf = ({ tenantId }: Partner) => harness.domain.db.patient.findMany({ where: { tenantId } });
+
+const optional = {
+  gender: 'other', address: '301 Congress Avenue', address2: 'Suite 4', postalCode: '78701',
+  cityId: '01a10caf-a4c0-7000-8000-000000000c17', stateId: '01a10caf-a4c0-7000-8000-0000000005a7',
+  countryId: '01a10caf-a4c0-7000-8000-000000000c00', gfeStateId: '01a10caf-a4c0-7000-8000-0000000006f3',
+  notes: 'Prefers mornings', emergencyContact: '5125550199', emergencyContactCode: '+1', emergencyContactName: 'Tom Miller',
+  employer: 'Acme', workMobile: '5125550111', maritalStatus: 'married', isHomeAddressSameAsShipping: false,
+  insuranceInfo: 'Plan 9', medicalHistory: 'None',
+};
+
+describe('201', () => {
+  it('creates a patient that is NOTVERIFIED, with null for what was not sent', async () => {
+    const json = patientBody({ email: 'First.Patient+tag@Example.com', countryCode: '1' });
+    const { status, headers, body } = await create(json);
+    expect(status).toBe(201);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(body).toEqual({
+      user_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
+      firstName: json['firstName'], lastName: json['lastName'], email: 'First.Patient+tag@Example.com',
+      dateOfBirth: '1990-06-30T00:00:00.000Z', sex: null, phone: json['phone'], countryCode: '1', isVerified: 'NOTVERIFIED',
+      address1: null, address2: null, cityId: null, stateId: null, countryId: null, postal: null, metadata: null,
+      createdAt: harness.clock.now.toISOString(), updatedAt: harness.clock.now.toISOString(),
+    });
+    const stored = await harness.domain.db.patient.findFirst({ where: { tenantId: partner.tenantId, id: body.user_id } });
+    expect(stored).toMatchObject({
+      isHomeAddressSameAsShipping: true, insuranceInfo: null, medicalHistory: null, verifierReminderCount: 0,
+      accountIsActive: true, accountIsTemporaryPassword: true,
+    });
+  });
+
+  it('stores every optional field and answers with those that a patient shows', async () => {
+    const { status, body } = await create(patientBody(optional));
+    const { gender, address, postalCode, ...same } = optional;
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      sex: gender, address1: address, address2: same.address2, postal: postalCode, cityId: same.cityId, stateId: same.stateId,
+      countryId: same.countryId,
+    });
+    const stored = await harness.domain.db.patient.findFirst({ where: { tenantId: partner.tenantId, id: body.user_id } });
+    expect(stored).toMatchObject({ ...same, sex: gender, address1: address, postal: postalCode });
+  });
+
+  it.each(['male', 'female', 'other'])('takes the gender %s', async (gender) => {
+    expect((await create(patientBody({ gender }))).body).toMatchObject({ sex: gender });
+  });
+
+  it('stores ids in lower case, whatever their case', async () => {
+    const { body } = await create(patientBody({ stateId: optional.stateId.toUpperCase() }));
+    expect(body.stateId).toBe(optional.stateId);
+  });
+
+  it('takes an empty text for an optional one, and stores it (D-49)', async () => {
+    const { body } = await create(patientBody({ address: '', notes: '' }));
+    const stored = await harness.domain.db.patient.findFirst({ where: { tenantId: partner.tenantId, id: body.user_id } });
+    expect([body.address1, stored?.notes]).toEqual(['', '']);
+  });
+
+  it.each([
+    ['dots', 'j.miller.dots@example.com', 'jmiller.dots@example.com'],
+    ['a tag', 'tagged+a@example.com', 'tagged+b@example.com'],
+    ['the domain', 'same.name@example.com', 'same.name@example.org'],
+  ])('takes e-mails that differ by %s for those of different patients (D-48)', async (_what, one, other) => {
+    const statuses = [(await create(patientBody({ email: one }))).status, (await create(patientBody({ email: other }))).status];
+    expect(statuses).toEqual([201, 201]);
+  });
+
+  it('takes an e-mail that another tenant has', async () => {
+    const other = await newPartner(harness);
+    const json = patientBody();
+    const [here, there] = [await create(json), await create(json, other)];
+    expect([here.status, there.status]).toEqual([201, 201]);
+    expect(await patientsOf(other)).toMatchObject([{ id: there.body.user_id }]);
+    expect(there.body.user_id).not.toBe(here.body.user_id);
+  });
+
+  it('gives ids that grow with time', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i += 1) ids.push((await create(patientBody())).body.user_id);
+    expect([...ids].sort()).toEqual(ids);
+  });
+});
+
+describe('400', () => {
+  const refused = async (json: unknown, ...faults: { pointer: string; code: string }[]) => {
+    const answer = await create(json, untouched);
+    expectProblem(answer, 400, 'validation_failed', faults);
+    expect(await patientsOf(untouched)).toEqual([]);
+    return answer;
+  };
+
+  it.each(['firstName', 'lastName', 'email', 'dateOfBirth', 'countryCode', 'phone'])('asks for %s', async (name) => {
+    const { [name]: _left, ...json } = patientBody();
+    await refused(json, { pointer: `#/${name}`, code: 'required' });
+    await refused({ ...json, [name]: null }, { pointer: `#/${name}`, code: 'type' });
+  });
+
+  it('names every fault at once', async () => {
+    await refused(
+      { ...patientBody({ firstName: '', phone: 'x' }), lastName: undefined },
+      { pointer: '#/lastName', code: 'required' }, { pointer: '#/firstName', code: 'minLength' },
+      { pointer: '#/firstName', code: 'pattern' }, { pointer: '#/phone', code: 'pattern' },
+    );
+  });
+
+  it.each(Object.keys(optional))('refuses null for %s: what has no value is left out (D-49)', async (name) => {
+    const answer = await create(patientBody({ [name]: null }), untouched);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer: `#/${name}`, code: 'type' }));
+  });
+
+  it.each([
+    ['insurance', 'Confidential Plan'],
+    ['user_id', '01a10caf-a4c0-7000-8000-00000000d001'],
+    ['isVerified', 'VERIFIED'],
+    ['metadata', { a: 'Confidential' }],
+    ['sex', 'female'],
+    ['tenantId', 'other'],
+    ['constructor', 'Confidential'],
+  ])('refuses the unknown property %s by its name (D-33), without its value', async (name, value) => {
+    const answer = await refused(patientBody({ [name]: value }), { pointer: `#/${name}`, code: 'additionalProperties' });
+    expect(answer.text).not.toMatch(/Confidential|VERIFIED|d001/);
+  });
+
+  it('refuses __proto__ as any other unknown property', async () => {
+    const raw = JSON.stringify(patientBody()).replace('{', '{"__proto__":{"isVerified":"VERIFIED"},');
+    const answer = await call(harness, 'POST /clients', {
+      token: untouched.token, raw, headers: { 'Content-Type': 'application/json' },
+    });
+    expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/__proto__', code: 'additionalProperties' }]);
+  });
+
+  it('does not repeat an unknown name that is no name', async () => {
+    const answer = await refused(patientBody({ 'Jane Miller, HIV positive': 1 }), { pointer: '#', code: 'additionalProperties' });
+    expect(answer.text).not.toMatch(/Jane|HIV/);
+  });
+
+  it.each([
+    ['no body', {}, 'validation_failed'],
+    ['malformed JSON', { raw: '{"firstName": "Jane",', headers: { 'Content-Type': 'application/json' } }, 'malformed_json'],
+    ['an array', { json: [patientBody()] }, 'validation_failed'],
+    ['null', { json: null }, 'validation_failed'],
+    ['JSON in a string', { json: JSON.stringify(patientBody()) }, 'validation_failed'],
+    ['text', { raw: JSON.stringify(patientBody()), headers: { 'Content-Type': 'text/plain' } }, 'content_type_not_json'],
+    ['a form', { raw: 'firstName=Jane', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } }, 'content_type_not_json'],
+  ] as const)('refuses %s', async (_what, sent, code) => {
+    expectProblem(await call(harness, 'POST /clients', { token: untouched.token, ...sent }), 400, code);
+    expect(await patientsOf(untouched)).toEqual([]);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s before it looks at the body', async (_what, tokenOf, code) => {
+    const token = await tokenOf(harness, untouched);
+    for (const sent of [{ json: patientBody() }, { raw: '{', headers: { 'Content-Type': 'application/json' } }]) {
+      expectProblem(await call(harness, 'POST /clients', { token, ...sent }), 401, code);
+    }
+    expect(await patientsOf(untouched)).toEqual([]);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without write:client before it looks at the body', async () => {
+    const token = await tokenWithout(harness, untouched, 'write:client');
+    for (const json of [patientBody(), { firstName: 7 }]) {
+      const answer = await create(json, { token });
+      expectProblem(answer, 403, 'insufficient_permission');
+      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="write:client"$/);
+    }
+    expect(await patientsOf(untouched)).toEqual([]);
+  });
+});
+
+describe('409', () => {
+  it('changes nothing when the e-mail exists in any case, and tells how to go on (scenario F)', async () => {
+    const mine = await newPartner(harness);
+    const first = await create(patientBody({ email: 'jane@example.com' }), mine);
+    const stored = await patientsOf(mine);
+    harness.clock.advance(60);
+    for (const email of ['JANE@example.com', 'jane@EXAMPLE.com', 'jane@example.com']) {
+      const answer = await create(patientBody({ ...optional, email, firstName: 'Other' }), mine);
+      expectProblem(answer, 409, 'patient_email_taken', [{ pointer: '#/email', code: 'patient_email_taken' }]);
+      expect(answer.body.existing_user_id).toBe(first.body.user_id);
+      expect(answer.text).not.toMatch(/jane|Other/i);
+    }
+    expect(await patientsOf(mine)).toEqual(stored);
+    const found = await call(harness, 'GET /clients?email=Jane@Example.com', { token: mine.token });
+    expect(found.body.data).toEqual([first.body]);
+  });
+
+  it('does not name the patient to a caller who may not look it up (D-44)', async () => {
+    const json = patientBody();
+    await create(json);
+    const answer = await create(json, { token: await tokenWithout(harness, partner, 'read:client') });
+    expectProblem(answer, 409, 'patient_email_taken');
+    expect(answer.body).not.toHaveProperty('existing_user_id');
+  });
+});
+
+describe('413', () => {
+  const large = patientBody({ notes: 'x'.repeat(256 * 1024) });
+
+  it('refuses more than 256 KiB, but not before 401', async () => {
+    expectProblem(await create(large, untouched), 413, 'body_too_large');
+    expectProblem(await call(harness, 'POST /clients', { json: large }), 401, 'token_missing');
+    expect(await patientsOf(untouched)).toEqual([]);
+  });
+
+  it('lets exactly 256 KiB pass', async () => {
+    const short = JSON.stringify(patientBody());
+    const raw = short.slice(0, -1).padEnd(256 * 1024 - 1) + '}';
+    const headers = { 'Content-Type': 'application/json' };
+    expect((await call(harness, 'POST /clients', { token: partner.token, raw, headers })).status).toBe(201);
+  });
+});
+
+describe('500', () => {
+  it('tells nothing about a failure of ours and creates nothing', async () => {
+    const answer = await withoutTable(harness, 'client', () => create(patientBody(), untouched));
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.text).not.toMatch(/jane|relation|prisma/i);
+    expect(await patientsOf(untouched)).toEqual([]);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down, and the second try succeeds', async () => {
+    const json = patientBody();
+    const answer = await withoutDatabase(harness, () => create(json));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect((await create(json)).status).toBe(201);
+  });
+});

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newClient, newClinic, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+
+const texas = '01a05c32-5e80-7000-8000-000000005048';
+const usa = '01a05c32-5e80-7000-8000-000000000840';
+const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+
+let harness: Harness;
+let partner: Partner;
+let token: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  ({ token } = partner);
+});
+afterAll(() => harness.close());
+
+const get = (id: string, options = { token }) => call(harness, `GET /clients/${id}`, options);
+
+describe('200', () => {
+  it('tells a new patient with its account, and null for what is not known', async () => {
+    const json = patientBody({ firstName: 'Jane', lastName: 'Miller' });
+    const created = await call(harness, 'POST /clients', { token, json });
+    const { status, body, headers } = await get(created.body.user_id);
+    expect(status).toBe(200);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(body).toEqual({
+      ...created.body,
+      timezone: null, locale: null, notes: null, emergencyContact: null, emergencyContactCode: null, emergencyContactName: null,
+      employer: null, workMobile: null, maritalStatus: null, gfeStateId: null, profileImageBlobPath: null,
+      isHomeAddressSameAsShipping: true, verifierJobId: null, verifierInviteSentDate: null, verifierResultMessage: null,
+      verifierResponsePayload: null, verifierReminderCount: 0, commsUserId: null, state: null,
+      adminUser: {
+        id: created.body.user_id, email: json['email'], phone: json['phone'], countryCode: json['countryCode'],
+        otpExpiresAt: null, name: 'Jane Miller', isActive: true, isTemporaryPassword: true, lastPasswordReset: null,
+        createdAt: created.body.createdAt,
+      },
+    });
+  });
+
+  it('tells what was sent when the patient was created', async () => {
+    const sent = {
+      notes: 'Prefers mornings', emergencyContact: '5125550199', emergencyContactCode: '+1', emergencyContactName: 'Tom',
+      employer: 'Acme', workMobile: '5125550111', maritalStatus: 'married', gfeStateId: texas, isHomeAddressSameAsShipping: false,
+    };
+    const { body } = await get(await newPatient(harness, partner, sent));
+    expect(body).toMatchObject(sent);
+  });
+
+  it('tells the course of the verification (D-09) and of the account', async () => {
+    const id = await newPatient(harness, partner);
+    const at = new Date('2026-11-21T10:00:00.000Z');
+    await harness.domain.db.patient.update({
+      where: { tenantId_id: { tenantId: partner.tenantId, id } },
+      data: {
+        isVerified: 'INVITED', verifierJobId: 'job-7', verifierInviteSentDate: at, verifierReminderCount: 2,
+        verifierResultMessage: 'waiting', verifierResponsePayload: { score: 1 }, metadata: { source: 'crm' }, timezone: 'America/Chicago',
+        locale: 'en-US', profileImageBlobPath: 'a/b', commsUserId: 'comms-1', accountIsActive: false,
+        accountIsTemporaryPassword: false, accountOtpExpiresAt: at, accountLastPasswordReset: at,
+      },
+    });
+    const { body } = await get(id);
+    expect(body).toMatchObject({
+      isVerified: 'INVITED', verifierJobId: 'job-7', verifierInviteSentDate: at.toISOString(), verifierReminderCount: 2,
+      verifierResultMessage: 'waiting', verifierResponsePayload: { score: 1 }, metadata: { source: 'crm' }, timezone: 'America/Chicago',
+      locale: 'en-US', profileImageBlobPath: 'a/b', commsUserId: 'comms-1',
+      adminUser: {
+        isActive: false, isTemporaryPassword: false, otpExpiresAt: at.toISOString(), lastPasswordReset: at.toISOString(),
+      },
+    });
+  });
+
+  it.each([
+    ['the state that stateId names', texas, { id: texas, name: 'Texas', code: 'TX', countryId: usa }],
+    ['the same state when stateId came in capitals', texas.toUpperCase(), { id: texas, name: 'Texas', code: 'TX', countryId: usa }],
+    ['no state when stateId is unknown', nobody, null],
+  ])('tells %s (D-02)', async (_which, stateId, state) => {
+    const { body } = await get(await newPatient(harness, partner, { stateId }));
+    expect(body).toMatchObject({ stateId: stateId.toLowerCase(), state });
+  });
+
+  it('finds many at once, each by its own id in either case', async () => {
+    const ids = await Promise.all(Array.from({ length: 8 }, () => newPatient(harness, partner)));
+    const answers = await Promise.all(ids.flatMap((id) => [get(id.toUpperCase()), get(id)]));
+    expect(answers.map(({ body }) => body.user_id)).toEqual(ids.flatMap((id) => [id, id]));
+  });
+
+  it('is the same whatever clinics the client is limited to: patients belong to no clinic', async () => {
+    const id = await newPatient(harness, partner);
+    const clinicId = await newClinic(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, ['read:client'], [clinicId]);
+    expect((await get(id, limited)).body).toEqual((await get(id)).body);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['no UUID', 'me', ['format']],
+    ['the form of a URN', `urn:uuid:${nobody}`, ['maxLength']],
+    ['braces', `%7B${nobody}%7D`, ['maxLength', 'format']],
+    ['a UUID without hyphens', nobody.replaceAll('-', ''), ['format']],
+    ['a digit too many', `${nobody}0`, ['maxLength', 'format']],
+    ['a NUL', `${nobody.slice(1)}%00`, ['format']],
+    ['malformed percent-encoding', '%E0%A4%A', ['format']],
+    ['SQL', "'%20OR%20'1'='1", ['format']],
+  ])('refuses as id %s', async (_what, id, rules) => {
+    expectProblem(await get(id), 400, 'validation_failed', rules.map((code) => ({ parameter: 'id', code })));
+  });
+
+  it('refuses a query parameter, and does not repeat it', async () => {
+    const answer = await call(harness, `GET /clients/${nobody}?expand=Jane%20Miller`, { token });
+    expectProblem(answer, 400, 'validation_failed', [{ parameter: 'expand', code: 'additionalProperties' }]);
+    expect(answer.text).not.toContain('Miller');
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    const wrong = await tokenOf(harness, partner);
+    expectProblem(await call(harness, `GET /clients/${await newPatient(harness, partner)}`, { token: wrong }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without read:client, also for an id that is malformed', async () => {
+    const lacking = { token: await tokenWithout(harness, partner, 'read:client') };
+    for (const id of [await newPatient(harness, partner), nobody, 'me']) {
+      const answer = await get(id, lacking);
+      expectProblem(answer, 403, 'insufficient_permission');
+      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="read:client"$/);
+    }
+  });
+});
+
+describe('404', () => {
+  it("never reveals another tenant's patient: the answer is that for an unknown id", async () => {
+    const other = await newPartner(harness);
+    const id = await newPatient(harness, other);
+    const requestId = '01a10caf-a4c0-7000-8000-0000000000aa';
+    const ask = (wanted: string) =>
+      call(harness, `GET /clients/${wanted}`, { token, headers: { 'X-Request-Id': requestId } });
+    const [foreign, unknown] = await Promise.all([ask(id), ask(nobody)]);
+    expectProblem(foreign, 404, 'patient_not_found');
+    expect(foreign.text).toBe(unknown.text);
+    expect((await get(id, other)).status).toBe(200);
+  });
+});
+
+describe('500', () => {
+  it('tells nothing about a failure of ours', async () => {
+    const id = await newPatient(harness, partner);
+    const answer = await withoutTable(harness, 'client', () => get(id));
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.text).not.toMatch(/client|relation|prisma/i);
+    expect((await get(id)).status).toBe(200);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const id = await newPatient(harness, partner);
+    const answer = await withoutDatabase(harness, () => get(id));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect((await get(id)).status).toBe(200);
+  });
+});

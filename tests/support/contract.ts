@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+/** The parts of JSON Schema that tests look at. */
+export interface Schema {
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly 'x-extensible-enum'?: readonly string[];
+}
+
+interface Example {
+  readonly summary?: string;
+  readonly value: unknown;
+}
+
+interface MediaType {
+  readonly schema: Schema;
+  readonly examples?: Readonly<Record<string, Example>>;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query';
+  readonly required?: boolean;
+  readonly schema: Schema;
+  readonly example: unknown;
+}
+
+interface Header {
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+interface Response {
+  readonly headers?: Readonly<Record<string, Header>>;
+  readonly content: Readonly<Record<string, MediaType>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, MediaType>> };
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+/** An operation with its place; the dereferenced contract has no `$ref` to follow. */
+export interface ContractOperation extends Operation {
+  /** In capitals. */
+  readonly method: string;
+  /** Path template. */
+  readonly path: string;
+  /** Permissions that it needs; none = public. */
+  readonly scopes: readonly string[];
+  readonly parameters: readonly Parameter[];
+  readonly statuses: readonly number[];
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+/** The contract that the service runs from. */
+export const contract = JSON.parse(
+  readFileSync(new URL('../../generated/openapi.json', import.meta.url), 'utf8'),
+) as Document;
+
+/** Every operation of the contract. */
+export const operations: readonly ContractOperation[] = Object.entries(contract.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({
+    ...operation,
+    method: method.toUpperCase(),
+    path,
+    scopes: operation.security.flatMap((requirement) => Object.values(requirement).flat()),
+    parameters: operation.parameters ?? [],
+    statuses: Object.keys(operation.responses).map(Number),
+  })));
+
+/** Those that need a token. */
+export const securedOperations = operations.filter(({ security }) => security.length > 0);
+
+/** One operation by its name. */
+export function operationOf(operationId: string): ContractOperation {
+  const found = operations.find((operation) => operation.operationId === operationId);
+  if (!found) throw new Error(`The contract has no operation ${operationId}`);
+  return found;
+}
+
+/**
+ * `METHOD /path?query` with the contract's examples as parameters, for `call`.
+ * @param changes other values, or undefined to leave a query parameter out
+ */
+export function targetOf(operation: ContractOperation, changes: Readonly<Record<string, unknown>> = {}): string {
+  const values = new Map(operation.parameters.map(({ name, example }) => [name, example]));
+  for (const [name, value] of Object.entries(changes)) values.set(name, value);
+  const inPath = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values.get(name))));
+  const query = new URLSearchParams();
+  for (const [name, value] of values) if (!inPath.includes(name) && value !== undefined) query.set(name, String(value));
+  return `${operation.method} ${path}${query.size > 0 ? `?${query}` : ''}`;
+}
+
+/** An answer as it was sent, for {@link contractFaults}. */
+export interface SentAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  header(name: string): string | undefined;
+  readonly body: unknown;
+}
+
+/** What an answer has that the contract does not say of it, or the other way round; empty if it keeps to the contract. */
+export function contractFaults(operationId: string, { status, contentType, header, body }: SentAnswer): string[] {
+  const what = `${operationId} ${status}`;
+  const declared = operationOf(operationId).responses[status];
+  if (!declared) return [`${what} is not declared`];
+  const headers = Object.entries(declared.headers ?? {}).flatMap(([name, { required, schema }]) => {
+    const value = header(name);
+    if (value === undefined) return required ? [`${what} lacks the header ${name}`] : [];
+    return schemaFaults(schema, schema.type === 'integer' ? Number(value) : value).map((fault) => `${what} has a wrong header ${name}: ${fault}`);
+  });
+  const [mediaType = ''] = contentType.split(';');
+  const content = declared.content[mediaType];
+  if (!content) return [...headers, `${what} is declared as ${Object.keys(declared.content).join(', ')}, not ${mediaType}`];
+  return [...headers, ...schemaFaults(content.schema, body).map((fault) => `${what} breaks its schema: ${fault}`)];
+}
+
+const compiled = new WeakMap<Schema, ValidateFunction>();
+const ajv = new Ajv2020({ allErrors: true, strict: false });
+addFormats.default(ajv);
+
+/** Which rules of the schema the value breaks, and where. */
+export function schemaFaults(schema: Schema, value: unknown): string[] {
+  const validate = compiled.get(schema) ?? ajv.compile(schema);
+  compiled.set(schema, validate);
+  return validate(value) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+}

@@ -1,0 +1,216 @@
+import { createApiClient } from '../../src/domain/apiClients.js';
+import { permissions, type ClientPermission } from '../../src/domain/permissions.js';
+import { createTenant } from '../../src/domain/tenants.js';
+import type { Harness } from './harness.js';
+import { call } from './http.js';
+
+// Names and keys count up, so that a test says only what matters to it.
+let count = 0;
+const next = (): number => (count += 1);
+
+/** A tenant with an API client that holds a token. */
+export interface Partner extends Credentials {
+  readonly tenantId: string;
+  readonly token: string;
+}
+
+export interface Credentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** A new tenant with a client that holds every permission. */
+export async function newPartner(harness: Harness, mode: 'live' | 'sandbox' = 'live'): Promise<Partner> {
+  const { id } = await createTenant(harness.domain, { name: `Tenant ${next()}`, mode });
+  return newClient(harness, id);
+}
+
+/** One more client of a tenant, with a token. */
+export async function newClient(
+  harness: Harness,
+  tenantId: string,
+  granted: readonly ClientPermission[] = permissions,
+  clinics: readonly string[] = [],
+): Promise<Partner> {
+  const wanted = { tenant: tenantId, name: `Client ${next()}`, permissions: granted, clinics };
+  const { clientId, clientSecret } = await createApiClient(harness.domain, wanted);
+  return { tenantId, clientId, clientSecret, token: await newToken(harness, { clientId, clientSecret }) };
+}
+
+/** An access token by client credentials. */
+export async function newToken(harness: Harness, { clientId, clientSecret }: Credentials): Promise<string> {
+  const json = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+  const { status, body } = await call(harness, 'POST /oauth/token', { json });
+  if (status !== 200) throw new Error(`no token: ${status}`);
+  return body.access_token;
+}
+
+/** A body for POST /clients with an e-mail of its own. */
+export function patientBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    firstName: 'Jane', lastName: 'Miller', email: `jane.${next()}@example.com`, dateOfBirth: '1990-06-30',
+    countryCode: '+1', phone: '5125550142', ...changes,
+  };
+}
+
+/** Creates a patient over HTTP; returns its `user_id`. */
+export async function newPatient(harness: Harness, { token }: Partner, changes = {}): Promise<string> {
+  const { status, body } = await call(harness, 'POST /clients', { token, json: patientBody(changes) });
+  if (status !== 201) throw new Error(`no patient: ${status}`);
+  return body.user_id;
+}
+
+export interface ClinicChanges {
+  readonly legalName?: string;
+  readonly email?: string;
+  readonly isActive?: boolean;
+  readonly createdAt?: Date;
+  readonly updatedAt?: Date;
+  /** One location for each, the first is primary. */
+  readonly places?: readonly { readonly state: string; readonly timezone: string | null }[];
+}
+
+/** A clinic in Austin, unless said otherwise; returns its id. */
+export async function newClinic({ domain }: Harness, { tenantId }: Partner, changes: ClinicChanges = {}): Promise<string> {
+  const { places = [{ state: 'TX', timezone: 'America/Chicago' }], ...given } = changes;
+  const number = next();
+  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const { id } = await domain.db.clinic.create({
+    data: {
+      id: domain.newId(), tenantId, legalName: `Clinic ${number}, PLLC`, displayName: `Clinic ${number}`,
+      email: `clinic.${number}@example.com`, isActive: true, ...times, ...given,
+      locations: {
+        createMany: {
+          data: places.map(({ state, timezone }, index) => ({
+            id: domain.newId(), name: `Place ${index}`, address1: '301 Congress Avenue', city: 'Austin', state,
+            postal: '78701', country: 'US', timezone, isPrimary: index === 0, isActive: true, ...times,
+          })),
+        },
+      },
+    },
+  });
+  return id;
+}
+
+export interface ProductChanges {
+  readonly sku?: string;
+  readonly name?: string;
+  readonly isActive?: boolean;
+  readonly isDeleted?: boolean;
+  readonly createdAt?: Date;
+  readonly updatedAt?: Date;
+  readonly price?: string;
+  readonly shippingType?: 'FREE_SHIPPING' | 'FLAT_RATE';
+  readonly shippingAmount?: string;
+  readonly categoryId?: string;
+  readonly subcategoryId?: string;
+  readonly isRx?: boolean;
+  /** Allow-list (D-38): clinic and whether its entry is active. */
+  readonly availability?: readonly { readonly clinicId: string; readonly isActive: boolean }[];
+}
+
+/** A category with one subcategory. */
+export async function newCategory(
+  { domain }: Harness,
+  { tenantId }: Partner,
+): Promise<{ categoryId: string; subcategoryId: string }> {
+  const number = next();
+  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const categoryId = domain.newId();
+  const subcategoryId = domain.newId();
+  await domain.db.category.create({
+    data: {
+      id: categoryId, tenantId, categoryName: `Category ${number}`, reviewOften: 'YEARLY', reviewRecurring: true, ...times,
+      subcategories: { create: { id: subcategoryId, subCategoryName: `Subcategory ${number}`, ...times } },
+    },
+  });
+  return { categoryId, subcategoryId };
+}
+
+/** A product that is active, available everywhere and in a category of its own, unless said otherwise. */
+export async function newProduct(harness: Harness, partner: Partner, changes: ProductChanges = {}): Promise<string> {
+  const { domain } = harness;
+  const {
+    price = '240.00', shippingType = 'FLAT_RATE', shippingAmount = '15.00', isRx = false, availability = [],
+    categoryId, subcategoryId, ...given
+  } = changes;
+  const group = categoryId && subcategoryId ? { categoryId, subcategoryId } : await newCategory(harness, partner);
+  const number = next();
+  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const { id } = await domain.db.product.create({
+    data: {
+      id: domain.newId(), tenantId: partner.tenantId, sku: `SKU-${number}`, name: `Product ${number}`, description: 'One session',
+      unitPrice: price, isActive: true, pharmacyId: domain.newId(), pharmacyName: 'Lone Star Pharmacy',
+      externalCode: `EXT-${number}`, ...times, ...given, ...group,
+    },
+  });
+  const owned = { tenantId: partner.tenantId, productId: id, ...times };
+  await domain.db.productOffer.create({
+    data: {
+      id: domain.newId(), ...owned, price, qty: 10, qtyAlert: 2, shippingType, shippingAmount, vendorCost: '1.00', cogs: '2.00',
+    },
+  });
+  for (const entry of availability) {
+    await domain.db.clinicAvailability.create({ data: { id: domain.newId(), ...owned, ...entry } });
+  }
+  if (isRx) await domain.db.productRx.create({ data: { id: domain.newId(), ...owned, ...rx(domain.newId()) } });
+  return id;
+}
+
+const rx = (reference: string) => ({
+  refills: 2, rxQty: 1, daysSupply: 30, deaScheduleId: reference, quantityUnitOfMeasureId: reference,
+  refrigerationTypeId: reference,
+});
+
+/** What an encounter needs, ready to be created. */
+export async function encounterBody(harness: Harness, partner: Partner): Promise<Record<string, unknown>> {
+  const [clinicId, patientId, treatmentId] = await Promise.all([
+    newClinic(harness, partner), newPatient(harness, partner), newProduct(harness, partner),
+  ]);
+  return { clinicId, patientId, treatmentIds: [treatmentId], reviewType: 'asynchronous', serviceQueue: 'provider_network' };
+}
+
+/** The row of an uploaded document of a patient, without its file; returns its id. */
+export async function newDocument({ domain }: Harness, { tenantId, clientId }: Partner, patientId: string): Promise<string> {
+  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const { id: uploadedById } = await domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+  const { id } = await domain.db.document.create({
+    data: {
+      id: domain.newId(), tenantId, patientId, docType: 'lab-results', storageProvider: 'file', container: 'documents',
+      blobPath: 'blood.pdf', contentType: 'application/pdf', sizeBytes: 1, checksum: '', fileName: 'blood.pdf',
+      originalFilename: 'blood.pdf', uploadedById, ...times,
+    },
+  });
+  return id;
+}
+
+/** Creates an encounter over HTTP; returns the record. */
+export async function newEncounter(harness: Harness, partner: Partner, changes = {}): Promise<any> {
+  const json = { ...await encounterBody(harness, partner), ...changes };
+  const { status, body } = await call(harness, 'POST /encounters', { token: partner.token, json });
+  if (status !== 201) throw new Error(`no encounter: ${status}`);
+  return body;
+}
+
+/** Amounts of an order, as decimal text. */
+export interface OrderAmounts {
+  readonly subTotal: string;
+  readonly totalShippingAmt: string;
+  readonly grandTotal: string;
+  readonly paidAmt: string;
+}
+
+/** The order of an encounter, which no operation makes yet; returns its `order_no`. */
+export async function newOrder(
+  { domain }: Harness,
+  { tenantId }: Partner,
+  encounterId: string,
+  { grandTotal, paidAmt, ...amounts }: OrderAmounts,
+): Promise<string> {
+  const times = { createdAt: domain.now(), updatedAt: domain.now() };
+  const orderStatus = Number(grandTotal) === Number(paidAmt) ? 'paid' : 'pending';
+  const { orderNo } = await domain.db.order.create({
+    data: { id: domain.newId(), tenantId, encounterId, orderStatus, grandTotal, paidAmt, ...amounts, ...times },
+  });
+  return orderNo;
+}

@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino, type Logger } from 'pino';
+import { openDatabase } from '../../src/adapters/database.js';
+import { createApp } from '../../src/app.js';
+import { readConfig } from '../../src/config.js';
+import type { DomainContext, Services } from '../../src/context.js';
+import { createHttpServer, drain, listen } from '../../src/http/server.js';
+import { domainContext, openServices } from '../../src/services.js';
+import { observe } from './observer.js';
+import { createTestDatabase } from './postgres.js';
+
+/** A moment to start from; tests move it, nothing else does. */
+export interface Clock {
+  now: Date;
+  /** Moves the service's time forward. */
+  advance(seconds: number): void;
+}
+
+/** The whole service on loopback with a database of its own; only time and log are the test's. */
+export interface Harness {
+  readonly baseUrl: string;
+  readonly services: Services;
+  /** For provisioning and for looking at the state. */
+  readonly domain: DomainContext;
+  readonly clock: Clock;
+  readonly server: Server;
+  /** Everything logged so far, one object a line. */
+  readonly logged: readonly Record<string, unknown>[];
+  readonly dataDir: string;
+  close(): Promise<void>;
+}
+
+export interface HarnessOptions {
+  /** More environment variables, as for the real service. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Changes the services before the app is made, for example to break one. */
+  readonly change?: (services: Services) => Services;
+  /** Another database than a new test database. */
+  readonly databaseUrl?: string;
+}
+
+/** Starts the service; every answer is checked against the contract, and `close` fails if one broke it. */
+export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
+  const database = options.databaseUrl === undefined ? await createTestDatabase() : undefined;
+  const dataDir = await mkdtemp(join(tmpdir(), 'ces-data-'));
+  const config = readConfig({ DATA_DIR: dataDir, VALIDATE_RESPONSES: 'true', ...options.environment });
+  const clock = newClock();
+  const url = options.databaseUrl ?? database?.url ?? '';
+  const domain = { ...domainContext(openDatabase(url, { poolSize: 8 })), now: () => new Date(clock.now) };
+  const logged: Record<string, unknown>[] = [];
+  let baseUrl = '';
+  const opened = await openServices({
+    config, domain, log: recordingLog(logged), baseUrl: () => baseUrl, isStopping: () => false,
+  });
+  // A spread would ask for the base URL before it is known.
+  const services = options.change?.(opened) ?? opened;
+  const app = await createApp(services);
+  const server = createHttpServer(app, domain.newId);
+  const faults: string[] = [];
+  server.prependListener('request', (_req, res) => observe(res, faults));
+  baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
+  return {
+    baseUrl, services, domain, clock, server, logged, dataDir,
+    async close() {
+      await drain(server, 5_000);
+      await domain.db.$disconnect();
+      await database?.drop();
+      await rm(dataDir, { recursive: true, force: true });
+      if (faults.length > 0) throw new Error(`Answers broke the contract: ${[...new Set(faults)].join('; ')}`);
+    },
+  };
+}
+
+function newClock(): Clock {
+  return {
+    now: new Date('2026-11-20T16:00:00.000Z'),
+    advance(seconds) {
+      this.now = new Date(this.now.getTime() + seconds * 1000);
+    },
+  };
+}
+
+function recordingLog(logged: Record<string, unknown>[]): Logger {
+  return pino({ level: 'info', base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
+}

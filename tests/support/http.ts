@@ -1,0 +1,49 @@
+import type { Harness } from './harness.js';
+
+/** An answer, read to the end. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed JSON, or undefined when there is none. */
+  readonly body: any;
+  readonly text: string;
+}
+
+export interface CallOptions {
+  readonly token?: string | undefined;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is. */
+  readonly raw?: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One HTTP request to the service; `target` is `METHOD /path?query`. */
+export async function call(
+  { baseUrl }: Pick<Harness, 'baseUrl'>,
+  target: string,
+  { token, json, raw, headers = {} }: CallOptions = {},
+): Promise<Answer> {
+  const [method = 'GET', path = '/'] = target.split(' ');
+  const body = json === undefined ? raw : JSON.stringify(json);
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: {
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+      ...(json === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body }),
+    redirect: 'manual',
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: parsed(text), text };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

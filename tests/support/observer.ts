@@ -1,0 +1,39 @@
+import type { ServerResponse } from 'node:http';
+import { routeOf } from '../../src/http/route.js';
+import { contractFaults } from './contract.js';
+import { noteStatus } from './statuses.js';
+
+/**
+ * Looks at an answer of an operation as it leaves the service, whoever made it (handler, validation, failure): it must
+ * be what the contract declares, with its headers.
+ * @param faults gets what is wrong
+ */
+export function observe(res: ServerResponse, faults: string[]): void {
+  let text = '';
+  res.end = new Proxy(res.end, {
+    apply(end, self, args: unknown[]) {
+      const [chunk] = args;
+      if (typeof chunk === 'string' || Buffer.isBuffer(chunk)) text = chunk.toString();
+      return Reflect.apply(end, self, args);
+    },
+  });
+  res.once('finish', () => {
+    const route = 'locals' in res ? routeOf(res as ServerResponse & { locals: Record<string, unknown> }) : undefined;
+    if (!route) return;
+    noteStatus(route.operationId, res.statusCode);
+    faults.push(...contractFaults(route.operationId, {
+      status: res.statusCode,
+      contentType: String(res.getHeader('Content-Type')),
+      header: (name) => res.getHeader(name)?.toString(),
+      body: parsed(text),
+    }));
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { Harness } from './harness.js';
+
+/** One TCP connection to the service, for requests that no HTTP client would send. */
+export interface RawConnection {
+  readonly socket: Socket;
+  /** Every answer that has come so far, whole or not. */
+  answers(): RawAnswer[];
+  /** The first answer; resolves as soon as it is complete. */
+  answer(): Promise<RawAnswer>;
+  /** Resolves when the service has closed the connection, with every answer. */
+  closed(): Promise<RawAnswer[]>;
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly complete: boolean;
+}
+
+/** Connects; with `halfOpen` the end of the service's side does not end ours. */
+export async function openConnection({ baseUrl }: Pick<Harness, 'baseUrl'>): Promise<RawConnection> {
+  const { hostname, port } = new URL(baseUrl);
+  const socket = connect({ host: hostname, port: Number(port) });
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  // A refused upload may be cut while it is still being sent: what came back counts.
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  const answers = (): RawAnswer[] => parseAnswers(Buffer.concat(chunks));
+  return {
+    socket,
+    answers,
+    async answer() {
+      for (;;) {
+        const [first] = answers();
+        if (first?.complete) return first;
+        if (socket.closed) throw new Error(`closed after ${Buffer.concat(chunks).toString('latin1')}`);
+        await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+      }
+    },
+    async closed() {
+      if (!socket.closed) await once(socket, 'close');
+      return answers();
+    },
+  };
+}
+
+export interface RawRequest {
+  readonly method?: string;
+  /** The request target as it goes over the wire. */
+  readonly target?: string;
+  /** Besides Host and Connection: close. */
+  readonly headers?: readonly (readonly [name: string, value: string])[];
+  /** Sent with its Content-Length, unless the headers name one or Transfer-Encoding. */
+  readonly body?: string | Uint8Array;
+}
+
+/** One request on a connection of its own; rejects unless exactly one answer comes back. */
+export async function rawCall(harness: Pick<Harness, 'baseUrl'>, request: RawRequest): Promise<RawAnswer> {
+  const connection = await openConnection(harness);
+  connection.socket.write(requestBytes({ ...request, headers: [...(request.headers ?? []), ['Connection', 'close']] }));
+  const [first, ...others] = await connection.closed();
+  if (!first?.complete || others.length > 0) throw new Error(`${others.length + 1} answers to ${request.target}`);
+  return first;
+}
+
+/** The bytes of a request. */
+export function requestBytes({ method = 'GET', target = '/', headers = [], body }: RawRequest): Buffer {
+  const framed = headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
+  const length: [string, string][] = body === undefined || framed ? [] : [['Content-Length', `${Buffer.byteLength(body)}`]];
+  const lines = [['Host', 'localhost'], ...headers, ...length].map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.concat([Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1'), Buffer.from(body ?? '')]);
+}
+
+/** Our answers always say how long they are (1xx and answers to HEAD have no body). */
+function parseAnswers(bytes: Buffer): RawAnswer[] {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return [];
+  const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
+  const headers = Object.fromEntries(lines.map((line) => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  }));
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(`${statusLine} `)?.[1]);
+  const length = Number(headers['content-length'] ?? 0);
+  const body = bytes.subarray(end + 4, end + 4 + length);
+  const rest = status === 100 ? bytes.subarray(end + 4) : bytes.subarray(end + 4 + length);
+  const answer = { status, headers, text: body.toString('utf8'), complete: body.length === length };
+  return [...(status === 100 ? [] : [answer]), ...(rest.length > 0 ? parseAnswers(rest) : [])];
+}

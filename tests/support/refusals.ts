@@ -1,0 +1,83 @@
+import { expect } from '@jest/globals';
+import { openDatabase } from '../../src/adapters/database.js';
+import type { ProblemCode } from '../../src/contract.js';
+import { deactivateApiClient } from '../../src/domain/apiClients.js';
+import { permissions, type ClientPermission } from '../../src/domain/permissions.js';
+import { newClient, newToken, type Partner } from './factories.js';
+import type { Harness } from './harness.js';
+import type { Answer } from './http.js';
+
+/** Where a request is wrong and which rule it breaks. */
+export interface ExpectedFault {
+  readonly pointer?: string;
+  readonly parameter?: string;
+  readonly code?: string;
+}
+
+/** Asserts a refusal in the documented shape (domain rule "Errors"); with `faults`, exactly these. */
+export function expectProblem(
+  answer: Answer,
+  status: number,
+  code: ProblemCode,
+  faults?: readonly ExpectedFault[],
+): void {
+  const requestId = answer.headers.get('X-Request-Id');
+  expect(answer.body).toMatchObject({
+    type: `urn:clinical-encounter:problem:${code}`, status, code, instance: `urn:uuid:${requestId}`, request_id: requestId,
+    title: expect.any(String), detail: expect.any(String),
+  });
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get('Content-Type')).toMatch(/^application\/problem\+json\b/);
+  expect(answer.headers.get('Cache-Control')).toBe('no-store');
+  if (faults) {
+    expect(answer.body.errors).toEqual(faults.map((fault) => expect.objectContaining(fault)));
+  }
+}
+
+/** Ways not to be authenticated: name, how to come by the token, code of the refusal. */
+export const unauthenticated: [string, (harness: Harness, partner: Partner) => Promise<string | undefined>, ProblemCode][] = [
+  ['no token', async () => undefined, 'token_missing'],
+  ['garbage', async () => 'garbage', 'token_invalid'],
+  ['a token whose time is over', expiredToken, 'token_expired'],
+  ['a token of a deactivated client', deactivatedToken, 'client_inactive'],
+];
+
+/** A token of the partner's tenant that lacks just one permission. */
+export async function tokenWithout(harness: Harness, { tenantId }: Partner, lacking: ClientPermission): Promise<string> {
+  const { token } = await newClient(harness, tenantId, permissions.filter((permission) => permission !== lacking));
+  return token;
+}
+
+/** Does the work while nothing listens where the service expects its database. */
+export async function withoutDatabase<T>({ services }: Harness, work: () => Promise<T>): Promise<T> {
+  const { db } = services;
+  Object.assign(services, { db: openDatabase('postgresql://nobody@127.0.0.1:1/nowhere') });
+  try {
+    return await work();
+  } finally {
+    Object.assign(services, { db });
+  }
+}
+
+/** Does the work while the database lacks a table, which no rule of the service expects. */
+export async function withoutTable<T>({ domain }: Harness, table: string, work: () => Promise<T>): Promise<T> {
+  await domain.db.$executeRawUnsafe(`ALTER TABLE "${table}" RENAME TO "${table}_elsewhere"`);
+  try {
+    return await work();
+  } finally {
+    await domain.db.$executeRawUnsafe(`ALTER TABLE "${table}_elsewhere" RENAME TO "${table}"`);
+  }
+}
+
+async function expiredToken(harness: Harness, partner: Partner): Promise<string> {
+  harness.clock.advance(-8 * 3600);
+  const token = await newToken(harness, partner);
+  harness.clock.advance(8 * 3600);
+  return token;
+}
+
+async function deactivatedToken(harness: Harness, { tenantId }: Partner): Promise<string> {
+  const { token, clientId } = await newClient(harness, tenantId);
+  await deactivateApiClient(harness.domain, clientId);
+  return token;
+}

@@ -1,0 +1,38 @@
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ContractOperation } from './contract.js';
+
+/** Where answers are noted in a run of all tests; the environment is all that jest hands to its workers. */
+export const statusFolderVariable = 'TEST_STATUS_FOLDER';
+
+/** Notes that an operation answered with this status; one file a worker, so that nobody writes over another. */
+export function noteStatus(operationId: string, status: number): void {
+  const folder = process.env[statusFolderVariable];
+  if (folder !== undefined) appendFileSync(join(folder, String(process.pid)), `${nameOf(operationId, status)}\n`);
+}
+
+/** What all workers have noted. */
+export function notedStatuses(folder: string): ReadonlySet<string> {
+  const lines = readdirSync(folder).flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'));
+  return new Set(lines.filter(Boolean));
+}
+
+/**
+ * What is wrong after a run of all tests: statuses that the contract declares and no test has seen, and entries of the
+ * allow-list that are not needed (any more), so that it can only shrink.
+ * @param allowed entries such as `getPatient 503`
+ */
+export function statusFaults(
+  operations: readonly Pick<ContractOperation, 'operationId' | 'statuses'>[],
+  seen: ReadonlySet<string>,
+  allowed: readonly string[],
+): string[] {
+  const declared = operations.flatMap(({ operationId, statuses }) => statuses.map((status) => nameOf(operationId, status)));
+  return [
+    ...declared.filter((name) => !seen.has(name) && !allowed.includes(name)).map((name) => `no test has seen ${name}`),
+    ...allowed.filter((name) => seen.has(name)).map((name) => `${name} was seen: take it off the list`),
+    ...allowed.filter((name) => !declared.includes(name)).map((name) => `${name} is not declared: take it off the list`),
+  ];
+}
+
+const nameOf = (operationId: string, status: number): string => `${operationId} ${status}`;

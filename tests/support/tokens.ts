@@ -1,0 +1,62 @@
+import { createPublicKey, sign, verify, type JsonWebKey, type KeyObject } from 'node:crypto';
+import type { Credentials } from './factories.js';
+import type { Harness } from './harness.js';
+import { call, type Answer, type CallOptions } from './http.js';
+
+/** The two readable parts of a JWT. Written without a library, so that it can also be what no library makes. */
+export interface TokenParts {
+  readonly header: Readonly<Record<string, unknown>>;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+const decode = (part = '') => JSON.parse(Buffer.from(part, 'base64url').toString());
+
+/** What a token says, whoever signed it. */
+export function readToken(token: string): TokenParts {
+  const [header, payload] = token.split('.');
+  return { header: decode(header), payload: decode(payload) };
+}
+
+/** A token that says this; `signature` gets what it has to sign. */
+export function makeToken({ header, payload }: TokenParts, signature: (input: Buffer) => Buffer): string {
+  const input = `${encode(header)}.${encode(payload)}`;
+  return `${input}.${signature(Buffer.from(input)).toString('base64url')}`;
+}
+
+/** Signs as ES256 does (RFC 7518 §3.4). */
+export const es256 = (key: KeyObject) => (input: Buffer): Buffer => sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' });
+
+/** Whether the key of a JWKS vouches for the token. */
+export function isSignedBy(token: string, jwk: JsonWebKey): boolean {
+  const [header, payload, signature = ''] = token.split('.');
+  const key = { key: createPublicKey({ key: jwk, format: 'jwk' }), dsaEncoding: 'ieee-p1363' } as const;
+  return verify('sha256', Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, 'base64url'));
+}
+
+/** The body of a token request by client credentials. */
+export const loginBody = ({ clientId, clientSecret }: Credentials, more: Record<string, unknown> = {}) => ({
+  grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, ...more,
+});
+
+/** Logs in; `more` are further members of the body. */
+export function login(harness: Harness, credentials: Credentials, more: Record<string, unknown> = {}): Promise<Answer> {
+  return call(harness, 'POST /oauth/token', { json: loginBody(credentials, more) });
+}
+
+/** Renews; `more` are further members of the body. */
+export function refresh(harness: Harness, credentials: Credentials, token: string, more = {}): Promise<Answer> {
+  return login(harness, credentials, { grant_type: 'refresh_token', refresh_token: token, ...more });
+}
+
+/** Client credentials as HTTP Basic. */
+export function basicAuth({ clientId, clientSecret }: Credentials): string {
+  return `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+}
+
+/** Sends the fields as a form. */
+export function asForm(fields: Record<string, string> | [string, string][]): CallOptions {
+  return {
+    raw: new URLSearchParams(fields).toString(), headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+  };
+}
