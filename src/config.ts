@@ -107,7 +107,8 @@ const variables = {
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.entries(environment).filter(([name, value]) => value && name in variables.properties);
   const values: unknown = Object.fromEntries(given);
-  const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true, strictTypes: false });
+  // Coercion makes Infinity of "1e400", for which Ajv leaves the limits unchecked when it is strict about numbers.
+  const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true, strictTypes: false, strictNumbers: false });
   addFormats.default(ajv);
   const valid = ajv.compile<Variables>(variables);
   if (!valid(values)) {

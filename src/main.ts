@@ -15,7 +15,9 @@ interface StartOptions {
   readonly demo?: true;
 }
 
-interface Stoppable {
+interface RunningService {
+  /** Says that it has started, and where. */
+  announce(): void;
   stop(): Promise<void>;
 }
 
@@ -25,7 +27,10 @@ const program = new Command('clinical-encounter-service')
   .option('--demo', 'create the demo tenants also with DATABASE_URL')
   .action(async (options) => {
     try {
-      stopOnSignal(await start(readConfig(process.env), options));
+      const service = await start(readConfig(process.env), options);
+      // In this order, so that whoever reads that it has started can stop it.
+      stopOnSignal(service);
+      service.announce();
     } catch (error) {
       // A start that fails is a matter of configuration: the operator needs the message, not the stack.
       process.stderr.write(`The service did not start. ${error instanceof Error ? error.message : String(error)}\n`);
@@ -36,7 +41,7 @@ const program = new Command('clinical-encounter-service')
 await program.parseAsync();
 
 /** Everything is checked before the first request is taken: configuration, schema, keys, object store. */
-async function start(config: Config, options: StartOptions): Promise<Stoppable> {
+async function start(config: Config, options: StartOptions): Promise<RunningService> {
   const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
   let stopping = false;
   let baseUrl = config.baseUrl ?? '';
@@ -44,7 +49,9 @@ async function start(config: Config, options: StartOptions): Promise<Stoppable> 
   const domain = domainContext(openDatabase(database.url, { poolSize: config.databasePoolSize }));
   try {
     const services = await openServices({ config, domain, log, baseUrl: () => baseUrl, isStopping: () => stopping });
-    await services.objects.check();
+    await services.objects.check().catch((cause: unknown) => {
+      throw new Error(`OBJECT_STORE cannot be used: ${reasonOf(cause)}`, { cause });
+    });
     const app = await createApp(services);
     const wantsDemo = config.databaseUrl === null || options.demo === true;
     baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
@@ -58,9 +65,11 @@ async function start(config: Config, options: StartOptions): Promise<Stoppable> 
       baseUrl = `http://${urlHost(config.host)}:${port}`;
       if (wantsDemo) demo = await ensureDemo(domain, config.dataDir, baseUrl);
     }
-    log.info({ baseUrl, database: config.databaseUrl === null ? 'embedded' : 'external' }, 'started');
-    welcome(baseUrl, config, demo);
     return {
+      announce() {
+        log.info({ baseUrl, database: config.databaseUrl === null ? 'embedded' : 'external' }, 'started');
+        welcome(baseUrl, config, demo);
+      },
       async stop() {
         stopping = true;
         await drain(server, config.drainTimeout);
@@ -101,7 +110,7 @@ async function openMigrated(
 }
 
 /** Signals after the first change nothing: a terminal and npm may both send one. The drain's time limit ends it. */
-function stopOnSignal(service: Stoppable): void {
+function stopOnSignal(service: RunningService): void {
   let stopping = false;
   const stop = (): void => {
     if (stopping) return;
@@ -130,6 +139,12 @@ function welcome(baseUrl: string, { dataDir }: Config, [first]: readonly DemoTen
     );
   }
   process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+/** What is behind a failure, without its stack: "ECONNREFUSED" says more than "temporarily unavailable". */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 /** Nobody can connect to "any address". */

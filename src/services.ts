@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { types } from 'node:util';
 import type { Logger } from 'pino';
 import { v7 } from 'uuid';
 import type { Database } from './adapters/database.js';
@@ -32,7 +33,7 @@ export async function openServices({ config, domain, log, baseUrl, isStopping }:
   const { now, newId } = domain;
   const create = config.createSigningKeys ? { now: now(), newId } : null;
   const keys = await openSigningKeys(config.signingKeysFile, create).catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : 'unknown';
+    const reason = types.isNativeError(cause) ? cause.message : 'unknown';
     throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reason}`, { cause });
   });
   return {

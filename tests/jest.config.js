@@ -7,6 +7,7 @@ export default {
   maxWorkers: 2,
   globalSetup: '<rootDir>/tests/support/globalSetup.js',
   globalTeardown: '<rootDir>/tests/support/globalTeardown.js',
+  reporters: ['default', '<rootDir>/tests/support/statusReporter.js'],
   extensionsToTreatAsEsm: ['.ts'],
   // TypeScript's NodeNext imports name the compiled file.
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

@@ -1,4 +1,3 @@
-import type { ClientRequest } from 'node:http';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
@@ -23,8 +22,6 @@ export interface Exchange {
   readonly stream: Readable;
   readonly response: PlainResponse;
 }
-
-const ignore = () => undefined;
 
 /**
  * One GET request to exactly the given addresses: no proxy, no cookies, no credentials, no referrer, no redirect, no
@@ -59,22 +56,16 @@ export async function fetchHop(
     decompress: false,
     signal,
   });
-  // Node's parser may report faults after the first one; without a listener they would end the process.
-  stream.on('error', ignore);
-  stream.on('request', (request: ClientRequest) => request.on('error', ignore));
+  // A fault may come when nobody is reading; without a listener it would end the process.
+  stream.on('error', () => undefined);
   // A 101 answer hands the socket over: nobody else would close it.
   stream.on('upgrade', (_response: unknown, socket: Duplex) => {
     socket.destroy();
     stream.destroy(new Error('The server switched protocols'));
   });
-  try {
-    await once(stream, 'response', { signal });
-    if (!stream.response) throw new Error('No response');
-    return { stream, response: stream.response };
-  } catch (error) {
-    stream.destroy();
-    throw error;
-  }
+  await once(stream, 'response', { signal });
+  if (!stream.response) throw new Error('No response');
+  return { stream, response: stream.response };
 }
 
 /** A lookup that knows only what was checked: nothing is resolved a second time. */

@@ -116,9 +116,11 @@ async function openNameless(folder: string): Promise<FileHandle> {
 
 /** @throws Problem dependency_unavailable with the server's status and error code, never the signed URL */
 function expectSuccess(response: Response<string>, ...accepted: number[]): void {
-  if (response.ok || accepted.includes(response.statusCode)) return;
+  // Not response.ok: without following redirects, got takes them for a success.
+  const { statusCode } = response;
+  if ((statusCode >= 200 && statusCode < 300) || accepted.includes(statusCode)) return;
   const code = /<Code>(\w+)<\/Code>/.exec(response.body)?.[1] ?? 'no error code';
-  unavailable(new Error(`The object store answered ${response.statusCode} (${code})`));
+  unavailable(new Error(`The object store answered ${statusCode} (${code})`));
 }
 
 /** The body's own reason passes; everything else is the store's. */

@@ -1,5 +1,7 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import {
+  createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type JsonWebKey, type KeyObject,
+} from 'node:crypto';
+import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from '../errorCode.js';
 
@@ -65,7 +67,7 @@ export async function rotateSigningKeys(
     );
   }
   const added = newKey(now, newId());
-  await writeKeys(file, [added, ...stored].slice(0, LIVE_KEYS));
+  await writeKeys(file, [added, ...stored.slice(0, LIVE_KEYS - 1)]);
   return { kid: added.kid, retired: stored.slice(LIVE_KEYS - 1).map(({ kid }) => kid) };
 }
 
@@ -75,40 +77,66 @@ function newKey(now: Date, kid: string): StoredKey {
 }
 
 async function readKeys(file: string): Promise<[SigningKey, ...SigningKey[]]> {
-  const [first, ...others] = parseKeys(file, await readFile(file, 'utf8')).map((stored): SigningKey => {
-    const privateKey = createPrivateKey({ key: stored, format: 'jwk' });
-    const createdAt = new Date(stored.created_at);
-    return { kid: stored.kid, privateKey, publicKey: createPublicKey(privateKey), createdAt };
-  });
+  const stored = parseKeys(file, await readFile(file, 'utf8'));
+  const [first, ...others] = stored.map((key) => openKey(file, key));
   if (!first) throw new Error(`${file} holds no signing key`);
   return [first, ...others];
 }
 
+function openKey(file: string, stored: StoredKey): SigningKey {
+  const { kid, created_at: createdAt } = stored;
+  try {
+    const privateKey = createPrivateKey({ key: stored, format: 'jwk' });
+    const publicKey = createPublicKey(privateKey);
+    // Node takes halves that do not belong together; every token that they sign would be refused.
+    const sample = Buffer.from(kid);
+    if (verify('sha256', sample, publicKey, sign('sha256', sample, privateKey))) {
+      return { kid, privateKey, publicKey, createdAt: new Date(createdAt) };
+    }
+  } catch {
+    // The cause may quote key material: the message below says enough.
+  }
+  throw new Error(`${file} holds a damaged key: ${kid}`);
+}
+
 function parseKeys(file: string, text: string): StoredKey[] {
-  const isKey = (key: unknown): key is StoredKey =>
-    typeof key === 'object' && key !== null && 'kid' in key && 'd' in key && 'crv' in key && key.crv === 'P-256';
   try {
     const parsed: unknown = JSON.parse(text);
     const keys = typeof parsed === 'object' && parsed !== null && 'keys' in parsed ? parsed.keys : undefined;
     if (Array.isArray(keys) && keys.every(isKey)) return keys;
   } catch {
-    // The cause may quote key material: the message below says enough.
+    // As above: the cause would quote the file.
   }
-  throw new Error(`${file} is not a JWKS of ES256 private keys`);
+  throw new Error(`${file} is not a JWKS of ES256 private keys, each with kid and created_at`);
+}
+
+/** Without its time the key's tokens could not be known to be over when it is dropped. */
+function isKey(key: unknown): key is StoredKey {
+  if (typeof key !== 'object' || key === null || !('kid' in key && 'created_at' in key)) return false;
+  const { kid, created_at: createdAt } = key;
+  return typeof kid === 'string' && typeof createdAt === 'string' && !Number.isNaN(Date.parse(createdAt))
+    && 'd' in key && 'crv' in key && key.crv === 'P-256';
 }
 
 /** Whole or not at all: a server that reads meanwhile sees the old or the new keys. */
-async function writeKeys(file: string, keys: readonly StoredKey[]): Promise<void> {
+async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]]): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  const draft = `${file}.new`;
-  const handle = await open(draft, 'w', 0o600);
+  const before = await stat(file).catch(() => null);
+  // A name of its own, so that two rotations at once do not write into one file.
+  const draft = `${file}.${keys[0].kid}`;
+  const handle = await open(draft, 'wx', 0o600);
   try {
+    // Rotated by root, say: the server must still be able to read it.
+    if (before) await handle.chown(before.uid, before.gid);
     await handle.writeFile(`${JSON.stringify({ keys }, null, 2)}\n`);
     await handle.sync();
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
   } finally {
     await handle.close();
   }
-  await rename(draft, file);
 }
 
 async function modifiedAt(file: string): Promise<string | null> {

@@ -7,19 +7,21 @@ import type { JsonFault } from '../domain/jsonDocument.js';
 import { findTenant } from '../domain/tenants.js';
 import { withDatabase } from './operator.js';
 import { example, print, table } from './output.js';
+import type { Terminal } from './terminal.js';
 
 const FORMAT = `
-The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; prisma/demo/demo.json is an example.
-What the file names is afterwards as the file says, with all its locations, variants and availability; what it does not
-name stays. A second import of the same file changes nothing. { "sku": "…", "isDeleted": true } deletes a product.
-An optional "id" fixes the id of something new, or finds something stored whose name changes.
-With any fault nothing is imported.`;
+The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; see prisma/demo/harbor.json.
+What the file names is afterwards as the file says, with all its locations, variants and availability; what it
+does not name stays. A second import of the same file changes nothing. With any fault nothing is imported.
+{ "sku": "…", "isDeleted": true } deletes a product. An optional "id" fixes the id of something new, or finds
+something stored whose name changes.`;
 
 /** Adds `catalog import`. */
-export function addCatalogCommands(program: Command): void {
+export function addCatalogCommands(program: Command, terminal: Terminal): void {
   const catalog = program.command('catalog').description('clinics and products of a tenant').helpCommand(false);
 
-  catalog.command('import')
+  catalog
+    .command('import')
     .description('import a catalog file: all of it or, if it has a fault, nothing')
     .argument('<file>')
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
@@ -28,12 +30,12 @@ export function addCatalogCommands(program: Command): void {
     .addHelpText('after', example('catalog import catalog.json --tenant lakeside'))
     .action(async (file, { tenant, json }) => {
       const text = await readText(file);
-      const result = await withDatabase(async (context) => {
+      const result = await withDatabase(terminal, async (context) => {
         const { id } = await findTenant(context, tenant);
-        return withProgressBar((progress) => importCatalog(context, id, text, progress));
+        return withProgressBar(terminal, (progress) => importCatalog(context, id, text, progress));
       });
       if ('faults' in result) throw new Error(refusal(file, result.faults));
-      print(json, result.report, () => reportTable(result.report));
+      print(terminal, json, result.report, () => reportTable(result.report));
     });
 }
 
@@ -49,21 +51,27 @@ async function readText(file: string): Promise<string> {
 
 /** One line for each fault, in the form that editors and terminals make clickable. */
 function refusal(file: string, faults: readonly JsonFault[]): string {
-  const lines = faults.map(({ line, column, pointer, message }) => `${file}:${line}:${column}: ${pointer || '/'} ${message}`);
-  return [...lines, `${faults.length === 1 ? 'One fault' : `${faults.length} faults`}: nothing was imported.`].join('\n');
+  const lines = faults.map(
+    ({ line, column, pointer, message }) => `${file}:${line}:${column}: ${pointer || '/'} ${message}`,
+  );
+  return [...lines, `${faults.length === 1 ? 'One fault' : `${faults.length} faults`}: nothing was imported.`].join(
+    '\n',
+  );
 }
 
 function reportTable(report: CatalogReport): string {
-  const rows = Object.entries(report).map(([kind, { created, updated, deleted, unchanged }]) =>
-    [kind, ...[created, updated, deleted, unchanged].map(String)]);
+  const rows = Object.entries(report).map(([kind, { created, updated, deleted, unchanged }]) => [
+    kind,
+    ...[created, updated, deleted, unchanged].map(String),
+  ]);
   return table(['', 'CREATED', 'UPDATED', 'DELETED', 'UNCHANGED'], rows);
 }
 
-/** On standard error, and only if that is a terminal. */
-async function withProgressBar<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
-  if (!process.stderr.isTTY) return work(() => {});
+/** Only on a screen: a file or a pipe gets no bar. */
+async function withProgressBar<T>({ screen }: Terminal, work: (progress: Progress) => Promise<T>): Promise<T> {
+  if (!screen) return work(() => {});
   const bar = new SingleBar({
-    stream: process.stderr,
+    stream: screen,
     clearOnComplete: true,
     format: 'importing {bar} {percentage} % ({value} of {total} rows)',
   });

@@ -1,45 +1,64 @@
 import { Option, type Command } from '@commander-js/extra-typings';
-import { createApiClient, deactivateApiClient, EFFECT_SECONDS, listApiClients, revokeTokens } from '../domain/apiClients.js';
+import {
+  createApiClient,
+  deactivateApiClient,
+  EFFECT_SECONDS,
+  listApiClients,
+  revokeTokens,
+} from '../domain/apiClients.js';
 import { activeSecrets, type ApiClientWithSecrets } from '../domain/apiClientSecrets.js';
 import { permissions, presets, type Preset } from '../domain/permissions.js';
 import { addSecretCommands } from './clientSecret.js';
 import { withDatabase } from './operator.js';
 import { example, EXAMPLE_CLIENT, fields, print, SHOWN_ONCE, table } from './output.js';
+import type { Terminal } from './terminal.js';
 
 const SOON = `Running servers follow within ${EFFECT_SECONDS} seconds.`;
 
 /** Adds `client create|list|rotate-secret|retire-secret|deactivate|revoke-tokens`. */
-export function addClientCommands(program: Command): void {
-  const client = program.command('client').description('API clients, the machine callers of a tenant').helpCommand(false);
-  addCreate(client);
-  addList(client);
-  addSecretCommands(client);
+export function addClientCommands(program: Command, terminal: Terminal): void {
+  const client = program
+    .command('client')
+    .description('API clients, the machine callers of a tenant')
+    .helpCommand(false);
+  addCreate(client, terminal);
+  addList(client, terminal);
+  addSecretCommands(client, terminal);
 
-  client.command('deactivate')
+  client
+    .command('deactivate')
     .description('refuse an API client and all its tokens for good')
     .argument('<client-id>')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client deactivate ${EXAMPLE_CLIENT}`))
     .action(async (clientId, { json }) => {
-      await withDatabase((context) => deactivateApiClient(context, clientId));
-      print(json, { clientId, isActive: false }, () => `${clientId} is no longer active. ${SOON}`);
+      await withDatabase(terminal, (context) => deactivateApiClient(context, clientId));
+      print(terminal, json, { clientId, isActive: false }, () => `${clientId} is no longer active. ${SOON}`);
     });
 
-  client.command('revoke-tokens')
+  client
+    .command('revoke-tokens')
     .description('refuse every token issued so far; the client obtains new ones with its secret')
     .argument('<client-id>')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client revoke-tokens ${EXAMPLE_CLIENT}`))
     .action(async (clientId, { json }) => {
-      const tokensValidAfter = await withDatabase((context) => revokeTokens(context, clientId));
-      print(json, { clientId, tokensValidAfter }, () =>
-        `Tokens of ${clientId} from before ${tokensValidAfter.toISOString()} are revoked. ${SOON}`);
+      const tokensValidAfter = await withDatabase(terminal, (context) => revokeTokens(context, clientId));
+      print(
+        terminal,
+        json,
+        { clientId, tokensValidAfter },
+        () => `Tokens of ${clientId} from before ${tokensValidAfter.toISOString()} are revoked. ${SOON}`,
+      );
     });
 }
 
-function addCreate(client: Command): void {
-  const presetList = Object.entries(presets).map(([name, granted]) => `  ${name}: ${granted.join(' ')}`).join('\n');
-  client.command('create')
+function addCreate(client: Command, terminal: Terminal): void {
+  const presetList = Object.entries(presets)
+    .map(([name, granted]) => `  ${name}: ${granted.join(' ')}`)
+    .join('\n');
+  client
+    .command('create')
     .description('create an API client; prints its secret, this once')
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
     .addOption(new Option('--preset <preset>', 'permissions of a kind of caller').choices(Object.keys(presets)))
@@ -48,44 +67,66 @@ function addCreate(client: Command): void {
     .option('--clinic <id...>', 'limit the client to these clinics (default: every clinic of the tenant)')
     .option('--json', 'print JSON: clientId, clientSecret, permissions')
     .addHelpText('after', `\nPresets:\n${presetList}\nPermissions:\n  ${permissions.join(' ')}`)
-    .addHelpText('after', example(
-      'client create --tenant lakeside --preset partner --name "EHR sync"',
-      'client create --tenant lakeside --permissions "read:product admin:clinic" --json',
-    ))
+    .addHelpText(
+      'after',
+      example(
+        'client create --tenant lakeside --preset partner --name "EHR sync"',
+        'client create --tenant lakeside --permissions "read:product admin:clinic" --json',
+      ),
+    )
     .action(async ({ tenant, preset, permissions: more, name, clinic: clinics, json }) => {
       const wanted = { tenant, preset: isPreset(preset) ? preset : undefined, permissions: more, name, clinics };
-      const created = await withDatabase((context) => createApiClient(context, wanted));
+      const created = await withDatabase(terminal, (context) => createApiClient(context, wanted));
       const { clientId, clientSecret, permissions: granted } = created;
-      print(json, { clientId, clientSecret, permissions: granted }, () => `${fields({
-        'tenant': created.tenantId,
-        'name': created.name,
-        'client id': clientId,
-        'client secret': clientSecret,
-        'permissions': granted.join(' '),
-        'clinics': clinicsOf(created),
-      })}\n${SHOWN_ONCE}`);
+      print(
+        terminal,
+        json,
+        { clientId, clientSecret, permissions: granted },
+        () =>
+          `${fields({
+            tenant: created.tenantId,
+            name: created.name,
+            'client id': clientId,
+            'client secret': clientSecret,
+            permissions: granted.join(' '),
+            clinics: clinicsOf(created),
+          })}\n${SHOWN_ONCE}`,
+      );
     });
 }
 
-function addList(client: Command): void {
-  client.command('list')
+function addList(client: Command, terminal: Terminal): void {
+  client
+    .command('list')
     .description('list API clients with the last four characters of each secret')
     .option('--tenant <tenant>', 'id or name of one tenant (default: all)')
     .option('--json', 'print JSON')
     .addHelpText('after', example('client list --tenant lakeside'))
     .action(async ({ tenant, json }) => {
-      const { clients, now } = await withDatabase(async (context) =>
-        ({ clients: await listApiClients(context, tenant), now: context.now() }));
-      print(json, clients.map((found) => shown(found, now)), () =>
-        table(['TENANT', 'NAME', 'CLIENT ID', 'ACTIVE', 'SECRETS', 'LAST USED', 'PERMISSIONS'], clients.map((found) => [
-          found.tenantId,
-          found.name,
-          found.clientId,
-          found.isActive ? 'yes' : 'no',
-          activeSecrets(found.secrets, now).map(({ hint }) => `…${hint}`).join(' '),
-          found.lastUsedAt?.toISOString() ?? 'never',
-          found.permissions.join(' '),
-        ])));
+      const { clients, now } = await withDatabase(terminal, async (context) => ({
+        clients: await listApiClients(context, tenant),
+        now: context.now(),
+      }));
+      print(
+        terminal,
+        json,
+        clients.map((found) => shown(found, now)),
+        () =>
+          table(
+            ['TENANT', 'NAME', 'CLIENT ID', 'ACTIVE', 'SECRETS', 'LAST USED', 'PERMISSIONS'],
+            clients.map((found) => [
+              found.tenantId,
+              found.name,
+              found.clientId,
+              found.isActive ? 'yes' : 'no',
+              activeSecrets(found.secrets, now)
+                .map(({ hint }) => `…${hint}`)
+                .join(' '),
+              found.lastUsedAt?.toISOString() ?? 'never',
+              found.permissions.join(' '),
+            ]),
+          ),
+      );
     });
 }
 

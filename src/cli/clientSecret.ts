@@ -3,28 +3,54 @@ import { EFFECT_SECONDS } from '../domain/apiClients.js';
 import { retireSecret, rotateSecret } from '../domain/apiClientSecrets.js';
 import { withDatabase } from './operator.js';
 import { example, EXAMPLE_CLIENT, fields, print, PROGRAM, SHOWN_ONCE } from './output.js';
+import type { Terminal } from './terminal.js';
 
 /** Less would end a secret while its caller still changes over; `retire-secret` ends one at once. */
 const SHORTEST_OVERLAP = 3_600;
 
-/** Adds `rotate-secret` and `retire-secret`: a new secret first, the end of the old one when the caller has changed over. */
-export function addSecretCommands(client: Command): void {
-  client.command('rotate-secret')
+/** Adds `rotate-secret` and `retire-secret`: a new secret, and the end of the old one once the caller has changed over. */
+export function addSecretCommands(client: Command, terminal: Terminal): void {
+  addRotateSecret(client, terminal);
+  addRetireSecret(client, terminal);
+}
+
+function addRotateSecret(client: Command, terminal: Terminal): void {
+  client
+    .command('rotate-secret')
     .description('add a secret; the old one stays valid until it is retired, so that nobody is locked out')
     .argument('<client-id>')
-    .option('--expire-old <seconds>', `end the old secret by itself after this time (at least ${SHORTEST_OVERLAP})`, overlap)
+    .option(
+      '--expire-old <seconds>',
+      `end the old secret by itself after this time (at least ${SHORTEST_OVERLAP})`,
+      overlap,
+    )
     .option('--json', 'print JSON: clientId, clientSecret, old')
-    .addHelpText('after', example(`client rotate-secret ${EXAMPLE_CLIENT}`, `client rotate-secret ${EXAMPLE_CLIENT} --expire-old 604800`))
+    .addHelpText(
+      'after',
+      example(`client rotate-secret ${EXAMPLE_CLIENT}`, `client rotate-secret ${EXAMPLE_CLIENT} --expire-old 604800`),
+    )
     .action(async (clientId, { expireOld, json }) => {
-      const { clientSecret, old } = await withDatabase((context) => rotateSecret(context, clientId, expireOld ?? null));
+      const { clientSecret, old } = await withDatabase(terminal, (context) =>
+        rotateSecret(context, clientId, expireOld ?? null),
+      );
       const ends = old?.expiresAt ? `ends at ${old.expiresAt.toISOString()}` : 'stays valid until you retire it';
-      print(json, { clientId, clientSecret, old: old && { hint: old.hint, expiresAt: old.expiresAt } }, () =>
-        `${fields({ 'client id': clientId, 'new secret': clientSecret })}\n${SHOWN_ONCE}\n${old
-          ? `The old secret (…${old.hint}) ${ends}: ${PROGRAM} client retire-secret ${clientId}`
-          : 'There was no other active secret.'}`);
+      print(
+        terminal,
+        json,
+        { clientId, clientSecret, old: old && { hint: old.hint, expiresAt: old.expiresAt } },
+        () =>
+          `${fields({ 'client id': clientId, 'new secret': clientSecret })}\n${SHOWN_ONCE}\n${
+            old
+              ? `The old secret (…${old.hint}) ${ends}: ${PROGRAM} client retire-secret ${clientId}`
+              : 'There was no other active secret.'
+          }`,
+      );
     });
+}
 
-  client.command('retire-secret')
+function addRetireSecret(client: Command, terminal: Terminal): void {
+  client
+    .command('retire-secret')
     .description('end the older of two secrets, once the caller uses the new one; its refresh tokens end with it')
     .argument('<client-id>')
     .option('--hint <last-four>', 'end the secret with these last four characters instead')
@@ -32,10 +58,17 @@ export function addSecretCommands(client: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client retire-secret ${EXAMPLE_CLIENT}`))
     .action(async (clientId, { hint, force, json }) => {
-      const ended = await withDatabase((context) => retireSecret(context, clientId, { hint, force: force ?? false }));
-      print(json, { clientId, hint: ended.hint, expiresAt: ended.expiresAt }, () =>
-        `The secret …${ended.hint} of ${clientId} obtains no more tokens. Access tokens live on until they expire; ` +
-        `"client revoke-tokens" ends them within ${EFFECT_SECONDS} seconds.`);
+      const ended = await withDatabase(terminal, (context) =>
+        retireSecret(context, clientId, { hint, force: force ?? false }),
+      );
+      print(
+        terminal,
+        json,
+        { clientId, hint: ended.hint, expiresAt: ended.expiresAt },
+        () =>
+          `The secret …${ended.hint} of ${clientId} obtains no more tokens. Access tokens live on until they expire; ` +
+          `"client revoke-tokens" ends them within ${EFFECT_SECONDS} seconds.`,
+      );
     });
 }
 

@@ -1,24 +1,32 @@
 import type { Command } from '@commander-js/extra-typings';
 import { v7 } from 'uuid';
 import { rotateSigningKeys } from '../adapters/signingKeys.js';
-import { readEnvironment } from './operator.js';
+import { readConfig } from '../config.js';
 import { example, print } from './output.js';
+import type { Terminal } from './terminal.js';
 
 /** Adds `keys rotate`. */
-export function addKeyCommands(program: Command): void {
+export function addKeyCommands(program: Command, terminal: Terminal): void {
   const keys = program.command('keys').description('the keys that sign tokens').helpCommand(false);
 
-  keys.command('rotate')
+  keys
+    .command('rotate')
     .description('sign tokens with a new key; tokens of the key before stay valid')
     .option('--force', 'also if tokens of the key that is dropped are still alive')
     .option('--json', 'print JSON')
     .addHelpText('after', example('keys rotate'))
     .action(async ({ force, json }) => {
-      const { signingKeysFile, refreshTokenTtl } = readEnvironment();
-      const options = { now: new Date(), newId: () => v7(), retireAfter: refreshTokenTtl, force: force ?? false };
+      const { signingKeysFile, accessTokenTtl, refreshTokenTtl } = readConfig(terminal.environment);
+      const retireAfter = Math.max(accessTokenTtl, refreshTokenTtl);
+      const options = { now: new Date(), newId: () => v7(), retireAfter, force: force ?? false };
       const { kid, retired } = await rotateSigningKeys(signingKeysFile, options);
-      print(json, { kid, retired }, () =>
-        `New tokens are signed with the key ${kid} (${signingKeysFile}). Running servers use it from their next token on.` +
-        (retired.length > 0 ? `\nDropped: ${retired.join(', ')}` : ''));
+      print(
+        terminal,
+        json,
+        { kid, retired },
+        () =>
+          `New tokens are signed with the key ${kid} (${signingKeysFile}); running servers follow at once.` +
+          (retired.length > 0 ? `\nDropped: ${retired.join(', ')}` : ''),
+      );
     });
 }

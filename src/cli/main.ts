@@ -1,52 +1,11 @@
-import { Command, CommanderError } from '@commander-js/extra-typings';
-import { isUnavailable } from '../adapters/database.js';
-import { addCatalogCommands } from './catalog.js';
-import { addClientCommands } from './client.js';
-import { addKeyCommands } from './keys.js';
-import { example, PROGRAM } from './output.js';
-import { addTenantCommands } from './tenant.js';
-
-const FAILED = 1;
-const MISUSED = 2;
-
-/** The operator's program. Exit codes: 0 done, 1 refused or failed, 2 not called as its help says. */
-function createProgram(): Command {
-  const program = new Command(PROGRAM)
-    .description('Provisions tenants, API clients, catalogs and keys. It works on the database of DATABASE_URL, else on the ' +
-      'embedded one in DATA_DIR, whether a server is running or not.')
-    .helpCommand(false)
-    .exitOverride()
-    .addHelpText('after', example('tenant create "Lakeside Health"', 'client create --tenant lakeside-health --preset partner'));
-  addTenantCommands(program);
-  addClientCommands(program);
-  addCatalogCommands(program);
-  addKeyCommands(program);
-  return program;
-}
-
-/** The message of an error, without its stack and, unless it is ours, on one line. */
-function messageOf(error: unknown): string {
-  if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
-  return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);
-}
-
-/** Prisma puts the reason last; a refused connection to several addresses has no message, but a code. */
-function lastLine(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const code = 'code' in error ? String(error.code) : error.name;
-  return error.message.split('\n').filter((line) => line.trim() !== '').at(-1) ?? code;
-}
+import { runCommand } from './program.js';
 
 // Whoever reads our output may stop early, as `head` does.
-process.stdout.on('error', () => process.exit(FAILED));
+process.stdout.on('error', () => process.exit(1));
 
-try {
-  await createProgram().parseAsync();
-} catch (error) {
-  if (error instanceof CommanderError) {
-    process.exitCode = error.exitCode === 0 ? 0 : MISUSED;
-  } else {
-    process.stderr.write(`${messageOf(error)}\n`);
-    process.exitCode = FAILED;
-  }
-}
+process.exitCode = await runCommand(process.argv.slice(2), {
+  environment: process.env,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  screen: process.stderr.isTTY ? process.stderr : null,
+});

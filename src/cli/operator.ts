@@ -1,38 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { v7 } from 'uuid';
 import { checkSchema, migrate } from '../adapters/migrations.js';
 import { openDatabase } from '../adapters/database.js';
 import { openEmbeddedPostgres } from '../adapters/embeddedPostgres.js';
-import { readConfig, type Config } from '../config.js';
+import { readConfig } from '../config.js';
 import type { DomainContext } from '../context.js';
-import { domainContext } from '../services.js';
+import type { Terminal } from './terminal.js';
 
 /** An operator waits longer than a caller: a catalog has thousands of rows. */
 const TIMEOUT_MS = 120_000;
 
-/** The configuration of the server: the same variables lead to the same database and keys. */
-export function readEnvironment(): Config {
-  return readConfig(process.env);
-}
-
 /**
  * Runs a command on the service's database: that of DATABASE_URL, else the embedded one in DATA_DIR, which is started
- * for the time of the command if no server runs it. A signal rolls back what the command has begun.
+ * for the time of the command if no server runs it. A signal ends the command; what it has begun is rolled back.
  * @throws Error when the database does not answer or its schema is not that of this build
  */
-export async function withDatabase<T>(work: (context: DomainContext) => Promise<T>): Promise<T> {
-  const { databaseUrl, dataDir } = readEnvironment();
-  const database = databaseUrl === null ? await openEmbedded(dataDir) : await openExternal(databaseUrl);
+export async function withDatabase<T>(terminal: Terminal, work: (context: DomainContext) => Promise<T>): Promise<T> {
+  const { databaseUrl, dataDir } = readConfig(terminal.environment);
+  const database = databaseUrl === null ? await openEmbedded(dataDir, terminal) : await openExternal(databaseUrl);
   const db = openDatabase(database.url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
-  const close = async (): Promise<void> => {
-    await db.$disconnect();
-    await database.close();
-  };
-  const stop = (): void => void close().finally(() => process.exit(1));
+  // Our end rolls back what is under way. An embedded PostgreSQL that was started for us is told to go, not waited for.
+  const stop = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    return await work(domainContext(db));
+    return await work({ db, now: () => new Date(), newId: () => v7(), randomBytes: (size) => randomBytes(size) });
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
-    await close();
+    await db.$disconnect();
+    await database.close();
   }
 }
 
@@ -41,9 +37,8 @@ interface OpenDatabase {
   close(): Promise<void>;
 }
 
-async function openEmbedded(dataDir: string): Promise<OpenDatabase> {
-  const log = (message: string): void => void process.stderr.write(`${message}\n`);
-  const embedded = await openEmbeddedPostgres({ dataDir, role: 'tool', log });
+async function openEmbedded(dataDir: string, { err }: Terminal): Promise<OpenDatabase> {
+  const embedded = await openEmbeddedPostgres({ dataDir, role: 'tool', log: (message) => err(`${message}\n`) });
   try {
     await migrate(embedded.url);
     return embedded;
@@ -56,11 +51,15 @@ async function openEmbedded(dataDir: string): Promise<OpenDatabase> {
 async function openExternal(url: string): Promise<OpenDatabase> {
   const schema = await checkSchema(url);
   if (schema.state === 'behind') {
-    throw new Error(`The database of DATABASE_URL lacks migrations (${schema.pending.join(', ')}): run "make migrate".`);
+    throw new Error(
+      `The database of DATABASE_URL lacks migrations (${schema.pending.join(', ')}): run "make migrate".`,
+    );
   }
   if (schema.state === 'unknown') {
-    throw new Error(`The database of DATABASE_URL has migrations that this build does not know (${schema.names.join(', ')}): ` +
-      'use the build that made them, or after an update run "make migrate".');
+    throw new Error(
+      `The database of DATABASE_URL has migrations that this build does not know (${schema.names.join(', ')}): ` +
+        'use the build that made them, or after an update run "make migrate".',
+    );
   }
   return { url, close: async () => {} };
 }

@@ -1,19 +1,30 @@
-/** Prints to standard output: JSON for scripts, or text for people. Nothing else is ever written there. */
-export function print(asJson: boolean | undefined, value: unknown, text: () => string): void {
-  process.stdout.write(`${asJson ? JSON.stringify(value, null, 2) : text()}\n`);
+import type { Terminal } from './terminal.js';
+
+/** Prints the result: JSON for scripts, or text for people. Nothing else is ever written to standard output. */
+export function print({ out }: Terminal, asJson: boolean | undefined, value: unknown, text: () => string): void {
+  out(`${asJson ? JSON.stringify(value, null, 2) : text()}\n`);
 }
 
 /** Columns as wide as their widest cell. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()).join('\n');
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 /** Name and value in two columns. */
 export function fields(values: Readonly<Record<string, string>>): string {
   const width = Math.max(...Object.keys(values).map((name) => name.length));
-  return Object.entries(values).map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
+  return Object.entries(values)
+    .map(([name, value]) => `${name.padEnd(width)}  ${value}`)
+    .join('\n');
 }
 
 /** How a command is called, for examples and advice. */

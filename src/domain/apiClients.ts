@@ -33,7 +33,10 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
  * Creates an API client with its first secret, which is known only now (domain rule "API-client provisioning").
  * @throws Error for an unknown tenant, permission or clinic, and for a name that is taken in the tenant
  */
-export async function createApiClient(context: TransactionContext, wanted: NewApiClient): Promise<ProvisionedApiClient> {
+export async function createApiClient(
+  context: TransactionContext,
+  wanted: NewApiClient,
+): Promise<ProvisionedApiClient> {
   const tenant = await findTenant(context, wanted.tenant);
   const mode = tenant.mode === 'live' ? 'live' : 'sandbox';
   const granted = grantedPermissions(wanted, mode);
@@ -45,7 +48,9 @@ export async function createApiClient(context: TransactionContext, wanted: NewAp
   const now = context.now();
   const client = { id: context.newId(), tenantId: tenant.id, clientId, name, permissions: granted, allowedClinicIds };
   try {
-    await context.db.apiClient.create({ data: { ...client, createdAt: now, updatedAt: now, secrets: { create: row } } });
+    await context.db.apiClient.create({
+      data: { ...client, createdAt: now, updatedAt: now, secrets: { create: row } },
+    });
   } catch (error) {
     if (!isUniqueViolation(error, 'api_client_tenant_id_name_key')) throw error;
     throw new Error(`Tenant ${tenant.id} has an API client named ${JSON.stringify(name)} already.`, { cause: error });
@@ -90,7 +95,10 @@ async function change(
   await context.db.apiClient.updateMany({ where: { tenantId, id }, data: { ...data, updatedAt: context.now() } });
 }
 
-function grantedPermissions({ preset, permissions: more = [] }: NewApiClient, mode: 'live' | 'sandbox'): ClientPermission[] {
+function grantedPermissions(
+  { preset, permissions: more = [] }: NewApiClient,
+  mode: 'live' | 'sandbox',
+): ClientPermission[] {
   const unknown = more.filter((name) => !isPermission(name));
   if (unknown.length > 0) {
     throw new Error(`Unknown permission: ${unknown.join(', ')}. The permissions are ${permissions.join(', ')}.`);
@@ -100,7 +108,11 @@ function grantedPermissions({ preset, permissions: more = [] }: NewApiClient, mo
   return permissions.filter((permission) => granted.has(permission));
 }
 
-async function existingClinics({ db }: TransactionContext, tenantId: string, given: readonly string[]): Promise<string[]> {
+async function existingClinics(
+  { db }: TransactionContext,
+  tenantId: string,
+  given: readonly string[],
+): Promise<string[]> {
   const ids = [...new Set(given.map(canonicalUuid))];
   const malformed = ids.filter((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id));
   if (malformed.length > 0) throw new Error(`Not the id of a clinic: ${malformed.join(', ')}.`);

@@ -72,14 +72,18 @@ export function matchParts<Row extends object>(
   const kept = new Set(matches.map(({ id }) => id));
   const removed = stored.filter(({ id }) => !kept.has(id));
   const changed = matches.filter(({ state }) => state !== 'unchanged');
-  const touched = new Set([...changed.map(({ candidate }) => candidate.parent), ...removed.map(({ parent }) => parent)]);
+  const touched = new Set([
+    ...changed.map(({ candidate }) => candidate.parent),
+    ...removed.map(({ parent }) => parent),
+  ]);
   return { matches, deletes: removed.map(({ id }) => id), touched };
 }
 
 /** A row whose parts change is itself new to whoever lists by updatedAt. */
 export function touch<Row extends object>(matches: readonly Match<Row>[], touched: ReadonlySet<string>): Match<Row>[] {
   return matches.map((match) =>
-    match.state === 'unchanged' && touched.has(match.id) ? { ...match, state: 'updated' } : match);
+    match.state === 'unchanged' && touched.has(match.id) ? { ...match, state: 'updated' } : match,
+  );
 }
 
 /** What will be stored after the import: the matches in place of the rows that they found. */

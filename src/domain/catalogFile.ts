@@ -50,7 +50,10 @@ function schemaFaults(document: JsonDocument, errors: readonly ErrorObject[]): J
   return [...faults.values()];
 }
 
-function faultOf(document: JsonDocument, { keyword, instancePath, params, parentSchema, message }: ErrorObject): JsonFault {
+function faultOf(
+  document: JsonDocument,
+  { keyword, instancePath, params, parentSchema, message }: ErrorObject,
+): JsonFault {
   if (keyword === 'required') {
     return document.fault(instancePath, `${String(params['missingProperty'])} is missing`);
   }

@@ -39,7 +39,9 @@ export const exactlyOne: FuncKeywordDefinition = {
     const marked = elements.flatMap((element, index) => (memberOf(element, member) === true ? [index] : []));
     if (elements.length === 0 || marked.length === 1) return [];
     const message = `${member} must be true in exactly one element`;
-    return marked.length === 0 ? [{ path, message }] : marked.slice(1).map((index) => ({ path: `${path}/${index}`, message }));
+    return marked.length === 0
+      ? [{ path, message }]
+      : marked.slice(1).map((index) => ({ path: `${path}/${index}`, message }));
   }),
 };
 

@@ -21,7 +21,7 @@ export interface RenamedPharmacy {
 
 /**
  * Decides what an import writes, by comparing a valid file with what is stored. Writes nothing; faults go to
- * `draft.fault`, changes to `draft.changes`. What the file names is as the file says afterwards; the rest is left alone.
+ * `draft.fault`, changes to `draft.changes`. What the file names is afterwards as the file says; the rest stays.
  */
 export function planCatalog(
   draft: Draft,
@@ -54,13 +54,19 @@ function planClinics(draft: Draft, clinics: readonly CatalogClinic[], stored: St
     (clinics[index]?.locations ?? []).map((location, at) => {
       const pointer = `${candidate.pointer}/locations/${at}`;
       return { pointer, id: location.id, key: location.name, parent, row: locationRow(location, parent) };
-    }));
+    }),
+  );
   const storedPlaces = stored.locations.filter(({ parent }) => inFile.has(parent));
   const { matches: locations, deletes, touched } = matchParts(draft, 'location', places, storedPlaces);
   const counts = addChange(draft, 'clinic', touch(matches, touched));
-  // A clinic has one primary location at any moment (unique index): first those that are not, or are no longer, primary.
+  // A clinic never has two primary locations (unique index): first those that are not, or are no longer, primary.
   const isPrimary = ({ candidate }: (typeof locations)[number]): boolean => candidate.row.isPrimary;
-  addChange(draft, 'clinic_location', locations.filter((match) => !isPrimary(match)), deletes);
+  addChange(
+    draft,
+    'clinic_location',
+    locations.filter((match) => !isPrimary(match)),
+    deletes,
+  );
   addChange(draft, 'clinic_location', locations.filter(isPrimary));
   const names = new Map<string, Set<string>>();
   for (const { id, row } of merged(stored.clinics, matches)) {
@@ -82,7 +88,8 @@ function planCategories(draft: Draft, { categories }: Catalog, stored: StoredCat
     (categories[index]?.subcategories ?? []).map(({ id, subCategoryName: key }, at) => {
       const pointer = `${candidate.pointer}/subcategories/${at}`;
       return { pointer, id, key, parent, row: { categoryId: parent, subCategoryName: key } };
-    }));
+    }),
+  );
   // Unlike other parts they stay when the file leaves them out: products refer to them.
   const subcategories = matchRows(draft, 'subcategory', parts, stored.subcategories);
   return {
@@ -92,18 +99,25 @@ function planCategories(draft: Draft, { categories }: Catalog, stored: StoredCat
     },
     names: {
       categories: new Map(merged(stored.categories, matches).map(({ id, key }) => [key, id])),
-      subcategories: new Map(merged(stored.subcategories, subcategories).map(({ id, key, parent }) =>
-        [subcategoryKey(parent, key), id])),
+      subcategories: new Map(
+        merged(stored.subcategories, subcategories).map(({ id, key, parent }) => [subcategoryKey(parent, key), id]),
+      ),
     },
   };
 }
 
-/** Pharmacies have no table: a new one comes with the products that name it, a renamed one is written to all its products. */
+/** Pharmacies have no table: a new one comes with the products that name it, a renamed one goes to all its products. */
 function planPharmacies(draft: Draft, { pharmacies, products }: Catalog, stored: StoredCatalog) {
-  const used = new Set(products.filter((product): product is CatalogTreatment => !product.isDeleted)
-    .map(({ pharmacy }) => pharmacy));
-  const candidates = pharmacies.map(({ id, name: key }, index) =>
-    ({ pointer: `/pharmacies/${index}`, id, key, parent: '', row: { name: key } }));
+  const used = new Set(
+    products.filter((product): product is CatalogTreatment => !product.isDeleted).map(({ pharmacy }) => pharmacy),
+  );
+  const candidates = pharmacies.map(({ id, name: key }, index) => ({
+    pointer: `/pharmacies/${index}`,
+    id,
+    key,
+    parent: '',
+    row: { name: key },
+  }));
   const matches = matchRows(draft, 'pharmacy', candidates, stored.pharmacies);
   const inState = (state: string) => matches.filter((match) => match.state === state);
   for (const { candidate } of inState('created')) {

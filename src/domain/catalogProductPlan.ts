@@ -32,7 +32,8 @@ export function planProducts(
   names: CatalogNames,
 ): Counts {
   const given = products.flatMap((treatment, index) =>
-    treatment.isDeleted ? [] : [{ treatment, pointer: `/products/${index}` }]);
+    treatment.isDeleted ? [] : [{ treatment, pointer: `/products/${index}` }],
+  );
   const candidates = given.map(({ treatment, pointer }) => {
     const row = productRow(treatment, referencesOf(draft, pointer, treatment, names));
     return { pointer, id: treatment.id, key: treatment.sku, parent: '', row };
@@ -46,7 +47,12 @@ export function planProducts(
   return { ...counts, deleted: deletions.updated, unchanged: counts.unchanged + deletions.unchanged };
 }
 
-function referencesOf(draft: Draft, pointer: string, treatment: CatalogTreatment, names: CatalogNames): ProductReferences {
+function referencesOf(
+  draft: Draft,
+  pointer: string,
+  treatment: CatalogTreatment,
+  names: CatalogNames,
+): ProductReferences {
   const missing = (member: 'pharmacy' | 'category' | 'subcategory', where: string): string => {
     draft.fault(`${pointer}/${member}`, `is not a ${member} ${where}`);
     return '';
@@ -65,9 +71,15 @@ function matchProductParts(draft: Draft, placed: readonly Placed[], stored: Stor
   const storedOf = (rows: StoredCatalog['offers']) => rows.filter(({ parent }) => inFile.has(parent));
   const one = { key: '' };
   const prescriptions = placed.flatMap(({ treatment: { productRx: rx }, pointer, id: parent }) =>
-    rx === null ? [] : [{ ...one, pointer: `${pointer}/productRx`, id: rx.id, parent, row: rxRow(rx, parent) }]);
-  const offers = placed.map(({ treatment: { productOffer: offer }, pointer, id: parent }) =>
-    ({ ...one, pointer: `${pointer}/productOffer`, id: offer.id, parent, row: offerRow(offer, parent) }));
+    rx === null ? [] : [{ ...one, pointer: `${pointer}/productRx`, id: rx.id, parent, row: rxRow(rx, parent) }],
+  );
+  const offers = placed.map(({ treatment: { productOffer: offer }, pointer, id: parent }) => ({
+    ...one,
+    pointer: `${pointer}/productOffer`,
+    id: offer.id,
+    parent,
+    row: offerRow(offer, parent),
+  }));
   const matchedOffers = matchParts(draft, 'offer', offers, storedOf(stored.offers));
   const variants = placed.flatMap(({ treatment: { productOffer: offer }, pointer, id: parent }, index) =>
     offer.offerVariants.map((variant, at) => ({
@@ -76,13 +88,15 @@ function matchProductParts(draft: Draft, placed: readonly Placed[], stored: Stor
       key: variant.sku,
       parent,
       row: variantRow(variant, matchedOffers.matches[index]?.id ?? ''),
-    })));
+    })),
+  );
   const availability = placed.flatMap(({ treatment, pointer, id: parent }) =>
     treatment.clinicAvailability.map(({ id, clinic, isActive }, at) => {
       const place = `${pointer}/clinicAvailability/${at}`;
       const clinicId = clinicOf(draft, `${place}/clinic`, clinic, names);
       return { pointer: place, id, key: clinicId, parent, row: { productId: parent, clinicId, isActive } };
-    }));
+    }),
+  );
   const match = matchParts;
   return [
     { table: 'product_rx', ...match(draft, 'prescription', prescriptions, storedOf(stored.prescriptions)) },
@@ -109,7 +123,8 @@ function matchDeletions(draft: Draft, products: readonly CatalogProduct[], store
     if (!product.isDeleted) return [];
     const pointer = `/products/${index}`;
     const found = bySku.get(product.sku);
-    if (!found && !stored.deletedSkus.has(product.sku)) draft.fault(`${pointer}/sku`, 'is the sku of no stored product');
+    if (!found && !stored.deletedSkus.has(product.sku))
+      draft.fault(`${pointer}/sku`, 'is the sku of no stored product');
     if (found && product.id !== undefined && canonicalUuid(product.id) !== found.id) {
       draft.fault(`${pointer}/id`, `contradicts the stored product of this sku, which has the id ${found.id}`);
     }

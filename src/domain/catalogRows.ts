@@ -12,8 +12,13 @@ import type {
 
 /** The columns that a catalog decides: element of the file → row without its id, tenant and times. */
 
-export const clinicRow = ({ legalName, displayName, email, isActive, metadata }: CatalogClinic) =>
-  ({ legalName, displayName, email, isActive, metadata });
+export const clinicRow = ({ legalName, displayName, email, isActive, metadata }: CatalogClinic) => ({
+  legalName,
+  displayName,
+  email,
+  isActive,
+  metadata,
+});
 
 export const locationRow = (location: CatalogLocation, clinicId: string) => {
   const { name, address1, address2, city, state, postal, country, phone, timezone, isPrimary, isActive } = location;
@@ -21,8 +26,11 @@ export const locationRow = (location: CatalogLocation, clinicId: string) => {
   return { clinicId, ...place, isPrimary, isActive };
 };
 
-export const categoryRow = ({ categoryName, reviewOften, reviewRecurring }: CatalogCategory) =>
-  ({ categoryName, reviewOften, reviewRecurring });
+export const categoryRow = ({ categoryName, reviewOften, reviewRecurring }: CatalogCategory) => ({
+  categoryName,
+  reviewOften,
+  reviewRecurring,
+});
 
 /** What a product refers to, found by the names in the file. */
 export interface ProductReferences {
@@ -31,7 +39,10 @@ export interface ProductReferences {
   readonly subcategoryId: string;
 }
 
-export const productRow = (product: CatalogTreatment, { pharmacyId, categoryId, subcategoryId }: ProductReferences) => ({
+export const productRow = (
+  product: CatalogTreatment,
+  { pharmacyId, categoryId, subcategoryId }: ProductReferences,
+) => ({
   sku: product.sku,
   name: product.name,
   description: product.description,
@@ -66,8 +77,14 @@ export const offerRow = (offer: CatalogOffer, productId: string) => ({
   cogs: money(offer.cogs),
 });
 
-export const variantRow = ({ name, sku, price, qty, isActive }: CatalogVariant, productOfferId: string) =>
-  ({ productOfferId, name, sku, price: money(price), qty, isActive });
+export const variantRow = ({ name, sku, price, qty, isActive }: CatalogVariant, productOfferId: string) => ({
+  productOfferId,
+  name,
+  sku,
+  price: money(price),
+  qty,
+  isActive,
+});
 
 /** Always with two decimals, as it is stored and shown: `240` → `240.00`. */
 function money(text: string): string {

@@ -97,7 +97,13 @@ const productRx = element(
   },
 );
 
-const variant = element(['name', 'sku', 'price', 'qty'], { name, sku: name, price: money, qty: count, isActive: flag(true) });
+const variant = element(['name', 'sku', 'price', 'qty'], {
+  name,
+  sku: name,
+  price: money,
+  qty: count,
+  isActive: flag(true),
+});
 
 const productOffer = element(['price', 'qty', 'qtyAlert', 'shippingType', 'shippingAmount', 'vendorCost', 'cogs'], {
   price: money,
@@ -134,7 +140,9 @@ const product = {
     },
     productRx: { ...productRx, type: ['object', 'null'], default: null },
     productOffer,
-    clinicAvailability: optionalList(element(['clinic'], { clinic: name, isActive: flag(true) }), { members: ['clinic'] }),
+    clinicAvailability: optionalList(element(['clinic'], { clinic: name, isActive: flag(true) }), {
+      members: ['clinic'],
+    }),
   }),
   if: { properties: { isDeleted: { const: true } }, required: ['isDeleted'] },
   else: { required: ['name', 'unitPrice', 'pharmacy', 'productId', 'category', 'subcategory', 'productOffer'] },

@@ -3,7 +3,7 @@ import type { Catalog } from './catalog.js';
 import type { StoredRow } from './catalogMatch.js';
 import type { TransactionContext } from './transactionContext.js';
 
-/** The rows of a tenant that a catalog file may concern. Parents: locations → clinic, what hangs on a product → product. */
+/** The rows of a tenant that a file may concern. A location's parent is its clinic, a variant's its product. */
 export interface StoredCatalog {
   readonly clinics: readonly StoredRow[];
   readonly locations: readonly StoredRow[];
@@ -11,7 +11,7 @@ export interface StoredCatalog {
   readonly pharmacies: readonly StoredRow[];
   readonly categories: readonly StoredRow[];
   readonly subcategories: readonly StoredRow[];
-  /** Products of the file's skus and ids, without deleted ones unless the file gives their id. */
+  /** Products of the file's skus and ids. Deleted ones have no sku as key: only their id finds them again. */
   readonly products: readonly StoredRow[];
   /** Skus of the file that only deleted products have. */
   readonly deletedSkus: ReadonlySet<string>;
@@ -30,14 +30,16 @@ export function clinicKey({ legalName, email }: { readonly legalName: string; re
 const BATCH = 1_000;
 
 /** Reads in a handful of queries, one more for each 1 000 products. */
-export async function loadStored(context: TransactionContext, tenantId: string, catalog: Catalog): Promise<StoredCatalog> {
+export async function loadStored(
+  context: TransactionContext,
+  tenantId: string,
+  catalog: Catalog,
+): Promise<StoredCatalog> {
   const { db } = context;
   const clinics = await db.clinic.findMany({ where: { tenantId }, include: { locations: true } });
   const categories = await db.category.findMany({ where: { tenantId }, include: { subcategories: true } });
   const pharmacies = await db.product.groupBy({ by: ['pharmacyId', 'pharmacyName'], where: { tenantId } });
   const products = await loadProducts(context, tenantId, catalog);
-  const givenIds = new Set(idsOf(catalog));
-  const living = products.filter(({ id, isDeleted }) => !isDeleted || givenIds.has(id));
   const keep = (id: string, parent: string, key: string, row: object): StoredRow => ({ id, parent, key, row });
   return {
     clinics: clinics.map((row) => keep(row.id, '', clinicKey(row), row)),
@@ -45,13 +47,16 @@ export async function loadStored(context: TransactionContext, tenantId: string, 
     pharmacies: pharmacies.map((row) => keep(row.pharmacyId, '', row.pharmacyName, { name: row.pharmacyName })),
     categories: categories.map((row) => keep(row.id, '', row.categoryName, row)),
     subcategories: categories.flatMap(({ subcategories }) =>
-      subcategories.map((row) => keep(row.id, row.categoryId, row.subCategoryName, row))),
-    products: living.map((row) => keep(row.id, '', row.isDeleted ? `deleted ${row.id}` : row.sku, row)),
+      subcategories.map((row) => keep(row.id, row.categoryId, row.subCategoryName, row)),
+    ),
+    products: products.map((row) => keep(row.id, '', row.isDeleted ? `deleted ${row.id}` : row.sku, row)),
     deletedSkus: new Set(products.filter(({ isDeleted }) => isDeleted).map(({ sku }) => sku)),
-    prescriptions: living.flatMap(({ id, rx }) => (rx ? [keep(rx.id, id, '', rx)] : [])),
-    offers: living.flatMap(({ id, offer }) => (offer ? [keep(offer.id, id, '', offer)] : [])),
-    variants: living.flatMap(({ id, offer }) => (offer?.variants ?? []).map((row) => keep(row.id, id, row.sku, row))),
-    availability: living.flatMap(({ id, availability }) => availability.map((row) => keep(row.id, id, row.clinicId, row))),
+    prescriptions: products.flatMap(({ id, rx }) => (rx ? [keep(rx.id, id, '', rx)] : [])),
+    offers: products.flatMap(({ id, offer }) => (offer ? [keep(offer.id, id, '', offer)] : [])),
+    variants: products.flatMap(({ id, offer }) => (offer?.variants ?? []).map((row) => keep(row.id, id, row.sku, row))),
+    availability: products.flatMap(({ id, availability }) =>
+      availability.map((row) => keep(row.id, id, row.clinicId, row)),
+    ),
   };
 }
 

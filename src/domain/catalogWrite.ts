@@ -7,12 +7,15 @@ const BATCH = 1_000;
 
 /** How many rows the changes write. */
 export function rowsOf(changes: readonly TableChange[]): number {
-  return changes.reduce((sum, { creates, updates, deletes }) => sum + creates.length + updates.length + deletes.length, 0);
+  return changes.reduce(
+    (sum, { creates, updates, deletes }) => sum + creates.length + updates.length + deletes.length,
+    0,
+  );
 }
 
 /**
- * Writes the changes, each table in a few statements however many rows it has. Deletions come first and the last table's
- * before the first one's, so that nothing that is referred to goes before what refers to it.
+ * Writes the changes, each table in a few statements however many rows it has. Deletions come first, and the last
+ * table's before the first one's, so that nothing that is referred to goes before what refers to it.
  * @param written called with the number of rows of each batch
  */
 export async function writeChanges(
@@ -40,7 +43,9 @@ export async function writeChanges(
 
 /** All rows as one JSON parameter: PostgreSQL makes them rows of the table's own type. */
 function recordset(table: CatalogTable, rows: readonly object[]): Prisma.Sql {
-  const records = rows.map((row) => Object.fromEntries(Object.entries(row).map(([field, value]) => [columnOf(field), value])));
+  const records = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([field, value]) => [columnOf(field), value])),
+  );
   return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records)}::jsonb)`;
 }
 
@@ -50,7 +55,9 @@ function insertion(table: CatalogTable, rows: readonly object[]): Prisma.Sql {
 }
 
 function update(table: CatalogTable, tenantId: string, rows: readonly object[]): Prisma.Sql {
-  const columns = columnsOf(rows).filter((column) => column !== 'id').map(identifier);
+  const columns = columnsOf(rows)
+    .filter((column) => column !== 'id')
+    .map(identifier);
   const assignments = Prisma.join(columns.map((column) => Prisma.sql`${column} = wanted.${column}`));
   return Prisma.sql`UPDATE ${identifier(table)} AS stored SET ${assignments} FROM ${recordset(table, rows)} AS wanted
     WHERE stored.tenant_id = ${tenantId} AND stored.id = wanted.id`;

@@ -64,11 +64,13 @@ function liveSecrets({ db }: PublicContext, clientId: string, now: Date): Promis
     WHERE c.client_id = ${clientId} AND c.is_active AND (s.expires_at IS NULL OR s.expires_at > ${now})`;
 }
 
-async function noteUse({ db }: PublicContext, { id, tenantId, secretId, secretLastUsedAt }: Row, now: Date): Promise<void> {
+async function noteUse({ db }: PublicContext, row: Row, now: Date): Promise<void> {
+  const { id, tenantId, secretId, secretLastUsedAt } = row;
   if (secretLastUsedAt && now.getTime() - secretLastUsedAt.getTime() < LAST_USED_STEP_MS) return;
+  // The client first, as when its secrets are rotated: in the other order the two could wait for each other.
   await db.$transaction([
-    db.apiClientSecret.updateMany({ where: { tenantId, id: secretId }, data: { lastUsedAt: now } }),
     db.apiClient.updateMany({ where: { tenantId, id }, data: { lastUsedAt: now } }),
+    db.apiClientSecret.updateMany({ where: { tenantId, id: secretId }, data: { lastUsedAt: now } }),
   ]);
 }
 

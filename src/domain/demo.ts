@@ -15,7 +15,7 @@ export interface DemoCredentials {
   readonly clientSecret: string;
 }
 
-/** Two, so that the wall between tenants can be tried. The first holds the clinics and products of the contract's examples. */
+/** Two, so that the wall between tenants can be tried. The first has what the contract's examples show. */
 const demoTenants = [
   { id: 'demo', name: 'demo', catalog: 'prisma/demo/demo.json' },
   { id: 'harbor', name: 'Harbor Wellness', catalog: 'prisma/demo/harbor.json' },
@@ -42,13 +42,21 @@ async function createDemoTenant(
 ): Promise<DemoCredentials> {
   const file = readCatalog(await readFile(new URL(catalog, packageRoot), 'utf8'));
   if ('faults' in file) throw faulty(catalog, file.faults);
-  return inTransaction(context, async (transaction) => {
-    await createTenant(transaction, { id, name, mode: 'sandbox' });
-    const result = await writeCatalog(transaction, id, file);
-    if ('faults' in result) throw faulty(catalog, result.faults);
-    const { clientId, clientSecret } = await createApiClient(transaction, { tenant: id, name: 'demo', preset: 'partner' });
-    return { name, clientId, clientSecret };
-  }, TIMEOUT_MS);
+  return inTransaction(
+    context,
+    async (transaction) => {
+      await createTenant(transaction, { id, name, mode: 'sandbox' });
+      const result = await writeCatalog(transaction, id, file);
+      if ('faults' in result) throw faulty(catalog, result.faults);
+      const { clientId, clientSecret } = await createApiClient(transaction, {
+        tenant: id,
+        name: 'demo',
+        preset: 'partner',
+      });
+      return { name, clientId, clientSecret };
+    },
+    TIMEOUT_MS,
+  );
 }
 
 /** The files are ours: a fault in one is a defect of this build, or an id of theirs is taken. */

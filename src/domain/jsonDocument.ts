@@ -1,6 +1,6 @@
 import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
 
-/** What is wrong in a JSON file, and where: `line` and `column` count from 1, `pointer` is RFC 6901 ('' is the root). */
+/** What is wrong in a JSON file, and where: line and column count from 1, the pointer is RFC 6901 ('' is the root). */
 export interface JsonFault {
   readonly line: number;
   readonly column: number;
@@ -79,7 +79,10 @@ function unusable(node: Node, pointer: string): Place[] {
       const at = `${pointer}/${escaped(name?.value)}`;
       const message = names.has(name?.value) ? 'repeats a member of this object' : faultOfScalar(name?.value);
       names.add(name?.value);
-      return [...(message === undefined ? [] : [{ node: name, pointer: at, message }]), ...(value ? unusable(value, at) : [])];
+      return [
+        ...(message === undefined ? [] : [{ node: name, pointer: at, message }]),
+        ...(value ? unusable(value, at) : []),
+      ];
     });
   }
   const message = faultOfScalar(node.value);

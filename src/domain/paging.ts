@@ -15,9 +15,10 @@ export const totalPages = (total: number, { limit }: Page): number => Math.ceil(
 
 /**
  * A search term as a LIKE pattern's text, matched against lower-cased key columns; undefined when blank.
- * Prisma passes `contains` on unescaped, so that % and _ would match anything.
+ * Prisma passes `contains` on unescaped, so that % and _ would match anything. Lower case is taken of one character
+ * at a time as PostgreSQL does it: in a whole text a final Σ would become another letter than in the column.
  */
 export function searchNeedle(search: string | undefined): string | undefined {
-  const needle = search?.trim().toLowerCase();
+  const needle = Array.from(search?.trim() ?? '', (character) => character.toLowerCase()).join('');
   return needle ? needle.replace(/[\\%_]/g, '\\$&') : undefined;
 }

@@ -18,10 +18,15 @@ const SLUG_LENGTH = 63;
  * Creates a tenant (domain rule "API-client provisioning").
  * @throws Error when the name or the id is malformed or taken
  */
-export async function createTenant(context: TransactionContext, { name, id = slugOf(name), mode }: NewTenant): Promise<Tenant> {
+export async function createTenant(
+  context: TransactionContext,
+  { name, id = slugOf(name), mode }: NewTenant,
+): Promise<Tenant> {
   assertName('tenant', name);
   if (!SLUG.test(id) || id.length > SLUG_LENGTH) {
-    throw new Error(`A tenant id is at most ${SLUG_LENGTH} lower-case letters, digits and single hyphens: give one with --id.`);
+    throw new Error(
+      `A tenant id is at most ${SLUG_LENGTH} lower-case letters, digits and single hyphens: give one with --id.`,
+    );
   }
   // By name or id a tenant is found again, so one must not be called as another one is.
   const twin = (await listTenants(context)).find((other) => isCalled(other, name) || isCalled(other, id));
@@ -46,8 +51,11 @@ export function listTenants({ db }: TransactionContext): Promise<Tenant[]> {
  */
 export async function findTenant(context: TransactionContext, idOrName: string): Promise<Tenant> {
   const called = (await listTenants(context)).filter((tenant) => isCalled(tenant, idOrName));
-  const [tenant, ...others] = called.some(({ id }) => id === idOrName) ? called.filter(({ id }) => id === idOrName) : called;
-  if (!tenant) throw new Error(`There is no tenant with the id or name ${JSON.stringify(idOrName)}: see "tenant list".`);
+  const [tenant, ...others] = called.some(({ id }) => id === idOrName)
+    ? called.filter(({ id }) => id === idOrName)
+    : called;
+  if (!tenant)
+    throw new Error(`There is no tenant with the id or name ${JSON.stringify(idOrName)}: see "tenant list".`);
   if (others.length > 0) throw new Error(`${called.length} tenants have this name: give the id of one.`);
   return tenant;
 }
@@ -64,6 +72,13 @@ function isCalled({ id, name }: Tenant, idOrName: string): boolean {
 
 /** `Lakeside Health, Inc.` → `lakeside-health-inc` */
 function slugOf(name: string): string {
-  const plain = name.normalize('NFKD').replace(/\p{Mark}/gu, '').toLowerCase();
-  return plain.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '').slice(0, SLUG_LENGTH).replace(/-$/, '');
+  const plain = name
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
+    .toLowerCase();
+  return plain
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, SLUG_LENGTH)
+    .replace(/-$/, '');
 }

@@ -124,8 +124,10 @@ async function readBodyOnceAllowed(matched: MatchedRequest, { req, res, plain }:
   }
 }
 
-function inputOf({ request: { params, query, requestBody } }: MatchedRequest<unknown, unknown, unknown>): object {
-  return { path: params, query, body: requestBody };
+/** After validation openapi-backend reads the path's parameters from the URL again, as text; the coerced ones are kept here. */
+function inputOf({ request, validation }: MatchedRequest<unknown, unknown, unknown>): object {
+  const { params = request.params } = (validation.coerced ?? {}) as { params?: unknown };
+  return { path: params, query: request.query, body: request.requestBody };
 }
 
 function send(res: HttpResponse, { status, headers, body }: Answer): void {

@@ -89,7 +89,9 @@ function challengeOf({ code, scope }: Problem, status: number): string | undefin
 
 /** problem+json unless the caller admits only application/json (domain rule "Errors"). */
 function mediaType(req: Request): string {
-  const onlyJson = !req.accepts('application/problem+json') && req.accepts('application/json');
+  // What is sent has a charset, and so may what is accepted.
+  const admits = (type: string): boolean => req.accepts([type, `${type}; charset=utf-8`]) !== false;
+  const onlyJson = !admits('application/problem+json') && admits('application/json');
   return onlyJson ? 'application/json' : 'application/problem+json';
 }
 

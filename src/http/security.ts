@@ -6,10 +6,13 @@ import type { ClientPermission } from '../domain/permissions.js';
 import { isRevoked } from '../domain/tokenGrants.js';
 import { Problem } from '../problem.js';
 
-/** Tokens whose signature has been checked: one token serves thousands of calls. */
-const MOST_TOKENS = 10_000;
-/** A deactivated client is refused this soon: a token of seven hours needs a kill switch. */
-const STATE_AGE_MS = 30_000;
+/** Tokens and clients that are remembered: one token serves thousands of calls. */
+const MOST_KNOWN = 10_000;
+/**
+ * What was found out about a token or its client counts this long: a token of seven hours needs a kill switch, for its
+ * client (deactivated, revoked) as for the key that signed it (dropped).
+ */
+const KNOWN_MS = 30_000;
 const LEEWAY_MS = 30_000;
 
 export type Authenticate = (context: PublicContext, required: readonly string[]) => Promise<Caller>;
@@ -19,40 +22,54 @@ export type Authenticate = (context: PublicContext, required: readonly string[])
  * @throws Problem token_missing, token_invalid, token_expired, client_inactive, insufficient_permission
  */
 export function bearerAuthentication(): Authenticate {
-  const verified = new LRUCache<string, TokenClaims>({ max: MOST_TOKENS });
-  const states = new LRUCache<string, { state: ClientState | null; readAt: number }>({ max: MOST_TOKENS });
+  const verified = shortMemory<TokenClaims>();
+  const states = shortMemory<ClientState>();
 
   const verify = async (context: PublicContext, token: string): Promise<TokenClaims> => {
-    const known = verified.get(token);
-    const claims = known ?? (await context.tokens.verify('access', token, context.now()));
-    if (claims === 'expired' || (typeof claims === 'object' && isOver(claims, context.now()))) {
-      verified.delete(token);
-      throw new Problem('token_expired');
-    }
+    const now = context.now();
+    const known = verified.get(token, now);
+    const claims = known ?? (await context.tokens.verify('access', token, now));
+    if (claims === 'expired' || (typeof claims === 'object' && isOver(claims, now))) throw new Problem('token_expired');
     if (claims === 'invalid') throw new Problem('token_invalid');
-    verified.set(token, claims);
+    if (!known) verified.set(token, claims, now);
     return claims;
   };
 
-  const stateOf = async (context: PublicContext, claims: TokenClaims): Promise<ClientState | null> => {
-    const now = context.now().getTime();
-    const known = states.get(claims.clientId);
-    if (known && Math.abs(now - known.readAt) < STATE_AGE_MS) return known.state;
+  const stateOf = async (context: PublicContext, claims: TokenClaims): Promise<ClientState> => {
+    const now = context.now();
+    const key = `${claims.tenantId} ${claims.clientId}`;
+    const known = states.get(key, now);
+    if (known) return known;
     const state = await findClientState(context, claims);
-    states.set(claims.clientId, { state, readAt: now });
+    if (!state) throw new Problem('client_inactive');
+    states.set(key, state, now);
     return state;
   };
 
   return async (context, required) => {
     const claims = await verify(context, bearerToken(context.authorization));
     const state = await stateOf(context, claims);
-    if (!state?.isActive) throw new Problem('client_inactive');
+    if (!state.isActive) throw new Problem('client_inactive');
     if (isRevoked(claims, state.tokensValidAfter)) {
       throw new Problem('token_invalid', 'The tokens of this API client were revoked; obtain a new one.');
     }
     const caller = callerOf(claims, state);
     requirePermissions(caller, required);
     return caller;
+  };
+}
+
+/** A bounded map whose entries count for {@link KNOWN_MS}, by the service's own clock. */
+function shortMemory<T extends object>() {
+  const entries = new LRUCache<string, { value: T; since: number }>({ max: MOST_KNOWN });
+  return {
+    get(key: string, now: Date): T | undefined {
+      const entry = entries.get(key);
+      return entry && Math.abs(now.getTime() - entry.since) < KNOWN_MS ? entry.value : undefined;
+    },
+    set(key: string, value: T, now: Date): void {
+      entries.set(key, { value, since: now.getTime() });
+    },
   };
 }
 

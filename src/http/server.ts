@@ -28,10 +28,14 @@ export function createHttpServer(listener: RequestListener, newId: () => string,
   server.on('checkExpectation', receive);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const answer = answers.get(socket);
-    // In the middle of an answer another one would be taken for a part of it.
-    const busy = answer !== undefined && answer.headersSent && !answer.writableFinished;
-    if (error.code === 'ECONNRESET' || !socket.writable || busy) socket.destroy();
-    else socket.end(refusalText(newId()));
+    const end = (): void => {
+      if (socket.writable) socket.end(refusalText(newId()));
+      else socket.destroy();
+    };
+    if (error.code === 'ECONNRESET') socket.destroy();
+    // A whole request came before the malformed one: its answer goes first, and is not mixed with this one.
+    else if (answer && !answer.writableFinished && (answer.headersSent || answer.req.complete)) answer.once('finish', end);
+    else end();
   });
   return server;
 }

@@ -10,20 +10,22 @@ import type { AjvCustomizer } from 'openapi-backend';
 export function schemaCompilers(): AjvCustomizer {
   const compilers = new Map<string, Ajv2020>();
   return (_original, options, purpose) => {
-    const compiler = compilers.get(purpose) ?? newCompiler(options, purpose.startsWith('response'));
+    const compiler = compilers.get(purpose) ?? newCompiler(options, purpose);
     compilers.set(purpose, compiler);
     return compiler;
   };
 }
 
-function newCompiler(options: Options, forResponses: boolean): Ajv2020 {
+function newCompiler(options: Options, purpose: string): Ajv2020 {
   const ajv = new Ajv2020({
     ...options,
     // A default filled into a response would hide that it is missing.
-    useDefaults: !forResponses,
+    useDefaults: !purpose.startsWith('response'),
     // Errors carry their schema, which may name a code.
     verbose: true,
     strict: true,
+    // Coercion makes Infinity of "1e400", for which a strict Ajv leaves the limits unchecked.
+    strictNumbers: purpose !== 'paramsValidator',
     strictTypes: false,
     strictRequired: false,
     allowUnionTypes: true,

@@ -1,9 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
-import { runProgram } from './program.js';
+import { runProgram } from './runProgram.js';
 
 const commands = [
-  'tenant create', 'tenant list', 'client create', 'client list', 'client rotate-secret', 'client retire-secret',
-  'client deactivate', 'client revoke-tokens', 'catalog import', 'keys rotate',
+  'tenant create',
+  'tenant list',
+  'client create',
+  'client list',
+  'client rotate-secret',
+  'client retire-secret',
+  'client deactivate',
+  'client revoke-tokens',
+  'catalog import',
+  'keys rotate',
 ];
 
 /** Names of the commands that a help text lists. */

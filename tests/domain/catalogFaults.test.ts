@@ -1,56 +1,31 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { randomBytes } from 'node:crypto';
-import { v7 } from 'uuid';
-import { openDatabase, type Database } from '../../src/adapters/database.js';
-import type { DomainContext } from '../../src/context.js';
-import { importCatalog } from '../../src/domain/catalogImport.js';
+import { describe, expect, it } from '@jest/globals';
 import type { JsonFault } from '../../src/domain/jsonDocument.js';
-import { createTenant } from '../../src/domain/tenants.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { clinic, location, offer, product, rx, sample, storedCatalog, type Json, type Sample } from './catalogSample.js';
+import { useCatalogHarness, write } from './catalogHarness.js';
+import {
+  clinic,
+  location,
+  offer,
+  product,
+  sample,
+  withClinic,
+  withOffer,
+  withProduct,
+  withRx,
+  type Json,
+} from './catalogSample.js';
 
-let database: TestDatabase;
-let db: Database;
-let context: DomainContext;
-let tenants = 0;
-let tenantId = '';
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = openDatabase(database.url);
-  context = { db, now: () => new Date('2026-11-20T16:00:00Z'), newId: () => v7(), randomBytes: (size) => randomBytes(size) };
-});
-
-afterAll(async () => {
-  await db.$disconnect();
-  await database.drop();
-});
-
-beforeEach(async () => {
-  tenantId = (await createTenant(context, { name: `Tenant ${++tenants}`, mode: 'live' })).id;
-});
-
+const harness = useCatalogHarness();
+const { faultsOf, stored } = harness;
 const nothing = { clinics: [], categories: [], products: [] };
-const write = (catalog: unknown): string => JSON.stringify(catalog, null, 2);
-const stored = (tenant = tenantId) => storedCatalog(db, tenant);
-
-async function faultsOf(text: string, tenant = tenantId): Promise<readonly JsonFault[]> {
-  const result = await importCatalog(context, tenant, text);
-  return 'faults' in result ? result.faults : [];
-}
+const variant = { name: 'Half', sku: 'V', price: '1', qty: 1 };
 
 /** The text that stands at a fault's position. */
 function textAt(text: string, { line, column }: JsonFault): string {
   return (text.split('\n')[line - 1] ?? '').slice(column - 1);
 }
 
-/** The catalog with something wrong in its first clinic or first product. */
-const withClinic = (more: Json): Sample => ({ ...sample(), clinics: [clinic(more)], pharmacies: [], products: [] });
-const withProduct = (more: Json): Sample => ({ ...sample(), products: [product(more)] });
-const withOffer = (more: Json): Sample => withProduct({ productOffer: offer(more) });
-const withRx = (more: Json): Sample => withProduct({ productRx: rx(more) });
-const without = (part: Json, member: string): Json => Object.fromEntries(Object.entries(part).filter(([name]) => name !== member));
-const variant = { name: 'Half', sku: 'V', price: '1', qty: 1 };
+const without = (part: Json, member: string): Json =>
+  Object.fromEntries(Object.entries(part).filter(([name]) => name !== member));
 const money = /decimal number as text/;
 const count = /whole number from 0 to 2147483647/;
 const line = /1 to 255 characters on one line/;
@@ -61,69 +36,224 @@ describe.each<[string, unknown, string, RegExp, string]>([
   ['an unknown part', { shops: [] }, '/shops', /not a member/, '"shops"'],
   ['a clinic without e-mail', withClinic({ email: undefined }), '/clinics/0', /email is missing/, '{'],
   ['a clinic without locations', withClinic({ locations: undefined }), '/clinics/0', /locations is missing/, '{'],
-  ['a category without subcategories', { categories: [without(sample().categories[0] ?? {}, 'subcategories')] },
-    '/categories/0', /subcategories is missing/, '{'],
+  [
+    'a category without subcategories',
+    { categories: [without(sample().categories[0] ?? {}, 'subcategories')] },
+    '/categories/0',
+    /subcategories is missing/,
+    '{',
+  ],
   ['a malformed e-mail', withClinic({ email: 'austin' }), '/clinics/0/email', /e-mail address/, '"austin"'],
   ['a blank name', withClinic({ displayName: '  ' }), '/clinics/0/displayName', line, '"  "'],
-  ['a name with white space around it', withClinic({ legalName: 'Austin ' }), '/clinics/0/legalName', line, '"Austin "'],
+  [
+    'a name with white space around it',
+    withClinic({ legalName: 'Austin ' }),
+    '/clinics/0/legalName',
+    line,
+    '"Austin "',
+  ],
   ['a name of 256 characters', withClinic({ legalName: 'a'.repeat(256) }), '/clinics/0/legalName', line, '"aaa'],
   ['a name on two lines', withClinic({ legalName: 'a\nb' }), '/clinics/0/legalName', line, '"a\\nb"'],
   ['U+0000', withClinic({ metadata: { note: 'a\u0000' } }), '/clinics/0/metadata/note', /U\+0000/, '"a\\u0000"'],
-  ['half a surrogate pair', withClinic({ metadata: { 'a/b': '\ud800' } }), '/clinics/0/metadata/a~1b', /surrogate/, '"\\ud800"'],
+  [
+    'half a surrogate pair',
+    withClinic({ metadata: { 'a/b': '\ud800' } }),
+    '/clinics/0/metadata/a~1b',
+    /surrogate/,
+    '"\\ud800"',
+  ],
   ['metadata that is a text', withClinic({ metadata: 'x' }), '/clinics/0/metadata', /must be object,null/, '"x"'],
-  ['a state of three letters', withClinic({ locations: [location({ state: 'TEX' })] }), '/clinics/0/locations/0/state', /two-letter/, '"TEX"'],
-  ['an unknown time zone', withClinic({ locations: [location({ timezone: 'America/Dallas' })] }),
-    '/clinics/0/locations/0/timezone', /IANA/, '"America/Dallas"'],
-  ['an offset as time zone', withClinic({ locations: [location({ timezone: '+05:30' })] }),
-    '/clinics/0/locations/0/timezone', /IANA/, '"+05:30"'],
-  ['locations without a primary one', withClinic({ locations: [location({ isPrimary: false })] }),
-    '/clinics/0/locations', /isPrimary must be true in exactly one/, '['],
-  ['two primary locations', withClinic({ locations: [location(), location({ name: 'B' })] }),
-    '/clinics/0/locations/1', /isPrimary must be true in exactly one/, '{'],
-  ['two locations of one name', withClinic({ locations: [location(), location({ isPrimary: false })] }),
-    '/clinics/0/locations/1', /repeats name of \/clinics\/0\/locations\/0/, '{'],
-  ['a clinic twice, in another case', { clinics: [clinic(), clinic({ legalName: 'AUSTIN, pllc' })] },
-    '/clinics/1', /repeats legalName and email of \/clinics\/0/, '{'],
-  ['a category twice', { ...sample(), categories: [...sample().categories, sample().categories[0]] },
-    '/categories/2', /repeats categoryName of \/categories\/0/, '{'],
-  ['a review interval in small letters', { categories: [{ ...sample().categories[0], reviewOften: 'yearly' }] },
-    '/categories/0/reviewOften', /word in capitals/, '"yearly"'],
+  [
+    'a state of three letters',
+    withClinic({ locations: [location({ state: 'TEX' })] }),
+    '/clinics/0/locations/0/state',
+    /two-letter/,
+    '"TEX"',
+  ],
+  [
+    'an unknown time zone',
+    withClinic({ locations: [location({ timezone: 'America/Dallas' })] }),
+    '/clinics/0/locations/0/timezone',
+    /IANA/,
+    '"America/Dallas"',
+  ],
+  [
+    'an offset as time zone',
+    withClinic({ locations: [location({ timezone: '+05:30' })] }),
+    '/clinics/0/locations/0/timezone',
+    /IANA/,
+    '"+05:30"',
+  ],
+  [
+    'locations without a primary one',
+    withClinic({ locations: [location({ isPrimary: false })] }),
+    '/clinics/0/locations',
+    /isPrimary must be true in exactly one/,
+    '[',
+  ],
+  [
+    'two primary locations',
+    withClinic({ locations: [location(), location({ name: 'B' })] }),
+    '/clinics/0/locations/1',
+    /isPrimary must be true in exactly one/,
+    '{',
+  ],
+  [
+    'two locations of one name',
+    withClinic({ locations: [location(), location({ isPrimary: false })] }),
+    '/clinics/0/locations/1',
+    /repeats name of \/clinics\/0\/locations\/0/,
+    '{',
+  ],
+  [
+    'a clinic twice, in another case',
+    { clinics: [clinic(), clinic({ legalName: 'AUSTIN, pllc' })] },
+    '/clinics/1',
+    /repeats legalName and email of \/clinics\/0/,
+    '{',
+  ],
+  [
+    'a category twice',
+    { ...sample(), categories: [...sample().categories, sample().categories[0]] },
+    '/categories/2',
+    /repeats categoryName of \/categories\/0/,
+    '{',
+  ],
+  [
+    'a review interval in small letters',
+    { categories: [{ ...sample().categories[0], reviewOften: 'yearly' }] },
+    '/categories/0/reviewOften',
+    /word in capitals/,
+    '"yearly"',
+  ],
   ['a pharmacy that no product has', { pharmacies: [{ name: 'Nobody' }] }, '/pharmacies/0', /of no product/, '{'],
   ...['name', 'unitPrice', 'pharmacy', 'productId', 'category', 'subcategory', 'productOffer'].map(
-    (member): [string, unknown, string, RegExp, string] =>
-      [`a product without ${member}`, withProduct({ [member]: undefined }), '/products/0', new RegExp(`^${member} is missing`), '{']),
+    (member): [string, unknown, string, RegExp, string] => [
+      `a product without ${member}`,
+      withProduct({ [member]: undefined }),
+      '/products/0',
+      new RegExp(`^${member} is missing`),
+      '{',
+    ],
+  ),
   ['a product without sku', { products: [without(product(), 'sku')] }, '/products/0', /sku is missing/, '{'],
-  ['a sku twice', { ...sample(), products: [product(), product({ name: 'Other' })] }, '/products/1', /repeats sku of \/products\/0/, '{'],
-  ['a description of 2001 characters', withProduct({ description: 'a'.repeat(2001) }), '/products/0/description', /at most 2000/, '"aaa'],
-  ['an image that is no URL', withProduct({ imageUrl: 'ftp://x.example/a' }), '/products/0/imageUrl', /http or https/, '"ftp:'],
+  [
+    'a sku twice',
+    { ...sample(), products: [product(), product({ name: 'Other' })] },
+    '/products/1',
+    /repeats sku of \/products\/0/,
+    '{',
+  ],
+  [
+    'a description of 2001 characters',
+    withProduct({ description: 'a'.repeat(2001) }),
+    '/products/0/description',
+    /at most 2000/,
+    '"aaa',
+  ],
+  [
+    'an image that is no URL',
+    withProduct({ imageUrl: 'ftp://x.example/a' }),
+    '/products/0/imageUrl',
+    /http or https/,
+    '"ftp:',
+  ],
   ['a mistyped member', withProduct({ descripton: 'x' }), '/products/0/descripton', /not a member/, '"descripton"'],
   ['three decimals', withOffer({ price: '1.234' }), '/products/0/productOffer/price', money, '"1.234"'],
   ['a negative price', withProduct({ unitPrice: '-1' }), '/products/0/unitPrice', money, '"-1"'],
   ['money as a number', withOffer({ vendorCost: 12.5 }), '/products/0/productOffer/vendorCost', money, '12.5'],
-  ['eleven digits of money', withOffer({ cogs: '12345678901' }), '/products/0/productOffer/cogs', money, '"12345678901"'],
-  ['money with an exponent', withOffer({ shippingAmount: '1e2' }), '/products/0/productOffer/shippingAmount', money, '"1e2"'],
-  ['an unknown kind of shipping', withOffer({ shippingType: 'PICKUP' }),
-    '/products/0/productOffer/shippingType', /FREE_SHIPPING or FLAT_RATE/, '"PICKUP"'],
+  [
+    'eleven digits of money',
+    withOffer({ cogs: '12345678901' }),
+    '/products/0/productOffer/cogs',
+    money,
+    '"12345678901"',
+  ],
+  [
+    'money with an exponent',
+    withOffer({ shippingAmount: '1e2' }),
+    '/products/0/productOffer/shippingAmount',
+    money,
+    '"1e2"',
+  ],
+  [
+    'an unknown kind of shipping',
+    withOffer({ shippingType: 'PICKUP' }),
+    '/products/0/productOffer/shippingType',
+    /FREE_SHIPPING or FLAT_RATE/,
+    '"PICKUP"',
+  ],
   ['a stock beyond int4', withOffer({ qty: 2147483648 }), '/products/0/productOffer/qty', count, '2147483648'],
   ['a broken stock', withOffer({ qtyAlert: 1.5 }), '/products/0/productOffer/qtyAlert', count, '1.5'],
   ['an offer without price', withOffer({ price: undefined }), '/products/0/productOffer', /price is missing/, '{'],
-  ['a variant twice', withOffer({ offerVariants: [variant, variant] }),
-    '/products/0/productOffer/offerVariants/1', /repeats sku/, '{'],
-  ['a prescription without refills', withRx({ refills: undefined }), '/products/0/productRx', /refills is missing/, '{'],
-  ['a prescription whose code is no UUID', withRx({ deaScheduleId: 'IV' }), '/products/0/productRx/deaScheduleId', /UUID/, '"IV"'],
+  [
+    'a variant twice',
+    withOffer({ offerVariants: [variant, variant] }),
+    '/products/0/productOffer/offerVariants/1',
+    /repeats sku/,
+    '{',
+  ],
+  [
+    'a prescription without refills',
+    withRx({ refills: undefined }),
+    '/products/0/productRx',
+    /refills is missing/,
+    '{',
+  ],
+  [
+    'a prescription whose code is no UUID',
+    withRx({ deaScheduleId: 'IV' }),
+    '/products/0/productRx/deaScheduleId',
+    /UUID/,
+    '"IV"',
+  ],
   ['an unknown pharmacy', withProduct({ pharmacy: 'Nobody' }), '/products/0/pharmacy', /not a pharmacy/, '"Nobody"'],
   ['an unknown category', withProduct({ category: 'None' }), '/products/0/category', /not a category/, '"None"'],
-  ['a subcategory of another category', withProduct({ subcategory: 'GLP-1' }),
-    '/products/0/subcategory', /not a subcategory of that category/, '"GLP-1"'],
-  ['an unknown clinic', withProduct({ clinicAvailability: [{ clinic: 'Nowhere' }] }),
-    '/products/0/clinicAvailability/0/clinic', /not the legal name/, '"Nowhere"'],
-  ['a clinic by two of its names', withProduct({ clinicAvailability: [{ clinic: 'Austin, PLLC' }, { clinic: 'austin@x.example' }] }),
-    '/products/0/clinicAvailability/1', /is the same availability as/, '{'],
-  ['a name of two clinics', { ...withProduct({ clinicAvailability: [{ clinic: 'Austin, PLLC' }] }),
-    clinics: [clinic(), clinic({ email: 'second@x.example' })] },
-    '/products/0/clinicAvailability/0/clinic', /name of 2 clinics/, '"Austin, PLLC"'],
-  ['an id that is no UUID', withProduct({ id: 'urn:uuid:01a05c32-5e80-7000-8000-00000000dea0' }), '/products/0/id', /UUID of 36/, '"urn:'],
-  ['the deletion of an unknown sku', { products: [{ sku: 'NONE', isDeleted: true }] }, '/products/0/sku', /no stored product/, '"NONE"'],
+  [
+    'a subcategory of another category',
+    withProduct({ subcategory: 'GLP-1' }),
+    '/products/0/subcategory',
+    /not a subcategory of that category/,
+    '"GLP-1"',
+  ],
+  [
+    'an unknown clinic',
+    withProduct({ clinicAvailability: [{ clinic: 'Nowhere' }] }),
+    '/products/0/clinicAvailability/0/clinic',
+    /not the legal name/,
+    '"Nowhere"',
+  ],
+  [
+    'a clinic by two of its names',
+    withProduct({ clinicAvailability: [{ clinic: 'Austin, PLLC' }, { clinic: 'austin@x.example' }] }),
+    '/products/0/clinicAvailability/1',
+    /is the same availability as/,
+    '{',
+  ],
+  [
+    'a name of two clinics',
+    {
+      ...withProduct({ clinicAvailability: [{ clinic: 'Austin, PLLC' }] }),
+      clinics: [clinic(), clinic({ email: 'second@x.example' })],
+    },
+    '/products/0/clinicAvailability/0/clinic',
+    /name of 2 clinics/,
+    '"Austin, PLLC"',
+  ],
+  [
+    'an id that is no UUID',
+    withProduct({ id: 'urn:uuid:01a05c32-5e80-7000-8000-00000000dea0' }),
+    '/products/0/id',
+    /UUID of 36/,
+    '"urn:',
+  ],
+  [
+    'the deletion of an unknown sku',
+    { products: [{ sku: 'NONE', isDeleted: true }] },
+    '/products/0/sku',
+    /no stored product/,
+    '"NONE"',
+  ],
 ])('%s', (_what, catalog, pointer, message, text) => {
   it('is refused at its place, and nothing is written', async () => {
     const file = write(catalog);
@@ -145,7 +275,9 @@ describe('a file that is not JSON', () => {
     ['{"a": "x\ty"}', 1, 7, /invalid character/],
     ['{"a": 01}', 1, 8, /comma expected/],
   ])('is refused at its first break: %j', async (text, atLine, column, message) => {
-    expect(await faultsOf(text)).toEqual([{ line: atLine, column, pointer: '', message: expect.stringMatching(message) }]);
+    expect(await faultsOf(text)).toEqual([
+      { line: atLine, column, pointer: '', message: expect.stringMatching(message) },
+    ]);
   });
 
   it('is refused for a member that stands twice, because one of them would be lost', async () => {
@@ -157,18 +289,33 @@ describe('a file that is not JSON', () => {
 
   it('is refused for a number that a double cannot hold', async () => {
     const text = write({ clinics: [clinic({ metadata: { n: 0 } })] }).replace('"n": 0', '"n": 1e400');
-    expect(await faultsOf(text)).toMatchObject([{ pointer: '/clinics/0/metadata/n', message: expect.stringContaining('double') }]);
+    expect(await faultsOf(text)).toMatchObject([
+      { pointer: '/clinics/0/metadata/n', message: expect.stringContaining('double') },
+    ]);
   });
 });
 
 describe('a catalog with a fault', () => {
   it('gets every fault at once, in the order of the file', async () => {
-    const catalog = { ...sample(), clinics: [clinic({ email: 'x', extra: 1 }), clinic({ email: 'x', locations: [location({ state: '' })] })] };
-    const text = write({ ...catalog, products: [product({ unitPrice: 1, productOffer: offer({ qty: -1, cogs: '' }) })] });
+    const catalog = {
+      ...sample(),
+      clinics: [clinic({ email: 'x', extra: 1 }), clinic({ email: 'x', locations: [location({ state: '' })] })],
+    };
+    const text = write({
+      ...catalog,
+      products: [product({ unitPrice: 1, productOffer: offer({ qty: -1, cogs: '' }) })],
+    });
     const faults = await faultsOf(text);
-    expect(faults.map(({ pointer }) => pointer)).toEqual(['/clinics/0/email', '/clinics/0/extra', '/clinics/1',
-      '/clinics/1/email', '/clinics/1/locations/0/state', '/products/0/unitPrice', '/products/0/productOffer/qty',
-      '/products/0/productOffer/cogs']);
+    expect(faults.map(({ pointer }) => pointer)).toEqual([
+      '/clinics/0/email',
+      '/clinics/0/extra',
+      '/clinics/1',
+      '/clinics/1/email',
+      '/clinics/1/locations/0/state',
+      '/products/0/unitPrice',
+      '/products/0/productOffer/qty',
+      '/products/0/productOffer/cogs',
+    ]);
     const places = faults.map((fault) => fault.line * 1000 + fault.column);
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
@@ -182,84 +329,10 @@ describe('a catalog with a fault', () => {
   });
 
   it('leaves no row when it breaks off while it is written', async () => {
-    const broken = importCatalog(context, tenantId, write(sample()), (written, total) => {
+    const broken = harness.imported(sample(), harness.tenantId, (written, total) => {
       if (written > total / 2) throw new Error('the plug was pulled');
     });
     await expect(broken).rejects.toThrow('the plug was pulled');
     expect(await stored()).toEqual(nothing);
-  });
-});
-
-describe('an id in the file', () => {
-  const idOf = async (tenant = tenantId) => {
-    const { clinics: [first], categories: [category], products: [botox, other] } = await stored(tenant);
-    if (!first || !category || !botox?.offer || !other?.rx) throw new Error('The sample is incomplete.');
-    return { clinic: first.id, location: first.locations[0]?.id, category: category.id, subcategory: category.subcategories[1]?.id,
-      product: botox.id, offer: botox.offer.id, variant: botox.offer.variants[0]?.id, rx: other.rx.id,
-      availability: other.availability[0]?.id };
-  };
-
-  /** The sample with one id in it. */
-  const placed: [string, string, (id: string | undefined) => unknown][] = [
-    ['clinic', '/clinics/0/id', (id) => withClinic({ id })],
-    ['location', '/clinics/0/locations/0/id', (id) => withClinic({ locations: [location({ id })] })],
-    ['category', '/categories/0/id', (id) => ({ categories: [{ ...sample().categories[0], id }] })],
-    ['subcategory', '/categories/0/subcategories/0/id', (id) =>
-      ({ categories: [{ ...sample().categories[0], subcategories: [{ id, subCategoryName: 'Neuromodulators' }] }] })],
-    ['product', '/products/0/id', (id) => withProduct({ id })],
-    ['offer', '/products/0/productOffer/id', (id) => withOffer({ id })],
-    ['variant', '/products/0/productOffer/offerVariants/0/id', (id) => withOffer({ offerVariants: [{ ...variant, sku: 'BTX-50', id }] })],
-    ['rx', '/products/0/productRx/id', (id) => withRx({ id })],
-    ['availability', '/products/0/clinicAvailability/0/id', (id) =>
-      withProduct({ clinicAvailability: [{ id, clinic: 'Austin, PLLC' }] })],
-  ];
-
-  it.each(placed)('of another tenant is refused: %s', async (kind, pointer, catalog) => {
-    const other = (await createTenant(context, { name: `Other ${kind}`, mode: 'live' })).id;
-    await importCatalog(context, other, write(sample()));
-    const before = await stored(other);
-    const ids = await idOf(other);
-    const id = Object.entries(ids).find(([name]) => name === kind)?.[1];
-    expect(await faultsOf(write(catalog(id)))).toMatchObject([{ pointer, message: 'belongs to another tenant' }]);
-    expect(await stored()).toEqual(nothing);
-    expect(await stored(other)).toEqual(before);
-  });
-
-  it.each(placed.filter(([kind]) => kind !== 'rx' && kind !== 'availability'))(
-    'that contradicts the stored one is refused: %s', async (_kind, pointer, catalog) => {
-      await importCatalog(context, tenantId, write(sample()));
-      const before = await stored();
-      const message = expect.stringMatching(/contradicts the stored .* which has the id/);
-      expect(await faultsOf(write(catalog(v7())))).toMatchObject([{ pointer, message }]);
-      expect(await stored()).toEqual(before);
-    });
-
-  it('of another element of the tenant is refused', async () => {
-    await importCatalog(context, tenantId, write(sample()));
-    const ids = await idOf();
-    const before = await stored();
-    const message = expect.stringMatching(/elsewhere/);
-    const second = clinic({ legalName: 'New, LLC', locations: [location({ name: 'New', id: ids.location })] });
-    expect(await faultsOf(write({ clinics: [second] }))).toMatchObject([{ pointer: '/clinics/0/locations/0/id', message }]);
-    expect(await faultsOf(write({ clinics: [clinic(), second] })))
-      .toMatchObject([{ pointer: '/clinics/1/locations/0/id', message }]);
-    expect(await faultsOf(write({ products: [product({ id: v7(), sku: 'NEW', productOffer: offer({ id: ids.offer }) })] })))
-      .toMatchObject([{ pointer: '/products/0/productOffer/id', message }]);
-    expect(await stored()).toEqual(before);
-  });
-
-  it('given to two elements is refused', async () => {
-    const id = v7();
-    const catalog = { ...sample(), products: [product({ id }), product({ id, sku: 'B' })] };
-    expect(await faultsOf(write(catalog))).toMatchObject([{ pointer: '/products/1', message: 'is the same product as /products/0' }]);
-  });
-
-  it('cannot take the name that another stored row has', async () => {
-    await importCatalog(context, tenantId, write(sample()));
-    const { product: id } = await idOf();
-    expect(await faultsOf(write({ products: [product({ id, sku: 'SEMA-25' })] })))
-      .toMatchObject([{ pointer: '/products/0/id', message: expect.stringContaining('contradicts') }]);
-    const renamedAndNamed = { products: [product({ id, sku: 'NEW' }), product()] };
-    expect(await faultsOf(write(renamedAndNamed))).toMatchObject([{ message: 'is the same product as /products/0' }]);
   });
 });

@@ -132,10 +132,13 @@ describe('a database that fails', () => {
     silent.close();
   });
 
-  it('is unavailable when a statement takes too long, and serves the next one', async () => {
+  it('is unavailable when a statement takes too long; the statement is ended and the next one served', async () => {
     const start = Date.now();
     expect(isUnavailable(await failure(db.$queryRaw`SELECT 1 FROM pg_sleep(5)`))).toBe(true);
     expect(Date.now() - start).toBeLessThan(1_500);
+    const asleep = await observer.query(`SELECT query FROM pg_stat_activity WHERE wait_event = 'PgSleep'
+      AND datname = current_database()`);
+    expect(asleep.rows).toEqual([]);
     expect(await ping(db, 1_000)).toBe(true);
   });
 

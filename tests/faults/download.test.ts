@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { globalAgent, request } from 'node:https';
 import { createServer } from 'node:net';
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { createDownloader } from '../../src/adapters/download.js';
@@ -32,8 +32,13 @@ async function refusalOf(attempt: Promise<unknown>): Promise<Problem> {
 
 const codeOf = async (attempt: Promise<unknown>) => (await refusalOf(attempt)).code;
 
+/** Waits for a condition, at most three seconds. */
 async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await setImmediate();
+  const giveUp = performance.now() + 3000;
+  while (!condition()) {
+    if (performance.now() > giveUp) throw new Error(`Not reached: ${condition.toString()}`);
+    await setImmediate();
+  }
 }
 
 let host: FileHost;
@@ -226,13 +231,9 @@ describe('a server that does not deliver', () => {
   ])('can’t do harm when it %s', async (_name, answer) => {
     for (const split of [false, true]) {
       const server = await startRawServer(answer, split);
-      try {
-        const impatient = createDownloader({ allowedHosts: [server.host], stallTimeout: 300 });
-        expect(await codeOf(fetchWith(impatient, `http://${server.host}/a.pdf`))).toBe('document_fetch_failed');
-        await until(() => server.openConnections() === 0);
-      } finally {
-        server.close();
-      }
+      const impatient = createDownloader({ allowedHosts: [server.host], stallTimeout: 300 });
+      expect(await codeOf(fetchWith(impatient, `http://${server.host}/a.pdf`))).toBe('document_fetch_failed');
+      await until(() => server.openConnections() === 0);
     }
   });
 
@@ -240,7 +241,6 @@ describe('a server that does not deliver', () => {
     const server = await startRawServer(undefined, false);
     const impatient = createDownloader({ allowedHosts: [server.host], connectTimeout: 100 });
     expect(await codeOf(fetchWith(impatient, `https://${server.host}/`))).toBe('document_fetch_failed');
-    server.close();
   });
 
   it('is one that nobody listens for, or whose name has no address', async () => {
@@ -253,22 +253,35 @@ describe('a server that does not deliver', () => {
   });
 });
 
-/** Speaks plain TCP: sends the bytes after the first request, in one piece or head and body apart; undefined = silence. */
+/**
+ * Speaks plain TCP: answers the first bytes of a connection, in one piece or head and body apart. It then hangs up,
+ * except after switching protocols and when it says nothing at all (undefined).
+ */
 async function startRawServer(answer: string | undefined, split: boolean) {
-  let open = 0;
+  const open = new Set<Socket>();
   const server = createServer((socket) => {
-    open += 1;
-    socket.on('error', () => undefined).on('close', () => { open -= 1; });
+    open.add(socket);
+    socket.on('error', () => undefined).on('close', () => { open.delete(socket); });
     socket.once('data', () => {
       if (answer === undefined) return;
       const end = answer.indexOf('\r\n\r\n') + 4;
-      if (!split || end < 4) socket.end(answer);
+      if (answer.includes(' 101 ')) socket.write(answer);
+      else if (!split || end < 4) socket.end(answer);
       else socket.write(answer.slice(0, end), () => { socket.end(answer.slice(end)); });
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return { host: `127.0.0.1:${portOf(server.address())}`, openConnections: () => open, close: () => { server.close(); } };
+  const close = () => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  };
+  rawServers.push(close);
+  return { host: `127.0.0.1:${portOf(server.address())}`, openConnections: () => open.size, close };
 }
+
+/** Servers end with the file, also when a test fails. */
+const rawServers: (() => void)[] = [];
+afterAll(() => { for (const close of rawServers) close(); });
 
 describe('https', () => {
   let secure: FileHost;

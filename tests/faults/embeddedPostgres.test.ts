@@ -214,13 +214,13 @@ describe('a tool', () => {
     expect(await isGone(tool.url)).toBe(true);
   });
 
-  it('makes a server wait until it is done', async () => {
-    const tool = await elsewhere('tool');
+  it.each(['server', 'tool'] as const)('makes a %s wait until it is done, because it stops PostgreSQL', async (role) => {
+    const first = await elsewhere('tool');
     const messages: string[] = [];
-    const server = here('server', { log: (message) => messages.push(message) });
+    const second = here(role, { log: (message) => messages.push(message) });
     await until(async () => messages.length > 0);
-    expect(messages).toEqual([`Waiting: DATA_DIR ${dataDir} is in use by tool process ${tool.process.pid}`]);
-    await tool.close();
-    expect(await server).toMatchObject({ started: true });
+    expect(messages).toEqual([`Waiting: DATA_DIR ${dataDir} is in use by tool process ${first.process.pid}`]);
+    await first.close();
+    expect(await second).toMatchObject({ started: true });
   });
 });

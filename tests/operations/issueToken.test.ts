@@ -35,6 +35,24 @@ function expectFailure(answer: Answer, status: 400 | 401, error: string, basic =
   expect(answer.headers.get('WWW-Authenticate')).toBe(basic ? 'Basic realm="clinical-encounter"' : null);
 }
 
+const FORM = 'application/x-www-form-urlencoded';
+const withAuth = (authorization: string, contentType = 'application/json'): Pick<CallOptions, 'headers'> => ({
+  headers: { Authorization: authorization, 'Content-Type': contentType },
+});
+const raw = (text: string | Uint8Array<ArrayBuffer>, type = 'application/json'): CallOptions =>
+  ({ raw: text, headers: { 'Content-Type': type } });
+
+/** A login in JSON with these members. */
+const changed = (more: Record<string, unknown>) => (client: Credentials): CallOptions =>
+  ({ json: loginBody(client, more) });
+/** A login by a form with these fields. */
+const inForm = (more: Record<string, string>) => (client: Credentials): CallOptions =>
+  asForm({ ...loginBody(client), ...more });
+const repeated = (...pairs: [string, string][]) => (client: Credentials): CallOptions =>
+  asForm([...Object.entries(loginBody(client)), ...pairs]);
+const besideBasic = (more: Record<string, unknown>) => (client: Credentials): CallOptions =>
+  ({ json: { ...LOGIN, ...more }, ...withAuth(basicAuth(client)) });
+
 describe('200', () => {
   it('answers with the fields of the token response, never to be cached', async () => {
     const answer = await login(harness, partner);
@@ -83,46 +101,35 @@ describe('200', () => {
   });
 
   it('states the lifetimes that are configured', async () => {
-    const other = await startHarness({ environment: { ACCESS_TOKEN_TTL: '60', REFRESH_TOKEN_TTL: '120' } });
-    try {
-      const { body } = await login(other, await newPartner(other));
-      expect(body).toMatchObject({ expires_in: 60, refresh_token_expires_in: 120 });
-      const [access, refreshing] = [readToken(body.access_token).payload, readToken(body.refresh_token).payload];
-      const now = seconds(other.clock.now);
-      expect([access['exp'], refreshing['exp']]).toEqual([now + 60, now + 120]);
-    } finally {
-      await other.close();
-    }
+    const { config } = harness.services;
+    Object.assign(harness.services, { config: { ...config, accessTokenTtl: 60, refreshTokenTtl: 120 } });
+    const { body } = await login(harness, partner).finally(() => Object.assign(harness.services, { config }));
+    expect(body).toMatchObject({ expires_in: 60, refresh_token_expires_in: 120 });
+    const [access, refreshing] = [readToken(body.access_token).payload, readToken(body.refresh_token).payload];
+    const now = seconds(harness.clock.now);
+    expect([access['exp'], refreshing['exp']]).toEqual([now + 60, now + 120]);
   });
 
   const encoded = (text: string): string => text.replace(/[_-]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
   it.each<[string, (client: Credentials) => CallOptions]>([
     ['JSON', (client) => ({ json: loginBody(client) })],
-    ['JSON with a charset', (client) => ({
-      raw: JSON.stringify(loginBody(client)), headers: { 'Content-Type': 'application/json; charset=UTF-8' },
-    })],
+    ['JSON with a charset', (client) => raw(JSON.stringify(loginBody(client)), 'application/json; charset=UTF-8')],
     ['a form', (client) => asForm(loginBody(client))],
     ['HTTP Basic and a form', (client) => ({ ...asForm(LOGIN), ...withAuth(basicAuth(client), FORM) })],
-    ['HTTP Basic and JSON', (client) => ({ json: LOGIN, ...withAuth(basicAuth(client)) })],
-    ['HTTP Basic in lower case', (client) => ({ json: LOGIN, ...withAuth(basicAuth(client).replace('Basic', 'basic')) })],
-    ['HTTP Basic with form-encoded halves (RFC 6749 §2.3.1)', ({ clientId, clientSecret }) => ({
-      json: LOGIN,
-      ...withAuth(basicAuth({ clientId: encoded(clientId), clientSecret: encoded(clientSecret) })),
-    })],
-    ['HTTP Basic and the same in the body', (client) => ({ json: loginBody(client), ...withAuth(basicAuth(client)) })],
-    ['HTTP Basic and the same id in the body', (client) => ({
-      json: { ...LOGIN, client_id: client.clientId }, ...withAuth(basicAuth(client)),
-    })],
-    ['HTTP Basic and a form with fields without a value, which count as omitted (RFC 6749 §3.2)', (client) => ({
+    ['HTTP Basic and JSON', besideBasic({})],
+    ['HTTP Basic in lower case', (client) => ({ json: LOGIN, ...withAuth(basicAuth(client).replace('B', 'b')) })],
+    ['HTTP Basic with form-encoded halves (RFC 6749 §2.3.1)', ({ clientId, clientSecret }) =>
+      besideBasic({})({ clientId: encoded(clientId), clientSecret: encoded(clientSecret) })],
+    ['HTTP Basic and the same in the body', (client) => besideBasic(loginBody(client))(client)],
+    ['HTTP Basic and the same id in the body', (client) => besideBasic({ client_id: client.clientId })(client)],
+    ['HTTP Basic and form fields without a value, which count as omitted (RFC 6749 §3.2)', (client) => ({
       ...asForm({ ...LOGIN, client_id: '', client_secret: '', scope: '', refresh_token: '' }),
       ...withAuth(basicAuth(client), FORM),
     })],
     ['a Bearer header, which is ignored', (client) => ({ json: loginBody(client), token: 'not.a.token' })],
-    ['a Digest header, which is ignored', (client) => ({ json: loginBody(client), ...withAuth('Digest username="x"') })],
-    ['unknown members, which are ignored', (client) => ({
-      json: loginBody(client, { audience: 'https://api.example.com', resource: ['x', null], constructor: { prototype: {} } }),
-    })],
-    ['an unknown form field, which is ignored', (client) => asForm({ ...loginBody(client), audience: 'x' })],
+    ['a Digest header, which is ignored', (client) => ({ json: loginBody(client), ...withAuth('Digest user="x"') })],
+    ['unknown members, which are ignored', changed({ audience: 'x', resource: [null], constructor: {} })],
+    ['an unknown form field, which is ignored', inForm({ audience: 'x' })],
   ])('takes credentials by %s', async (_name, request) => {
     const answer = await post(request(partner));
     expect(answer.status).toBe(200);
@@ -144,60 +151,56 @@ describe('200', () => {
     await post({ json: LOGIN, ...withAuth(basicAuth({ ...partner, clientSecret: `${partner.clientSecret}x` })) });
     const log = JSON.stringify(harness.logged);
     expect(log).toContain('issueToken');
-    for (const secret of [partner.clientSecret, basicAuth(partner).slice(6, -4), body.access_token, body.refresh_token]) {
-      expect(log).not.toContain(secret);
-    }
+    const secrets = [partner.clientSecret, basicAuth(partner).slice(6, -4), body.access_token, body.refresh_token];
+    for (const secret of secrets) expect(log).not.toContain(secret);
   });
 });
 
-const FORM = 'application/x-www-form-urlencoded';
-const withAuth = (authorization: string, contentType = 'application/json'): Pick<CallOptions, 'headers'> => ({
-  headers: { Authorization: authorization, 'Content-Type': contentType },
-});
-const raw = (text: string | Uint8Array<ArrayBuffer>, type = 'application/json'): CallOptions =>
-  ({ raw: text, headers: { 'Content-Type': type } });
-
 describe('400', () => {
   const jsonOf = (client: Credentials): string => JSON.stringify(loginBody(client));
-  const without = (client: Credentials, name: string) => ({ json: { ...loginBody(client), [name]: undefined } });
-  it.each<[string, string, (client: Credentials) => CallOptions]>([
-    ['no body', 'invalid_request', () => ({})],
-    ['an empty object', 'invalid_request', () => ({ json: {} })],
-    ['an empty form', 'invalid_request', () => asForm({})],
-    ['no grant_type', 'invalid_request', (client) => without(client, 'grant_type')],
-    ['a grant_type of null', 'invalid_request', (client) => ({ json: loginBody(client, { grant_type: null }) })],
-    ['a form with a grant_type without a value', 'invalid_request', (client) => asForm({ ...loginBody(client), grant_type: '' })],
-    ['the grant of another flow', 'unsupported_grant_type', (client) => ({ json: loginBody(client, { grant_type: 'password' }) })],
-    ['a grant_type in capitals', 'unsupported_grant_type', (client) => asForm({ ...loginBody(client), grant_type: 'REFRESH_TOKEN' })],
-    ['no client_id', 'invalid_request', (client) => without(client, 'client_id')],
-    ['no client_secret', 'invalid_request', (client) => without(client, 'client_secret')],
-    ['an empty client_secret', 'invalid_request', (client) => ({ json: loginBody({ ...client, clientSecret: '' }) })],
-    ['a client_id that is a list', 'invalid_request', (client) => ({ json: loginBody(client, { client_id: [client.clientId] }) })],
-    ['a client_id that is a number', 'invalid_request', (client) => ({ json: loginBody(client, { client_id: 5 }) })],
-    ['a client_secret that is an object', 'invalid_request', (client) => ({ json: loginBody(client, { client_secret: {} }) })],
-    ['a client_id that is longer than any', 'invalid_request', (client) => ({ json: loginBody(client, { client_id: 'c'.repeat(256) }) })],
-    ['U+0000', 'invalid_request', (client) => ({ json: loginBody(client, { client_secret: 'cess\0' }) })],
-    ['half of a surrogate pair', 'invalid_request', () => raw('{"grant_type":"\\ud800"}')],
-    ['malformed JSON', 'invalid_request', (client) => raw(jsonOf(client).slice(0, -1))],
-    ['bytes that are not UTF-8', 'invalid_request', () => raw(Uint8Array.from([0x7b, 0xff, 0x7d]))],
-    ['a list', 'invalid_request', (client) => raw(`[${jsonOf(client)}]`)],
-    ['JSON in a JSON string', 'invalid_request', (client) => raw(JSON.stringify(jsonOf(client)))],
-    ['another media type', 'invalid_request', (client) => raw(jsonOf(client), 'text/plain')],
-    ['a form parameter twice', 'invalid_request', (client) => asForm([...Object.entries(loginBody(client)), ['client_id', client.clientId]])],
-    ['an unknown form parameter twice', 'invalid_request', (client) => asForm([...Object.entries(loginBody(client)), ['a', '1'], ['a', '2']])],
-    ['refresh_token without one', 'invalid_request', (client) => ({ json: loginBody(client, { grant_type: 'refresh_token' }) })],
-    ['Basic and another client_id', 'invalid_request', (client) => ({ json: { ...LOGIN, client_id: 'ces_x' }, ...withAuth(basicAuth(client)) })],
-    ['Basic and another client_secret', 'invalid_request', (client) => ({
-      json: { ...loginBody(client), client_secret: `${client.clientSecret}x` }, ...withAuth(basicAuth(client)),
-    })],
-    ['an unknown scope', 'invalid_scope', (client) => ({ json: loginBody(client, { scope: 'admin:clinic everything' }) })],
-    ['a scope that the client lacks', 'invalid_scope', (client) => ({ json: loginBody(client, { scope: 'read:product' }) })],
-    ['a wildcard', 'invalid_scope', (client) => asForm({ ...loginBody(client), scope: '*' })],
-    ['a part of a permission', 'invalid_scope', (client) => ({ json: loginBody(client, { scope: 'admin' }) })],
-    ['a permission in capitals', 'invalid_scope', (client) => ({ json: loginBody(client, { scope: 'ADMIN:CLINIC' }) })],
-    ['an empty scope', 'invalid_scope', (client) => ({ json: loginBody(client, { scope: '' }) })],
-  ])('refuses %s as %s', async (_name, error, request) => {
-    expectFailure(await post(request(reader)), 400, error);
+  it.each<[string, (client: Credentials) => CallOptions]>([
+    ['no body', () => ({})],
+    ['an empty object', () => ({ json: {} })],
+    ['an empty form', () => asForm({})],
+    ['no grant_type', changed({ grant_type: undefined })],
+    ['a grant_type of null', changed({ grant_type: null })],
+    ['a form with a grant_type without a value', inForm({ grant_type: '' })],
+    ['no client_id', changed({ client_id: undefined })],
+    ['no client_secret', changed({ client_secret: undefined })],
+    ['an empty client_secret', changed({ client_secret: '' })],
+    ['a client_id that is a list', changed({ client_id: ['ces_x'] })],
+    ['a client_id that is a number', changed({ client_id: 5 })],
+    ['a client_secret that is an object', changed({ client_secret: {} })],
+    ['a client_id that is longer than any', changed({ client_id: 'c'.repeat(256) })],
+    ['U+0000', changed({ client_secret: 'cess\0' })],
+    ['half of a surrogate pair', () => raw('{"grant_type":"\\ud800"}')],
+    ['malformed JSON', (client) => raw(jsonOf(client).slice(0, -1))],
+    ['bytes that are not UTF-8', () => raw(Uint8Array.from([0x7b, 0xff, 0x7d]))],
+    ['a list', (client) => raw(`[${jsonOf(client)}]`)],
+    ['JSON in a JSON string', (client) => raw(JSON.stringify(jsonOf(client)))],
+    ['another media type', (client) => raw(jsonOf(client), 'text/plain')],
+    ['a form parameter twice', repeated(['grant_type', 'client_credentials'])],
+    ['an unknown form parameter twice', repeated(['a', '1'], ['a', '2'])],
+    ['refresh_token without one', changed({ grant_type: 'refresh_token' })],
+    ['HTTP Basic and another client_id', besideBasic({ client_id: 'ces_x' })],
+    ['HTTP Basic and another client_secret', besideBasic({ client_secret: 'cess_x' })],
+  ])('refuses %s as invalid_request', async (_name, request) => {
+    expectFailure(await post(request(reader)), 400, 'invalid_request');
+  });
+
+  it.each(['password', 'CLIENT_CREDENTIALS', ' '])('refuses the grant %j as unsupported_grant_type', async (grant) => {
+    expectFailure(await post(inForm({ grant_type: grant })(reader)), 400, 'unsupported_grant_type');
+  });
+
+  it.each<[string, (client: Credentials) => CallOptions]>([
+    ['an unknown scope beside a good one', changed({ scope: 'admin:clinic everything' })],
+    ['a scope that the client lacks', changed({ scope: 'read:product' })],
+    ['a wildcard', inForm({ scope: '*' })],
+    ['a part of a permission', changed({ scope: 'admin' })],
+    ['a permission in capitals', changed({ scope: 'ADMIN:CLINIC' })],
+    ['an empty scope', changed({ scope: '' })],
+  ])('refuses %s as invalid_scope', async (_name, request) => {
+    expectFailure(await post(request(reader)), 400, 'invalid_scope');
   });
 
   it('takes no credentials from the URL, where they would be logged', async () => {
@@ -211,7 +214,8 @@ describe('400', () => {
   });
 
   it('never repeats what was sent', async () => {
-    const answer = await post({ json: loginBody({ clientId: 'Jane Miller', clientSecret: 'Jane Miller' }, { scope: 'Jane Miller' }) });
+    const answer = await post(changed({ scope: 'Jane Miller', resource: 'Jane Miller' })(partner));
+    expect(answer.status).toBe(400);
     expect(answer.text).not.toContain('Jane');
   });
 });
@@ -222,7 +226,7 @@ describe('401', () => {
     ['an unknown client', async () => unknown],
     ['an id that we never issue', async () => ({ ...unknown, clientId: 'Robert\'); DROP TABLE api_client;--' })],
     ['a wrong secret', async () => ({ ...partner, clientSecret: unknown.clientSecret })],
-    ['the right secret with one more character', async () => ({ ...partner, clientSecret: `${partner.clientSecret}a` })],
+    ['the secret and one more character', async () => ({ ...partner, clientSecret: `${partner.clientSecret}a` })],
     ['the secret of another client', async () => ({ ...partner, clientSecret: reader.clientSecret })],
     ['an id in capitals', async () => ({ ...partner, clientId: partner.clientId.toUpperCase() })],
     ['a deactivated client', async () => {
@@ -246,7 +250,8 @@ describe('401', () => {
     const given = await credentials();
     const inBody = await login(harness, given);
     expectFailure(inBody, 401, 'invalid_client');
-    const byBasic = await post({ json: LOGIN, ...withAuth(basicAuth({ ...given, clientId: encodeURIComponent(given.clientId) })) });
+    const encodedId = encodeURIComponent(given.clientId);
+    const byBasic = await post({ json: LOGIN, ...withAuth(basicAuth({ ...given, clientId: encodedId })) });
     expectFailure(byBasic, 401, 'invalid_client', true);
     expect(byBasic.text).toBe(inBody.text);
   });

@@ -98,10 +98,20 @@ export function targetOf(operation: ContractOperation, changes: Readonly<Record<
   const values = new Map(operation.parameters.map(({ name, example }) => [name, example]));
   for (const [name, value] of Object.entries(changes)) values.set(name, value);
   const inPath = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
-  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values.get(name))));
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(textOf(values.get(name))));
   const query = new URLSearchParams();
-  for (const [name, value] of values) if (!inPath.includes(name) && value !== undefined) query.set(name, String(value));
-  return `${operation.method} ${path}${query.size > 0 ? `?${query}` : ''}`;
+  for (const [name, value] of values) if (!inPath.includes(name) && value !== undefined) query.set(name, textOf(value));
+  return `${operation.method} ${path}${query.size > 0 ? `?${query.toString()}` : ''}`;
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** The named example of the operation's request body as JSON, or the first one. */
+export function exampleBody({ operationId, requestBody }: ContractOperation, name?: string): Readonly<Record<string, unknown>> {
+  const examples = requestBody?.content['application/json']?.examples ?? {};
+  const example = name === undefined ? Object.values(examples)[0] : examples[name];
+  if (!example) throw new Error(`${operationId} has no example ${name} of its request`);
+  return example.value as Record<string, unknown>;
 }
 
 /** An answer as it was sent, for {@link contractFaults}. */

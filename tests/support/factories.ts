@@ -2,7 +2,7 @@ import { createApiClient } from '../../src/domain/apiClients.js';
 import { permissions, type ClientPermission } from '../../src/domain/permissions.js';
 import { createTenant } from '../../src/domain/tenants.js';
 import type { Harness } from './harness.js';
-import { call } from './http.js';
+import { call, type Answer } from './http.js';
 
 // Names and keys count up, so that a test says only what matters to it.
 let count = 0;
@@ -38,7 +38,7 @@ export async function newClient(
 }
 
 /** An access token by client credentials. */
-export async function newToken(harness: Harness, { clientId, clientSecret }: Credentials): Promise<string> {
+export async function newToken(harness: Pick<Harness, 'baseUrl'>, { clientId, clientSecret }: Credentials): Promise<string> {
   const json = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const { status, body } = await call(harness, 'POST /oauth/token', { json });
   if (status !== 200) throw new Error(`no token: ${status}`);
@@ -162,8 +162,17 @@ const rx = (reference: string) => ({
   refrigerationTypeId: reference,
 });
 
+/** The required properties of POST /encounters. */
+export interface EncounterBody {
+  readonly clinicId: string;
+  readonly patientId: string;
+  readonly treatmentIds: readonly string[];
+  readonly reviewType: string;
+  readonly serviceQueue: string;
+}
+
 /** What an encounter needs, ready to be created. */
-export async function encounterBody(harness: Harness, partner: Partner): Promise<Record<string, unknown>> {
+export async function encounterBody(harness: Harness, partner: Partner): Promise<EncounterBody> {
   const [clinicId, patientId, treatmentId] = await Promise.all([
     newClinic(harness, partner), newPatient(harness, partner), newProduct(harness, partner),
   ]);
@@ -185,7 +194,7 @@ export async function newDocument({ domain }: Harness, { tenantId, clientId }: P
 }
 
 /** Creates an encounter over HTTP; returns the record. */
-export async function newEncounter(harness: Harness, partner: Partner, changes = {}): Promise<any> {
+export async function newEncounter(harness: Harness, partner: Partner, changes = {}): Promise<Answer['body']> {
   const json = { ...await encounterBody(harness, partner), ...changes };
   const { status, body } = await call(harness, 'POST /encounters', { token: partner.token, json });
   if (status !== 201) throw new Error(`no encounter: ${status}`);

@@ -21,8 +21,11 @@ export interface RawAnswer {
   readonly complete: boolean;
 }
 
-/** Connects; with `halfOpen` the end of the service's side does not end ours. */
-export async function openConnection({ baseUrl }: Pick<Harness, 'baseUrl'>): Promise<RawConnection> {
+/**
+ * Connects.
+ * @param method `HEAD` for requests whose answers announce a body and have none
+ */
+export async function openConnection({ baseUrl }: Pick<Harness, 'baseUrl'>, method = 'GET'): Promise<RawConnection> {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect({ host: hostname, port: Number(port) });
   const chunks: Buffer[] = [];
@@ -30,7 +33,7 @@ export async function openConnection({ baseUrl }: Pick<Harness, 'baseUrl'>): Pro
   // A refused upload may be cut while it is still being sent: what came back counts.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
-  const answers = (): RawAnswer[] => parseAnswers(Buffer.concat(chunks));
+  const answers = (): RawAnswer[] => parseAnswers(Buffer.concat(chunks), method !== 'HEAD');
   return {
     socket,
     answers,
@@ -61,7 +64,7 @@ export interface RawRequest {
 
 /** One request on a connection of its own; rejects unless exactly one answer comes back. */
 export async function rawCall(harness: Pick<Harness, 'baseUrl'>, request: RawRequest): Promise<RawAnswer> {
-  const connection = await openConnection(harness);
+  const connection = await openConnection(harness, request.method);
   connection.socket.write(requestBytes({ ...request, headers: [...(request.headers ?? []), ['Connection', 'close']] }));
   const [first, ...others] = await connection.closed();
   if (!first?.complete || others.length > 0) throw new Error(`${others.length + 1} answers to ${request.target}`);
@@ -76,19 +79,19 @@ export function requestBytes({ method = 'GET', target = '/', headers = [], body 
   return Buffer.concat([Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1'), Buffer.from(body ?? '')]);
 }
 
-/** Our answers always say how long they are (1xx and answers to HEAD have no body). */
-function parseAnswers(bytes: Buffer): RawAnswer[] {
-  const end = bytes.indexOf('\r\n\r\n');
-  if (end < 0) return [];
-  const [statusLine = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
+/** Our answers always say how long they are. */
+function parseAnswers(bytes: Buffer, withBody: boolean): RawAnswer[] {
+  const end = bytes.indexOf('\r\n\r\n') + 4;
+  if (end < 4) return [];
+  const [statusLine = '', ...lines] = bytes.subarray(0, end - 4).toString('latin1').split('\r\n');
   const headers = Object.fromEntries(lines.map((line) => {
     const colon = line.indexOf(':');
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
   }));
-  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(`${statusLine} `)?.[1]);
-  const length = Number(headers['content-length'] ?? 0);
-  const body = bytes.subarray(end + 4, end + 4 + length);
-  const rest = status === 100 ? bytes.subarray(end + 4) : bytes.subarray(end + 4 + length);
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+  if (status === 100) return parseAnswers(bytes.subarray(end), withBody);
+  const length = withBody ? Number(headers['content-length'] ?? 0) : 0;
+  const body = bytes.subarray(end, end + length);
   const answer = { status, headers, text: body.toString('utf8'), complete: body.length === length };
-  return [...(status === 100 ? [] : [answer]), ...(rest.length > 0 ? parseAnswers(rest) : [])];
+  return [answer, ...parseAnswers(bytes.subarray(end + length), withBody)];
 }

@@ -8,7 +8,7 @@ export const statusFolderVariable = 'TEST_STATUS_FOLDER';
 /** Notes that an operation answered with this status; one file a worker, so that nobody writes over another. */
 export function noteStatus(operationId: string, status: number): void {
   const folder = process.env[statusFolderVariable];
-  if (folder !== undefined) appendFileSync(join(folder, String(process.pid)), `${nameOf(operationId, status)}\n`);
+  if (folder) appendFileSync(join(folder, String(process.pid)), `${nameOf(operationId, status)}\n`);
 }
 
 /** What all workers have noted. */
@@ -33,6 +33,23 @@ export function statusFaults(
     ...allowed.filter((name) => seen.has(name)).map((name) => `${name} was seen: take it off the list`),
     ...allowed.filter((name) => !declared.includes(name)).map((name) => `${name} is not declared: take it off the list`),
   ];
+}
+
+/** What jest tells a reporter of how it was called. */
+export interface RunOptions {
+  /** Paths or patterns of files, as they stand on the command line. */
+  readonly nonFlagArgs: readonly string[];
+  readonly testPathPatterns: { readonly patterns: readonly string[] };
+  readonly testNamePattern?: string;
+  readonly onlyChanged: boolean;
+  readonly onlyFailures: boolean;
+  readonly shard?: object;
+}
+
+/** Whether all tests run: a part of them cannot see all statuses. */
+export function isFullRun({ nonFlagArgs, testPathPatterns, testNamePattern, onlyChanged, onlyFailures, shard }: RunOptions): boolean {
+  const patterns = [...nonFlagArgs, ...testPathPatterns.patterns, testNamePattern].filter(Boolean);
+  return patterns.length === 0 && !onlyChanged && !onlyFailures && shard === undefined;
 }
 
 const nameOf = (operationId: string, status: number): string => `${operationId} ${status}`;

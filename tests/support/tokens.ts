@@ -25,7 +25,20 @@ export function makeToken({ header, payload }: TokenParts, signature: (input: Bu
 }
 
 /** Signs as ES256 does (RFC 7518 §3.4). */
-export const es256 = (key: KeyObject) => (input: Buffer): Buffer => sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' });
+export const es256 = (key: KeyObject) => (input: Buffer): Buffer =>
+  sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' });
+
+/** The token with other members, signed anew; `undefined` takes a member away. */
+export function alterToken(token: string, key: KeyObject, header: object, payload: object = {}): string {
+  const parts = readToken(token);
+  return makeToken({ header: { ...parts.header, ...header }, payload: { ...parts.payload, ...payload } }, es256(key));
+}
+
+/** The token as one of algorithm "none" (RFC 7519 §6). */
+export function unsignToken(token: string): string {
+  const { header, payload } = readToken(token);
+  return makeToken({ header: { ...header, alg: 'none' }, payload }, () => Buffer.alloc(0));
+}
 
 /** Whether the key of a JWKS vouches for the token. */
 export function isSignedBy(token: string, jwk: JsonWebKey): boolean {

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { openDatabase, type Database } from '../../src/adapters/database.js';
+import { runCommand } from '../../src/cli/program.js';
+import { packageRoot } from '../../src/packageRoot.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { runJson, runProgram, startProcess } from './runProgram.js';
+
+let database: TestDatabase;
+let db: Database;
+let folder = '';
+let environment: Record<string, string> = {};
+const demoFile = (name: string): string => fileURLToPath(new URL(`prisma/demo/${name}.json`, packageRoot));
+const demoCatalog = demoFile('demo');
+const otherCatalog = demoFile('harbor');
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase(database.url);
+  environment = { DATABASE_URL: database.url };
+  folder = await mkdtemp(join(tmpdir(), 'ces-catalog-'));
+  for (const name of ['First', 'Second', 'Third', 'Fourth']) await runJson(environment, 'tenant', 'create', name);
+});
+
+afterAll(async () => {
+  await db.$disconnect();
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+const productsOf = (tenantId: string) => db.product.count({ where: { tenantId } });
+
+async function file(name: string, content: string | Buffer): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+it('reports what it created and, the second time, that nothing changed', async () => {
+  const args = ['catalog', 'import', demoCatalog, '--tenant', 'First'];
+  const none = { created: 0, updated: 0, deleted: 0 };
+  expect(await runJson(environment, ...args)).toEqual({
+    clinics: { ...none, created: 7, unchanged: 0 },
+    pharmacies: { ...none, created: 3, unchanged: 0 },
+    categories: { ...none, created: 6, unchanged: 0 },
+    subcategories: { ...none, created: 11, unchanged: 0 },
+    products: { ...none, created: 14, unchanged: 0 },
+  });
+  const again = await runProgram(environment, ...args);
+  expect(again).toMatchObject({ code: 0, stderr: '' });
+  expect(again.stdout).toMatch(/^ +CREATED +UPDATED +DELETED +UNCHANGED\nclinics +0 +0 +0 +7\n/);
+});
+
+it('names every fault as file:line:column, writes nothing and ends with 1', async () => {
+  const path = await file(
+    'faulty.json',
+    '{\n  "clinics": [{ "legalName": "A" }],\n  "products": [\n    { "sku": "X", "price": 1 }\n  ]\n}\n',
+  );
+  const { code, stdout, stderr } = await runProgram(
+    environment,
+    'catalog',
+    'import',
+    path,
+    '--tenant',
+    'second',
+    '--json',
+  );
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  const lines = stderr.trimEnd().split('\n');
+  expect(lines).toContain(`${path}:2:15: /clinics/0 email is missing`);
+  expect(lines).toContain(`${path}:4:19: /products/0/price is not a member that a catalog can have here`);
+  expect(lines.at(-1)).toBe(`${lines.length - 1} faults: nothing was imported.`);
+  expect(await db.clinic.count({ where: { tenantId: 'second' } })).toBe(0);
+});
+
+it.each([
+  ['a file that does not exist', async () => join(folder, 'none.json'), /ENOENT/],
+  ['a file that is not UTF-8', () => file('latin1.json', Buffer.from('{"clinics":"\xe9"}', 'latin1')), /not UTF-8/],
+  ['an empty file', () => file('empty.json', ''), /empty\.json:1:1: \/ is not valid JSON/],
+])('refuses %s', async (_what, path, message) => {
+  const { code, stdout, stderr } = await runProgram(
+    environment,
+    'catalog',
+    'import',
+    await path(),
+    '--tenant',
+    'second',
+  );
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(message);
+});
+
+it('accepts a byte order mark, which editors on Windows write', async () => {
+  const path = await file('bom.json', '\uFEFF{}');
+  expect(await runProgram(environment, 'catalog', 'import', path, '--tenant', 'second')).toMatchObject({ code: 0 });
+});
+
+it('draws a progress bar on a screen, and only there', async () => {
+  const screen = Object.assign(new PassThrough(), { isTTY: true, columns: 80 }) as unknown as NodeJS.WriteStream;
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await runCommand(['catalog', 'import', otherCatalog, '--tenant', 'third', '--json'], {
+    environment,
+    out: (text) => void out.push(text),
+    err: (text) => void err.push(text),
+    screen,
+  });
+  expect({ code, err }).toEqual({ code: 0, err: [] });
+  expect(JSON.parse(out.join(''))).toMatchObject({ products: { created: 13 } });
+  expect(String(screen.read())).toMatch(/importing .* 100 % \((\d+) of \1 rows\)/);
+});
+
+it('leaves nothing when it is interrupted while it writes', async () => {
+  const blocker = new Client({ connectionString: database.url });
+  await blocker.connect();
+  // The import has written its products when it comes to the variants, and waits there.
+  await blocker.query('BEGIN; LOCK TABLE offer_variant IN SHARE MODE');
+  const child = startProcess(environment, 'catalog', 'import', otherCatalog, '--tenant', 'fourth');
+  const waiting = `SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted AND database = (
+    SELECT oid FROM pg_database WHERE datname = current_database())`;
+  while ((await blocker.query<{ n: number }>(waiting)).rows[0]?.n === 0) await delay(20);
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGINT');
+  expect(await ended).toBe(1);
+  await blocker.query('ROLLBACK');
+  const others = `SELECT count(*)::int AS n FROM pg_stat_activity
+    WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()`;
+  while ((await blocker.query<{ n: number }>(others)).rows[0]?.n !== 0) await delay(20);
+  await blocker.end();
+  expect(await productsOf('fourth')).toBe(0);
+});

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openEmbeddedPostgres } from '../../src/adapters/embeddedPostgres.js';
+import { ping, openDatabase } from '../../src/adapters/database.js';
+import { runProcess } from './runProgram.js';
+
+let dataDir = '';
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'ces-cli-'));
+});
+
+afterAll(() => rm(dataDir, { recursive: true }));
+
+const run = (...args: string[]) => runProcess({ DATA_DIR: dataDir }, ...args);
+
+it('works on the embedded database of DATA_DIR without a server and beside one', async () => {
+  const created = await run('tenant', 'create', 'Lakeside', '--json');
+  expect(created).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
+  expect(JSON.parse(created.stdout)).toMatchObject({ id: 'lakeside' });
+  expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
+
+  const server = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => {} });
+  const db = openDatabase(server.url);
+  try {
+    const client = await run('client', 'create', '--tenant', 'Lakeside', '--preset', 'provider', '--json');
+    expect(client).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
+    const { clientId, permissions } = JSON.parse(client.stdout) as { clientId: string; permissions: string[] };
+    expect(permissions.sort()).toEqual(['read:encounter', 'review:encounter']);
+    expect(await db.apiClient.findUnique({ where: { clientId } })).toMatchObject({
+      tenantId: 'lakeside',
+      isActive: true,
+    });
+    expect(await ping(db, 1_000)).toBe(true);
+  } finally {
+    await db.$disconnect();
+    await server.close();
+  }
+});
+
+it('as a process ends with 1 and one line for a refusal, and with 2 for a misuse', async () => {
+  const [refused, misused] = await Promise.all([
+    runProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'tenant', 'list', '--json'),
+    runProcess({}, 'tenant', 'create'),
+  ]);
+  expect(refused).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'The database does not answer: connect ECONNREFUSED 127.0.0.1:1\n',
+  });
+  expect(misused).toEqual({ code: 2, stdout: '', stderr: "error: missing required argument 'name'\n" });
+});

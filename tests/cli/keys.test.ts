@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runJson, runProgram } from './runProgram.js';
+
+let folder = '';
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ces-keys-'));
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+async function kids(file: string): Promise<string[]> {
+  const { keys } = JSON.parse(await readFile(file, 'utf8')) as { keys: { kid: string }[] };
+  return keys.map(({ kid }) => kid);
+}
+
+it('keeps the key before, refuses to drop one whose tokens may live, and drops it by force', async () => {
+  const environment = { DATA_DIR: folder };
+  const file = join(folder, 'signing-keys.json');
+  const rotate = async (...args: string[]) =>
+    (await runJson(environment, 'keys', 'rotate', ...args)) as { kid: string; retired: string[] };
+  const first = await rotate();
+  const second = await rotate();
+  expect([first.retired, second.retired]).toEqual([[], []]);
+  expect(await kids(file)).toEqual([second.kid, first.kid]);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+
+  const refused = await runProgram(environment, 'keys', 'rotate', '--json');
+  expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--force') });
+  expect(await kids(file)).toEqual([second.kid, first.kid]);
+
+  const third = await rotate('--force');
+  expect(third.retired).toEqual([first.kid]);
+  expect(await kids(file)).toEqual([third.kid, second.kid]);
+});
+
+it('uses the file that SIGNING_KEYS_FILE names, and prints no key', async () => {
+  const file = join(folder, 'own.json');
+  const { code, stdout } = await runProgram(
+    { DATA_DIR: join(folder, 'data'), SIGNING_KEYS_FILE: file },
+    'keys',
+    'rotate',
+  );
+  const [kid = ''] = await kids(file);
+  expect(code).toBe(0);
+  expect(stdout).toContain(kid);
+  const {
+    keys: [key],
+  } = JSON.parse(await readFile(file, 'utf8')) as { keys: { d: string; x: string }[] };
+  expect(stdout).not.toContain(key?.d);
+});

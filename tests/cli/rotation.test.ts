@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { v7 } from 'uuid';
+import { openDatabase, type Database } from '../../src/adapters/database.js';
+import { rotateSecret } from '../../src/domain/apiClientSecrets.js';
+import { hashClientSecret } from '../../src/domain/clientSecrets.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { runJson, runProgram } from './runProgram.js';
+
+let database: TestDatabase;
+let db: Database;
+let environment: Record<string, string> = {};
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase(database.url);
+  environment = { DATABASE_URL: database.url };
+  await runJson(environment, 'tenant', 'create', 'Lakeside Health');
+});
+
+afterAll(async () => {
+  await db.$disconnect();
+  await database.drop();
+});
+
+const json = (...args: string[]) => runJson(environment, ...args);
+const run = (...args: string[]) => runProgram(environment, ...args);
+
+interface Created {
+  clientId: string;
+  clientSecret: string;
+  permissions: string[];
+}
+
+async function createClient(...args: string[]): Promise<Created> {
+  return (await json('client', 'create', '--tenant', 'lakeside-health', ...args)) as Created;
+}
+
+/** The secrets that the database would accept at this moment, as the token endpoint compares them. */
+async function accepts(clientId: string, secret: string): Promise<boolean> {
+  const client = await db.apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
+  const live = (client?.secrets ?? []).filter(({ expiresAt }) => expiresAt === null || expiresAt > new Date());
+  return live.some(({ secretHash }) => Buffer.from(secretHash).equals(hashClientSecret(secret)));
+}
+
+describe('rotation of a secret', () => {
+  it('keeps the old secret valid, refuses a third, and ends the old one only when the new one is in use', async () => {
+    const { clientId, clientSecret: old } = await createClient('--preset', 'billing');
+    const rotated = await json('client', 'rotate-secret', clientId);
+    expect(rotated).toEqual({
+      clientId,
+      clientSecret: expect.stringMatching(/^cess_live_/),
+      old: { hint: old.slice(-4), expiresAt: null },
+    });
+    const { clientSecret: fresh } = rotated as Created;
+    expect([await accepts(clientId, old), await accepts(clientId, fresh)]).toEqual([true, true]);
+
+    const third = await run('client', 'rotate-secret', clientId);
+    expect(third).toMatchObject({ code: 1, stdout: '' });
+    expect(third.stderr).toContain(`client retire-secret ${clientId}`);
+
+    const early = await run('client', 'retire-secret', clientId);
+    expect(early).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has never been used') });
+    expect(await accepts(clientId, old)).toBe(true);
+
+    await db.apiClientSecret.updateMany({
+      where: { tenantId: 'lakeside-health', secretHash: hashClientSecret(fresh) },
+      data: { lastUsedAt: new Date() },
+    });
+    expect(await json('client', 'retire-secret', clientId)).toMatchObject({ clientId, hint: old.slice(-4) });
+    expect([await accepts(clientId, old), await accepts(clientId, fresh)]).toEqual([false, true]);
+
+    const last = await run('client', 'retire-secret', clientId, '--force');
+    expect(last).toMatchObject({ code: 1, stderr: expect.stringContaining('is the only active secret') });
+    expect(await accepts(clientId, fresh)).toBe(true);
+  });
+
+  it('can end the old secret by itself, and makes room when it has ended', async () => {
+    const { clientId, clientSecret: old } = await createClient('--preset', 'billing');
+    const rotated = (await json('client', 'rotate-secret', clientId, '--expire-old', '3600')) as {
+      old: { expiresAt: string };
+    };
+    const seconds = (Date.parse(rotated.old.expiresAt) - Date.now()) / 1000;
+    expect(seconds).toBeGreaterThan(3500);
+    expect(seconds).toBeLessThanOrEqual(3600);
+    expect(await accepts(clientId, old)).toBe(true);
+    await db.apiClientSecret.updateMany({
+      where: { tenantId: 'lakeside-health', secretHash: hashClientSecret(old) },
+      data: { expiresAt: new Date() },
+    });
+    expect(await run('client', 'rotate-secret', clientId)).toMatchObject({ code: 0 });
+  });
+
+  it('asked for several times at once never leaves more than two active secrets', async () => {
+    const { clientId } = await createClient('--preset', 'billing');
+    const context = { db, now: () => new Date(), newId: () => v7(), randomBytes: (size: number) => randomBytes(size) };
+    const results = await Promise.allSettled(Array.from({ length: 6 }, () => rotateSecret(context, clientId, null)));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(
+      await db.apiClient.findUnique({ where: { clientId }, select: { _count: { select: { secrets: true } } } }),
+    ).toEqual({ _count: { secrets: 2 } });
+  });
+});

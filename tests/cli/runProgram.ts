@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { runCommand } from '../../src/cli/program.js';
+import { packageRoot } from '../../src/packageRoot.js';
+
+type Environment = Readonly<Record<string, string>>;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command of the operator's program in this process, which spares the start of another one. */
+export async function runProgram(environment: Environment, ...args: readonly string[]): Promise<Ended> {
+  let stdout = '';
+  let stderr = '';
+  const out = (part: string): void => void (stdout += part);
+  const err = (part: string): void => void (stderr += part);
+  const code = await runCommand(args, { environment, out, err, screen: null });
+  return { code, stdout, stderr };
+}
+
+/**
+ * Runs a command with --json in this process.
+ * @throws Error with what it said when it failed, or said more than the JSON
+ */
+export async function runJson(environment: Environment, ...args: readonly string[]): Promise<unknown> {
+  const { code, stdout, stderr } = await runProgram(environment, ...args, '--json');
+  if (code !== 0 || stderr !== '') throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** Starts the program as a shell would: a process of its own with this environment and no terminal. */
+export function startProcess(environment: Environment, ...args: readonly string[]) {
+  return spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('src/cli/main.ts', packageRoot)), ...args], {
+    cwd: fileURLToPath(packageRoot),
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+/** {@link startProcess}, to its end. */
+export async function runProcess(environment: Environment, ...args: readonly string[]): Promise<Ended> {
+  const child = startProcess(environment, ...args);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { code: child.exitCode, stdout, stderr };
+}

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { createServer } from 'node:http';
+import { setRoute } from '../../src/http/route.js';
+import { drain, listen } from '../../src/http/server.js';
+import { observe } from '../support/observer.js';
+
+// Every answer of every test is held against the contract as it leaves the service (observer.ts). Here it is shown that
+// this would notice: a server answers as the service must not.
+
+interface Sent {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+const headers = {
+  'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': '01a1f9b8-cbc0-7000-8000-00000000f00d', 'API-Version': '1.0.0',
+};
+const ready: Sent = {
+  status: 200, headers, text: JSON.stringify({ status: 'ready', checks: { database: 'ok', objectStore: 'ok' } }),
+};
+const unavailable: Sent = {
+  status: 503,
+  headers: { ...headers, 'Retry-After': '5' },
+  text: JSON.stringify({ status: 'unavailable', checks: { database: 'failing', objectStore: 'ok' } }),
+};
+
+const faults: string[] = [];
+let sent: Sent;
+let url: string;
+const server = createServer((_req, res) => {
+  observe(res, faults);
+  setRoute(Object.assign(res, { locals: {} }), { operationId: 'getReadiness', path: '/readyz' });
+  res.statusCode = sent.status;
+  for (const [name, value] of Object.entries(sent.headers)) res.setHeader(name, value);
+  res.end(sent.text);
+});
+beforeAll(async () => {
+  url = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
+});
+afterAll(() => drain(server, 1_000));
+beforeEach(() => {
+  faults.length = 0;
+});
+
+const faultsOf = async (answer: Sent): Promise<readonly string[]> => {
+  sent = answer;
+  await (await fetch(url)).text();
+  return faults;
+};
+
+it.each([ready, unavailable])('has nothing to say of an answer that keeps to the contract: $status', async (answer) => {
+  expect(await faultsOf(answer)).toEqual([]);
+});
+
+it.each<[string, Sent, string]>([
+  ['a status', { ...ready, status: 404 }, 'getReadiness 404 is not declared'],
+  ['a member', { ...ready, text: '{"status":1}' }, 'getReadiness 200 breaks its schema: /status must be string'],
+  ['no JSON', { ...ready, text: 'ready' }, 'getReadiness 200 breaks its schema:  must be object'],
+  ['a missing header', { ...unavailable, headers }, 'getReadiness 503 lacks the header Retry-After'],
+  [
+    'a wrong header',
+    { ...unavailable, headers: { ...headers, 'Retry-After': 'soon' } },
+    'getReadiness 503 has a wrong header Retry-After:  must be integer',
+  ],
+  [
+    'another media type',
+    { ...ready, headers: { ...headers, 'Content-Type': 'text/html' } },
+    'getReadiness 200 is declared as application/json, not text/html',
+  ],
+])('notices what is not in the contract: %s', async (_what, answer, fault) => {
+  expect(await faultsOf(answer)).toContain(fault);
+});

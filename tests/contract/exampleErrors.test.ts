@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { permissions } from '../../src/domain/permissions.js';
+import { problems } from '../../src/problem.js';
+import { addMaria, cast, seedCast } from '../support/cast.js';
+import { exampleBody, operationOf, operations, targetOf, type ContractOperation } from '../support/contract.js';
+import { newClient, type Partner } from '../support/factories.js';
+import { sampleFiles, startFileHost, type Answer as File, type FileHost } from '../support/fileHost.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer, type CallOptions } from '../support/http.js';
+import { tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+
+// Every example of a failure in the contract, provoked with the cast on stage.
+
+type Body = Readonly<Record<string, unknown>>;
+
+let harness: Harness;
+let fileHost: FileHost;
+let partner: Partner;
+beforeAll(async () => {
+  fileHost = await startFileHost();
+  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
+  partner = await seedCast(harness);
+  await addMaria(harness);
+});
+afterAll(async () => {
+  await harness.close();
+  await fileHost.close();
+});
+
+/** The operation's example request, with changes; the request id is that of all examples. */
+function send(operation: ContractOperation, changes: { query?: Body; body?: Body } & CallOptions = {}): Promise<Answer> {
+  const { query, body, headers, ...options } = changes;
+  const json = operation.requestBody && options.raw === undefined ? { json: { ...exampleBody(operation), ...body } } : {};
+  return call(harness, targetOf(operation, query), {
+    token: partner.token, ...json, ...options, headers: { ...headers, 'X-Request-Id': cast.requestId },
+  });
+}
+
+type Provocation = (operation: ContractOperation) => Promise<Answer>;
+
+const withBody = (body: Body): Provocation => (operation) => send(operation, { body });
+const withQuery = (query: Body): Provocation => (operation) => send(operation, { query });
+const delivering = (file: File): Provocation => (operation) =>
+  send(operation, { body: { url: fileHost.serve('/file.pdf', file), fileName: undefined } });
+const delivered = (content: Uint8Array, type: string): Provocation => delivering({ content, headers: { 'Content-Type': type } });
+
+/** Any refused token of the table of tests/operations that gets this code. */
+const withTokenOf = (wanted: string): Provocation => async (operation) => {
+  const [, tokenOf] = unauthenticated.find(([, , code]) => code === wanted) ?? [];
+  return send(operation, { token: await tokenOf?.(harness, partner) });
+};
+
+/** While the patient's account or the clinic's time zone is not as usual. */
+function whileChanged(change: () => Promise<unknown>, restore: () => Promise<unknown>, provoke: Provocation): Provocation {
+  return async (operation) => {
+    await change();
+    return provoke(operation).finally(restore);
+  };
+}
+const { tenantId } = cast;
+const account = (accountIsActive: boolean) => () =>
+  harness.domain.db.patient.updateMany({ where: { tenantId, id: cast.jane.id }, data: { accountIsActive } });
+const zone = (timezone: string | null) => () =>
+  harness.domain.db.clinicLocation.updateMany({ where: { tenantId, clinicId: cast.clinics.austin }, data: { timezone } });
+
+/** How each failure comes about: of any operation by its code, or of one operation by `<operationId> <code>`. */
+const provocations: Readonly<Record<string, Provocation>> = {
+  token_missing: withTokenOf('token_missing'),
+  token_invalid: withTokenOf('token_invalid'),
+  token_expired: withTokenOf('token_expired'),
+  client_inactive: withTokenOf('client_inactive'),
+  insufficient_permission: async (operation) => {
+    const lacking = permissions.find((permission) => operation.scopes.includes(permission)) ?? 'admin:clinic';
+    return send(operation, { token: await tokenWithout(harness, partner, lacking) });
+  },
+  validation_failed: withQuery({ serch: 'northwind' }),
+  'createPatient validation_failed': withBody({ email: 'not an e-mail' }),
+  malformed_json: (operation) => send(operation, { raw: '{', headers: { 'Content-Type': 'application/json' } }),
+  content_type_not_json: (operation) => send(operation, { raw: '{}', headers: { 'Content-Type': 'text/plain' } }),
+  body_too_large: (operation) => send(operation, { raw: ' '.repeat(256 * 1024 + 1), headers: { 'Content-Type': 'application/json' } }),
+  internal_error: (operation) => withoutTableOf(operation),
+  dependency_unavailable: async (operation) => {
+    const { token } = await newClient(harness, tenantId);
+    return withoutDatabase(harness, () => send(operation, { token }));
+  },
+
+  'issueToken invalid_request': withBody({ client_secret: undefined }),
+  'issueToken unsupported_grant_type': withBody({ grant_type: 'password' }),
+  'issueToken invalid_scope': withBody({ scope: 'read:everything' }),
+  'issueToken invalid_client': withBody({ client_secret: 'wrong' }),
+  // The refresh token of the example is made up.
+  'issueToken invalid_grant': (operation) => send(operation, { body: exampleBody(operation, 'refresh_token') }),
+
+  patient_email_taken: withBody({ email: cast.jane.email }),
+  patient_access_denied: withQuery({ id: cast.nobody }),
+  'getPatient patient_not_found': withQuery({ id: cast.nobody }),
+  document_url_invalid: withBody({ url: 'files.northwind.example/forms' }),
+  document_url_forbidden: withBody({ url: 'https://127.0.0.1/file.pdf' }),
+  document_fetch_failed: delivering((_req, res) => res.writeHead(404).end()),
+  document_empty: delivered(new Uint8Array(), 'application/pdf'),
+  document_too_large: delivering((_req, res) => res.writeHead(200, { 'Content-Length': 21 * 1024 ** 2 }).end()),
+  document_type_not_allowed: delivered(Buffer.from('GIF89a.............'), 'image/gif'),
+  document_type_mismatch: delivered(sampleFiles.png, 'application/pdf'),
+
+  clinic_not_found: withBody({ clinicId: cast.nobody }),
+  patient_not_found: withBody({ patientId: cast.nobody }),
+  treatment_not_found: withBody({ treatmentIds: [cast.products.botox, cast.nobody] }),
+  document_not_found: withBody({ documentIds: [cast.nobody] }),
+  clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
+  patient_inactive: whileChanged(() => account(false)(), () => account(true)(), withBody({})),
+  treatment_inactive: withBody({ treatmentIds: [cast.products.vitaminB12] }),
+  treatment_unavailable_at_clinic: withBody({ treatmentIds: [cast.products.laser] }),
+  document_patient_mismatch: withBody({ documentIds: [cast.documents.mariaIdCard] }),
+  schedule_incomplete: withBody({ scheduledDay: undefined, scheduledTimeZone: undefined }),
+  schedule_time_zone_unknown: withBody({ scheduledTimeZone: 'CDT+05:00' }),
+  schedule_time_nonexistent: withBody({ scheduledDay: '2027-03-14', scheduledTime: '02:30:00' }),
+  schedule_time_zone_required: whileChanged(() => zone(null)(), () => zone('America/Chicago')(), withBody({ scheduledTimeZone: undefined })),
+
+  identifier_required: (operation) => send(operation, { raw: '{}', headers: { 'Content-Type': 'application/json' } }),
+  identifier_mismatch: withBody({ gfe_no: cast.otherEncounter.gfe_no }),
+  'getEncounterStatus encounter_not_found': withBody({ encounter_id: 999_999 }),
+  'getEncounter encounter_not_found': withQuery({ encounter_id: 999_999 }),
+  clinic_not_permitted: async (operation) => {
+    const { token } = await newClient(harness, tenantId, permissions, [cast.clinics.phoenix]);
+    return send(operation, { token });
+  },
+};
+
+/** Nothing can be done without the table of the API clients, and no rule expects it to be gone. */
+async function withoutTableOf(operation: ContractOperation): Promise<Answer> {
+  const { token } = await newClient(harness, tenantId);
+  return withoutTable(harness, 'api_client', () => send(operation, { token }));
+}
+
+const failures = operations.flatMap((operation) => Object.entries(operation.responses).flatMap(([status, { content }]) =>
+  Object.entries(content['application/json']?.examples ?? {}).flatMap(([name, { value }]) => {
+    const example = value as Body;
+    return 'code' in example || 'error' in example ? [{ operationId: operation.operationId, status: Number(status), name, example }] : [];
+  })));
+
+/** One example serves several operations, whose own faults are others. */
+const showsItsOwnFaults = ({ name, operationId }: { name: string; operationId: string }): boolean =>
+  name !== 'validation_failed' || ['createPatient', 'listClinics'].includes(operationId);
+
+describe('an example of a failure', () => {
+  it.each(failures.filter(({ example }) => 'code' in example))('says what the service says by default: $operationId $name', ({ name, example }) => {
+    const { status, title, detail } = Object(problems)[name];
+    expect(example).toMatchObject({
+      type: `urn:clinical-encounter:problem:${name}`, code: name, status, title, detail,
+      request_id: cast.requestId, instance: `urn:uuid:${cast.requestId}`,
+    });
+  });
+
+  it.each(failures)('is what the service answers: $operationId $status $name', async (failure) => {
+    const { operationId, status, name, example } = failure;
+    const provoke = provocations[`${operationId} ${name}`] ?? provocations[name];
+    if (!provoke) throw new Error(`no request is known that ${operationId} answers with ${name}`);
+    const answer = await provoke(operationOf(operationId));
+    expect({ text: answer.text, status: answer.status }).toMatchObject({ status });
+    if ('error' in example) expect(answer.body).toMatchObject({ error: example['error'], error_description: expect.any(String) });
+    else {
+      // A detail may be more precise than that of an example which several operations share.
+      const { detail: _detail, errors = [], ...shown } = example;
+      expect(answer.body).toMatchObject(shown);
+      if ('errors' in example) expect(answer.body.errors).toEqual(showsItsOwnFaults(failure) ? errors : expect.any(Array));
+    }
+  });
+});

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { securedOperations, targetOf, type ContractOperation, type Schema } from '../support/contract.js';
+import { encounterBody, newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** One of each thing that an id can mean. */
+interface Things {
+  readonly clinicId: string;
+  readonly patientId: string;
+  readonly email: string;
+  readonly treatmentIds: readonly string[];
+  readonly documentIds: readonly string[];
+  readonly categoryId: string;
+  readonly encounter_id: number;
+  readonly gfe_no: string;
+  readonly order_no: string;
+  /** What creates an encounter of them. */
+  readonly encounter: Values;
+}
+
+const uuid = '01a05c32-5e80-7fff-bfff-ffffffffffff';
+const unknown: Things = {
+  clinicId: uuid, patientId: uuid, email: 'nobody@example.com', treatmentIds: [uuid], documentIds: [uuid], categoryId: uuid,
+  encounter_id: 999_999_999, gfe_no: 'GFE-999999999', order_no: 'ORD-999999999', encounter: {},
+};
+
+/** How an operation is asked about a thing. */
+interface Probe {
+  /** The rest of the request, from the caller's own things. */
+  readonly request: (own: Things) => Values;
+  /** Every input that names a thing, with the thing; null where it is of no tenant. */
+  readonly inputs: Readonly<Record<string, keyof Things | null>>;
+}
+
+/** Every operation with an id among its inputs must stand here, with all of them. */
+const probes: Readonly<Record<string, Probe>> = {
+  findPatients: { request: () => ({}), inputs: { email: 'email' } },
+  getPatient: { request: () => ({}), inputs: { id: 'patientId' } },
+  createPatient: {
+    request: () => ({
+      firstName: 'Jane', lastName: 'Miller', email: 'taken@example.com', dateOfBirth: '1990-06-30', countryCode: '+1', phone: '5125550142',
+    }),
+    // That the e-mail is free in each tenant shows in tests/operations.
+    inputs: { email: null, cityId: null, stateId: null, countryId: null, gfeStateId: null },
+  },
+  uploadPatientDocument: { request: () => ({ url: 'https://127.0.0.1/file.pdf' }), inputs: { id: 'patientId' } },
+  listProducts: {
+    request: () => ({ page: 1, limit: 20, search: undefined, isActive: undefined, categoryId: undefined, clinicId: undefined }),
+    inputs: { categoryId: 'categoryId', clinicId: 'clinicId' },
+  },
+  createEncounter: {
+    request: ({ encounter, documentIds }) => ({ ...encounter, documentIds }),
+    inputs: { clinicId: 'clinicId', patientId: 'patientId', treatmentIds: 'treatmentIds', documentIds: 'documentIds' },
+  },
+  getEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
+  getEncounterStatus: {
+    request: () => ({}), inputs: { encounter_id: 'encounter_id', gfe_no: 'gfe_no', order_no: 'order_no' },
+  },
+};
+
+let harness: Harness;
+let partner: Partner;
+let own: Things;
+let foreign: Things;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  own = await newThings(partner);
+  foreign = await newThings(await newPartner(harness));
+});
+afterAll(() => harness.close());
+
+async function newThings(owner: Partner): Promise<Things> {
+  const { token, tenantId } = owner;
+  const encounter = await encounterBody(harness, owner);
+  const { clinicId, patientId, treatmentIds } = encounter;
+  const { body } = await call(harness, 'POST /encounters', { token, json: encounter });
+  const { db, newId, now } = harness.domain;
+  const times = { createdAt: now(), updatedAt: now() };
+  const order = await db.order.create({
+    data: {
+      id: newId(), tenantId, encounterId: body.id, orderStatus: 'pending', subTotal: 1, totalShippingAmt: 0, grandTotal: 1, paidAmt: 0,
+      ...times,
+    },
+  });
+  const { id: uploadedById } = await db.apiClient.findFirstOrThrow({ where: { tenantId } });
+  const document = await db.document.create({
+    data: {
+      id: newId(), tenantId, patientId, docType: 'id-card', storageProvider: 'file', container: 'documents', blobPath: patientId,
+      contentType: 'image/png', sizeBytes: 1, checksum: '', fileName: 'card.png', originalFilename: 'card.png', uploadedById, ...times,
+    },
+  });
+  const { email } = await db.patient.findFirstOrThrow({ where: { tenantId, id: patientId } });
+  return {
+    clinicId, patientId, email, treatmentIds, documentIds: [document.id], categoryId: body.gfe_data[0].categoryId,
+    encounter_id: body.encounter_id, gfe_no: body.gfe_no, order_no: order.orderNo,
+    encounter: { ...encounter },
+  };
+}
+
+const bodySchema = ({ requestBody }: ContractOperation): Schema | undefined => requestBody?.content['application/json']?.schema;
+
+/** Inputs that name a thing: by their form, or by their name. */
+function namingInputs(operation: ContractOperation): string[] {
+  const inputs: [string, Schema][] = [
+    ...operation.parameters.map(({ name, schema }): [string, Schema] => [name, schema]),
+    ...Object.entries(bodySchema(operation)?.properties ?? {}),
+  ];
+  const naming = ({ format, items }: Schema): boolean => ['uuid', 'email'].includes(format ?? '') || (items ? naming(items) : false);
+  return inputs.filter(([name, schema]) => naming(schema) || /(_id|_no|[a-z]Ids?)$/.test(name)).map(([name]) => name);
+}
+
+function ask(operation: ContractOperation, probe: Probe, input: string, { [input]: thing }: Values): Promise<Answer> {
+  const values = { ...probe.request(own), [input]: thing };
+  const inUrl = new Set(operation.parameters.map(({ name }) => name));
+  const part = (wanted: boolean): Values => Object.fromEntries(Object.entries(values).filter(([name]) => inUrl.has(name) === wanted));
+  return call(harness, targetOf(operation, part(true)), {
+    token: partner.token,
+    // The same for all answers, so that they can be compared byte for byte.
+    headers: { 'X-Request-Id': uuid },
+    ...(bodySchema(operation) ? { json: part(false) } : {}),
+  });
+}
+
+/** All of an answer but the time. */
+function everything({ status, headers, text }: Answer): object {
+  const { date, ...rest } = Object.fromEntries(headers);
+  expect(date).toBeDefined();
+  return { status, headers: rest, text };
+}
+
+const cases = securedOperations.flatMap((operation) => Object.entries(probes[operation.operationId]?.inputs ?? {})
+  .flatMap(([input, thing]) => (thing ? [{ operation, input, thing, operationId: operation.operationId }] : [])));
+
+it.each(securedOperations)('$operationId: everything that names a thing is looked at here', (operation) => {
+  expect(Object.keys(probes[operation.operationId]?.inputs ?? {}).sort()).toEqual(namingInputs(operation).sort());
+});
+
+describe.each(cases)('$operationId by $input', ({ operation, input, thing }) => {
+  const answerTo = (things: Things): Promise<Answer> => {
+    const probe = probes[operation.operationId];
+    if (!probe) throw new Error(`no probe for ${operation.operationId}`);
+    return ask(operation, probe, input, { [input]: things[thing] });
+  };
+
+  it('answers for what another tenant has exactly as for what nobody has', async () => {
+    const [ofNobody, ofOther] = [await answerTo(unknown), await answerTo(foreign)];
+    expect(everything(ofOther)).toEqual(everything(ofNobody));
+  });
+
+  it('answers otherwise for the tenant’s own, or the comparison would mean nothing', async () => {
+    const [ofNobody, ofOwn] = [await answerTo(unknown), await answerTo(own)];
+    expect(ofOwn.status < 500).toBe(true);
+    expect([ofOwn.status, ofOwn.text]).not.toEqual([ofNobody.status, ofNobody.text]);
+  });
+});
+
+it('does not tell by a second identifier whose an encounter is', async () => {
+  const { token } = partner;
+  const askWith = (other: Things): Promise<Answer> => call(harness, 'POST /encounters/status', {
+    token, json: { encounter_id: own.encounter_id, gfe_no: other.gfe_no }, headers: { 'X-Request-Id': uuid },
+  });
+  expect(everything(await askWith(foreign))).toEqual(everything(await askWith(unknown)));
+});

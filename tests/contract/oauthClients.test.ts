@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
+import { rotateSigningKeys } from '../../src/adapters/signingKeys.js';
+import { newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+
+/** Both libraries ask for https unless told that it is loopback; nothing else is set for this service. */
+const overHttp = { [oauth.allowInsecureRequests]: true };
+
+let harness: Harness;
+let partner: Partner;
+let issuer: URL;
+beforeAll(async () => {
+  harness = await startHarness();
+  // The libraries look at the real time when they check a token.
+  harness.clock.now = new Date();
+  partner = await newPartner(harness);
+  issuer = new URL(harness.baseUrl);
+});
+afterAll(() => harness.close());
+
+const listClinics = async (token: string): Promise<number> =>
+  (await fetch(`${harness.baseUrl}/clinics`, { headers: { Authorization: `Bearer ${token}` } })).status;
+
+describe('oauth4webapi', () => {
+  const methods = [
+    ['client_secret_basic', oauth.ClientSecretBasic], ['client_secret_post', oauth.ClientSecretPost],
+  ] as const;
+
+  async function discover(): Promise<oauth.AuthorizationServer> {
+    const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...overHttp });
+    return oauth.processDiscoveryResponse(issuer, response);
+  }
+  async function logIn(
+    server: oauth.AuthorizationServer,
+    parameters: Record<string, string> = {},
+    method: (secret: string) => oauth.ClientAuth = oauth.ClientSecretBasic,
+  ): Promise<oauth.TokenEndpointResponse> {
+    const client = { client_id: partner.clientId };
+    const auth = method(partner.clientSecret);
+    const response = await oauth.clientCredentialsGrantRequest(server, client, auth, parameters, overHttp);
+    return oauth.processClientCredentialsResponse(server, client, response);
+  }
+  const validate = (server: oauth.AuthorizationServer, token: string) => oauth.validateJwtAccessToken(
+    server,
+    new Request(`${harness.baseUrl}/clinics`, { headers: { Authorization: `Bearer ${token}` } }),
+    harness.baseUrl,
+    overHttp,
+  );
+
+  it('discovers the endpoints by RFC 8414', async () => {
+    const { baseUrl } = harness;
+    expect(await discover()).toMatchObject({ issuer: baseUrl, token_endpoint: `${baseUrl}/oauth/token` });
+  });
+
+  it.each(methods)('logs in and renews by %s', async (_name, method) => {
+    const server = await discover();
+    const tokens = await logIn(server, {}, method);
+    expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 25_200, refresh_token: expect.any(String) });
+    expect(await listClinics(tokens.access_token)).toBe(200);
+
+    const client = { client_id: partner.clientId };
+    const auth = method(partner.clientSecret);
+    const response = await oauth.refreshTokenGrantRequest(server, client, auth, tokens.refresh_token ?? '', overHttp);
+    const renewed = await oauth.processRefreshTokenResponse(server, client, response);
+    expect(renewed.access_token).not.toBe(tokens.access_token);
+    expect(await listClinics(renewed.access_token)).toBe(200);
+  });
+
+  it('narrows the scope', async () => {
+    const { scope, access_token: token } = await logIn(await discover(), { scope: 'read:client' });
+    expect(scope).toBe('read:client');
+    expect(await listClinics(token)).toBe(403);
+  });
+
+  it('finds access tokens in order by the published keys (RFC 9068), before and after a rotation', async () => {
+    const server = await discover();
+    const before = (await logIn(server)).access_token;
+    const { clientId, tenantId } = partner;
+    const claims = { iss: harness.baseUrl, aud: harness.baseUrl, client_id: clientId, tenant_id: tenantId };
+    expect(await validate(server, before)).toMatchObject(claims);
+
+    const { domain, services } = harness;
+    const options = { now: domain.now(), newId: domain.newId, retireAfter: 0, force: false };
+    await rotateSigningKeys(services.config.signingKeysFile, options);
+    const after = (await logIn(server)).access_token;
+    // What has been discovered anew has no keys in memory.
+    const fresh = await discover();
+    for (const token of [before, after]) expect(await validate(fresh, token)).toMatchObject(claims);
+  });
+
+  it('finds a refresh token not to be an access token', async () => {
+    const server = await discover();
+    const { refresh_token: token = '' } = await logIn(server);
+    await expect(validate(server, token)).rejects.toThrow(oauth.OperationProcessingError);
+  });
+
+  it.each(methods)('understands refused credentials by %s', async (_name, method) => {
+    const server = await discover();
+    const client = { client_id: partner.clientId };
+    const response = await oauth.clientCredentialsGrantRequest(server, client, method('wrong'), {}, overHttp);
+    // A challenge, if there is one, is what the library reads first.
+    const expected = method === oauth.ClientSecretBasic
+      ? { code: oauth.WWW_AUTHENTICATE_CHALLENGE, cause: [{ scheme: 'basic' }] }
+      : { code: oauth.RESPONSE_BODY_ERROR, error: 'invalid_client', status: 401 };
+    await expect(oauth.processClientCredentialsResponse(server, client, response)).rejects.toMatchObject(expected);
+  });
+});
+
+describe('openid-client', () => {
+  /** Without a method it sends the secret in the body. */
+  const methods = [
+    ['its default', undefined],
+    ['client_secret_basic', openid.ClientSecretBasic],
+    ['client_secret_post', openid.ClientSecretPost],
+  ] as const;
+
+  const discover = (method?: (secret: string) => openid.ClientAuth): Promise<openid.Configuration> => openid.discovery(
+    issuer, partner.clientId, partner.clientSecret, method?.(partner.clientSecret),
+    { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
+  );
+
+  it.each(methods)('discovers, logs in and renews by %s', async (_name, method) => {
+    const config = await discover(method);
+    expect(config.serverMetadata().issuer).toBe(harness.baseUrl);
+    const tokens = await openid.clientCredentialsGrant(config);
+    expect(tokens.expiresIn()).toBe(25_200);
+    expect(await listClinics(tokens.access_token)).toBe(200);
+
+    const renewed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '');
+    expect(renewed.access_token).not.toBe(tokens.access_token);
+    const url = new URL('/clinics', issuer);
+    expect((await openid.fetchProtectedResource(config, renewed.access_token, url, 'GET')).status).toBe(200);
+  });
+
+  it('narrows the scope, also when it renews', async () => {
+    const config = await discover();
+    const narrow = { scope: 'read:client admin:clinic' };
+    const { refresh_token: token = '', scope } = await openid.clientCredentialsGrant(config, narrow);
+    expect(scope).toBe(narrow.scope);
+    expect((await openid.refreshTokenGrant(config, token, { scope: 'read:client' })).scope).toBe('read:client');
+  });
+
+  it('understands a refused refresh token', async () => {
+    await expect(openid.refreshTokenGrant(await discover(), 'garbage'))
+      .rejects.toMatchObject({ error: 'invalid_grant', status: 401 });
+  });
+
+  it('understands a refused access token', async () => {
+    const config = await discover();
+    const url = new URL('/clinics', issuer);
+    await expect(openid.fetchProtectedResource(config, 'garbage', url, 'GET')).rejects.toMatchObject({
+      code: oauth.WWW_AUTHENTICATE_CHALLENGE, cause: [{ scheme: 'bearer', parameters: { error: 'invalid_token' } }],
+    });
+  });
+});

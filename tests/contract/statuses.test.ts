@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { operations } from '../support/contract.js';
+import { startHarness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { isFullRun, notedStatuses, statusFaults, statusFolderVariable, type RunOptions } from '../support/statuses.js';
+
+// That every declared status was seen can only be said after all tests: statusReporter.js does. Here it is kept honest.
+
+const allRun: RunOptions = {
+  nonFlagArgs: [], testPathPatterns: { patterns: [] }, onlyChanged: false, onlyFailures: false,
+};
+
+describe('after a run of all tests', () => {
+  const declared = [{ operationId: 'getPatient', statuses: [200, 404] }];
+
+  it('names every declared status that no test has seen', () => {
+    expect(statusFaults(declared, new Set(['getPatient 200']), [])).toEqual(['no test has seen getPatient 404']);
+  });
+
+  it('is content when all were seen or are on the allow-list', () => {
+    expect(statusFaults(declared, new Set(['getPatient 200', 'getPatient 404']), [])).toEqual([]);
+    expect(statusFaults(declared, new Set(['getPatient 200']), ['getPatient 404'])).toEqual([]);
+  });
+
+  it('lets the allow-list only shrink', () => {
+    const seen = new Set(['getPatient 200', 'getPatient 404']);
+    expect(statusFaults(declared, seen, ['getPatient 404'])).toEqual(['getPatient 404 was seen: take it off the list']);
+    expect(statusFaults(declared, seen, ['getPatient 410'])).toEqual(['getPatient 410 is not declared: take it off the list']);
+  });
+});
+
+describe('which runs are judged', () => {
+  it('judges a run of all tests', () => {
+    expect(isFullRun(allRun)).toBe(true);
+  });
+
+  it.each<[string, Partial<RunOptions>]>([
+    ['files', { nonFlagArgs: ['tests/contract'] }],
+    ['a pattern of paths', { testPathPatterns: { patterns: ['contract'] } }],
+    ['a pattern of names', { testNamePattern: '404' }],
+    ['what changed', { onlyChanged: true }],
+    ['what failed', { onlyFailures: true }],
+    ['a shard', { shard: { shardIndex: 1, shardCount: 2 } }],
+  ])('does not judge a run of %s', (_what, options) => {
+    expect(isFullRun({ ...allRun, ...options })).toBe(false);
+  });
+});
+
+it('allows only statuses that the contract declares to be unseen', async () => {
+  const allowed: unknown = JSON.parse(await readFile(new URL('unseenStatuses.json', import.meta.url), 'utf8'));
+  const declared = operations.flatMap(({ operationId, statuses }) => statuses.map((status) => `${operationId} ${status}`));
+  expect(declared).toEqual(expect.arrayContaining(allowed as string[]));
+});
+
+it('notes what the service answers, whoever in it made the answer', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ces-statuses-'));
+  const before = process.env[statusFolderVariable];
+  process.env[statusFolderVariable] = folder;
+  const harness = await startHarness();
+  await call(harness, 'GET /healthz');
+  await call(harness, 'GET /healthz?nonsense=1');
+  await call(harness, 'GET /clinics');
+  await call(harness, 'GET /no/such/path');
+  await harness.close();
+  process.env[statusFolderVariable] = before ?? '';
+  expect([...notedStatuses(folder)].sort()).toEqual(['getLiveness 200', 'getLiveness 400', 'listClinics 401']);
+  await rm(folder, { recursive: true });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, it } from '@jest/globals';
+import { v7 } from 'uuid';
+import { useCatalogHarness, write } from './catalogHarness.js';
+import {
+  clinic,
+  location,
+  offer,
+  product,
+  sample,
+  withClinic,
+  withOffer,
+  withProduct,
+  withRx,
+} from './catalogSample.js';
+
+const harness = useCatalogHarness();
+const { faultsOf, imported, stored } = harness;
+const nothing = { clinics: [], categories: [], products: [] };
+const variant = { name: 'Half', sku: 'BTX-50', price: '1', qty: 1 };
+
+describe('an id in the file', () => {
+  const idOf = async (tenant?: string) => {
+    const {
+      clinics: [first],
+      categories: [category],
+      products: [botox, other],
+    } = await stored(tenant);
+    if (!first || !category || !botox?.offer || !other?.rx) throw new Error('The sample is incomplete.');
+    return {
+      clinic: first.id,
+      location: first.locations[0]?.id,
+      category: category.id,
+      subcategory: category.subcategories[1]?.id,
+      product: botox.id,
+      offer: botox.offer.id,
+      variant: botox.offer.variants[0]?.id,
+      rx: other.rx.id,
+      availability: other.availability[0]?.id,
+    };
+  };
+
+  /** The sample with one id in it. */
+  const placed: [string, string, (id: string | undefined) => unknown][] = [
+    ['clinic', '/clinics/0/id', (id) => withClinic({ id })],
+    ['location', '/clinics/0/locations/0/id', (id) => withClinic({ locations: [location({ id })] })],
+    ['category', '/categories/0/id', (id) => ({ categories: [{ ...sample().categories[0], id }] })],
+    [
+      'subcategory',
+      '/categories/0/subcategories/0/id',
+      (id) => ({
+        categories: [{ ...sample().categories[0], subcategories: [{ id, subCategoryName: 'Neuromodulators' }] }],
+      }),
+    ],
+    ['product', '/products/0/id', (id) => withProduct({ id })],
+    ['offer', '/products/0/productOffer/id', (id) => withOffer({ id })],
+    [
+      'variant',
+      '/products/0/productOffer/offerVariants/0/id',
+      (id) => withOffer({ offerVariants: [{ ...variant, id }] }),
+    ],
+    ['rx', '/products/0/productRx/id', (id) => withRx({ id })],
+    [
+      'availability',
+      '/products/0/clinicAvailability/0/id',
+      (id) => withProduct({ clinicAvailability: [{ id, clinic: 'Austin, PLLC' }] }),
+    ],
+  ];
+
+  it.each(placed)('of another tenant is refused: %s', async (kind, pointer, catalog) => {
+    const other = await harness.newTenant();
+    await imported(sample(), other);
+    const before = await stored(other);
+    const ids = await idOf(other);
+    const id = Object.entries(ids).find(([name]) => name === kind)?.[1];
+    expect(await faultsOf(write(catalog(id)))).toMatchObject([{ pointer, message: 'belongs to another tenant' }]);
+    expect(await stored()).toEqual(nothing);
+    expect(await stored(other)).toEqual(before);
+  });
+
+  it.each(placed.filter(([kind]) => kind !== 'rx' && kind !== 'availability'))(
+    'that contradicts the stored one is refused: %s',
+    async (_kind, pointer, catalog) => {
+      await imported(sample());
+      const before = await stored();
+      const message = expect.stringMatching(/contradicts the stored .* which has the id/);
+      expect(await faultsOf(write(catalog(v7())))).toMatchObject([{ pointer, message }]);
+      expect(await stored()).toEqual(before);
+    },
+  );
+
+  it('of another element of the tenant is refused', async () => {
+    await imported(sample());
+    const ids = await idOf();
+    const before = await stored();
+    const message = expect.stringMatching(/elsewhere/);
+    const second = clinic({ legalName: 'New, LLC', locations: [location({ name: 'New', id: ids.location })] });
+    expect(await faultsOf(write({ clinics: [second] }))).toMatchObject([
+      { pointer: '/clinics/0/locations/0/id', message },
+    ]);
+    expect(await faultsOf(write({ clinics: [clinic(), second] }))).toMatchObject([
+      { pointer: '/clinics/1/locations/0/id', message },
+    ]);
+    expect(
+      await faultsOf(write({ products: [product({ id: v7(), sku: 'NEW', productOffer: offer({ id: ids.offer }) })] })),
+    ).toMatchObject([{ pointer: '/products/0/productOffer/id', message }]);
+    expect(await stored()).toEqual(before);
+  });
+
+  it('given to two elements is refused', async () => {
+    const id = v7();
+    const catalog = { ...sample(), products: [product({ id }), product({ id, sku: 'B' })] };
+    expect(await faultsOf(write(catalog))).toMatchObject([
+      { pointer: '/products/1', message: 'is the same product as /products/0' },
+    ]);
+  });
+
+  it('cannot take the name that another stored row has', async () => {
+    await imported(sample());
+    const { product: id } = await idOf();
+    expect(await faultsOf(write({ products: [product({ id, sku: 'SEMA-25' })] }))).toMatchObject([
+      { pointer: '/products/0/id', message: expect.stringContaining('contradicts') },
+    ]);
+    const renamedAndNamed = { products: [product({ id, sku: 'NEW' }), product()] };
+    expect(await faultsOf(write(renamedAndNamed))).toMatchObject([{ message: 'is the same product as /products/0' }]);
+  });
+});

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Server } from 'node:http';
+import { createApp } from '../../src/app.js';
+import { createHttpServer, drain, listen } from '../../src/http/server.js';
+import { newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { openConnection, requestBytes, type RawAnswer, type RawConnection } from '../support/rawHttp.js';
+
+/** Milliseconds: as in production, but so short that a test can wait for them. */
+const timeouts = { headersTimeout: 400, requestTimeout: 800, keepAliveTimeout: 200, connectionsCheckingInterval: 50 };
+
+let harness: Harness;
+let partner: Partner;
+/** The same service behind a server that is less patient. */
+let hasty: { server: Server; baseUrl: string };
+
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  const app = await createApp(harness.services);
+  const server = createHttpServer(app, harness.domain.newId, timeouts);
+  hasty = { server, baseUrl: `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}` };
+});
+
+afterAll(async () => {
+  await drain(hasty.server, 1_000);
+  await harness.close();
+});
+
+/** Sends one byte after the other, as long as the connection is open. */
+function drip({ socket }: RawConnection, byte: string, everyMs = 20): void {
+  const timer = setInterval(() => socket.write(byte), everyMs);
+  socket.once('close', () => clearInterval(timer));
+}
+
+function expectRefused(answers: readonly RawAnswer[]): void {
+  expect(answers).toMatchObject([{ status: 400, complete: true }]);
+  for (const { headers, text } of answers) {
+    expect(headers).toMatchObject({
+      'content-type': 'application/problem+json; charset=utf-8', 'cache-control': 'no-store', connection: 'close',
+    });
+    expect(JSON.parse(text)).toMatchObject({
+      type: 'urn:clinical-encounter:problem:validation_failed', status: 400, code: 'validation_failed',
+      request_id: headers['x-request-id'], instance: `urn:uuid:${headers['x-request-id']}`,
+    });
+  }
+}
+
+const head = 'GET /healthz HTTP/1.1\r\nHost: x\r\n';
+const slowPost = (length: number) => requestBytes({
+  method: 'POST', target: '/clients', body: '{',
+  headers: [['Authorization', `Bearer ${partner.token}`], ['Content-Type', 'application/json'], ['Content-Length', String(length)]],
+});
+const failures = () => harness.logged.filter(({ msg }) => msg === 'request failed');
+
+it('in production a connection has 10 s for its headers, 15 s for its request and 5 s between two, checked every 2 s', () => {
+  expect(harness.server).toMatchObject({
+    headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 2_000, maxHeadersCount: null,
+  });
+});
+
+describe('a connection is answered and closed', () => {
+  it('when its headers come too slowly', async () => {
+    const connection = await openConnection(hasty);
+    connection.socket.write(`${head}X-Slow: `);
+    drip(connection, 'a');
+    expectRefused(await connection.closed());
+  });
+
+  it('when it sends nothing at all', async () => {
+    expectRefused(await (await openConnection(hasty)).closed());
+  });
+
+  it('when its body comes too slowly, and nothing is created', async () => {
+    const before = await harness.domain.db.patient.count({ where: { tenantId: partner.tenantId } });
+    const connection = await openConnection(hasty);
+    connection.socket.write(slowPost(100_000));
+    drip(connection, ' ');
+    expectRefused(await connection.closed());
+    expect(failures()).toEqual([]);
+    expect(await harness.domain.db.patient.count({ where: { tenantId: partner.tenantId } })).toBe(before);
+  });
+
+  it('when its body never ends', async () => {
+    const connection = await openConnection(hasty);
+    const headers = [['Transfer-Encoding', 'chunked'], ['Content-Type', 'application/json'],
+      ['Authorization', `Bearer ${partner.token}`]] as const;
+    connection.socket.write(requestBytes({ method: 'POST', target: '/clients', headers }));
+    drip(connection, `4000\r\n${' '.repeat(0x4000)}\r\n`);
+    expectRefused(await connection.closed());
+  });
+
+  it('when it is idle after a request', async () => {
+    const connection = await openConnection(hasty);
+    connection.socket.write(`${head}\r\n`);
+    expect(await connection.answer()).toMatchObject({ status: 200, headers: { connection: 'keep-alive' } });
+    expect(await connection.closed()).toHaveLength(1);
+  });
+
+  it('when the next request on it comes too slowly', async () => {
+    const connection = await openConnection(hasty);
+    connection.socket.write(`${head}\r\n`);
+    await connection.answer();
+    connection.socket.write(head);
+    drip(connection, 'a');
+    const [first, ...others] = await connection.closed();
+    expect(first).toMatchObject({ status: 200 });
+    expectRefused(others);
+  });
+});
+
+describe('a connection that the caller has half closed', () => {
+  it('still gets the answer to its request', async () => {
+    const connection = await openConnection(hasty);
+    connection.socket.end(`${head}\r\n`);
+    expect(await connection.closed()).toMatchObject([{ status: 200, complete: true }]);
+  });
+
+  it.each([['in its headers', () => head], ['in its body', () => slowPost(100)]])('is refused when it ends %s', async (_where, start) => {
+    const connection = await openConnection(hasty);
+    connection.socket.end(start());
+    expectRefused(await connection.closed());
+  });
+
+  it('is closed when it asked for nothing', async () => {
+    const connection = await openConnection(hasty);
+    connection.socket.end();
+    expect(await connection.closed()).toEqual([]);
+  });
+});
+
+describe('two hundred slow connections', () => {
+  const connectSlowly = (server: { baseUrl: string }) => Promise.all(Array.from({ length: 200 }, async (_, index) => {
+    const connection = await openConnection(server);
+    connection.socket.write(index % 2 === 0 ? `${head}X-Slow: ` : slowPost(100_000));
+    return connection;
+  }));
+
+  it('do not keep others waiting', async () => {
+    const slow = await connectSlowly(harness);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => call(harness, 'GET /clinics', { token: partner.token })));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(slow.flatMap((connection) => connection.answers())).toEqual([]);
+    for (const { socket } of slow) socket.destroy();
+  });
+
+  it('are all answered and closed', async () => {
+    const slow = await connectSlowly(hasty);
+    for (const connection of slow) drip(connection, 'a', 100);
+    for (const connection of slow) expectRefused(await connection.closed());
+    expect((await call(hasty, 'GET /healthz')).status).toBe(200);
+  });
+});
+
+describe('what is no HTTP request is answered in the documented shape, and the connection closed', () => {
+  const post = 'POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+
+  it.each([
+    ['garbage', 'garbage\r\n\r\n'], ['an unknown method', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['an unknown version', 'GET /healthz HTTP/9.9\r\nHost: x\r\n\r\n'],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'], ['the start of TLS', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\r\n\r\n'],
+    ['no Host', 'GET /healthz HTTP/1.1\r\n\r\n'], ['a blank in a header name', `${head}X Y: 1\r\n\r\n`],
+    ['a NUL in a header', `${head}X-Y: a\u0000b\r\n\r\n`], ['a header of 16 KiB', `${head}X-Y: ${'a'.repeat(16 * 1024)}\r\n\r\n`],
+    ['headers of 16 KiB together', `${head}${`X-Y: ${'a'.repeat(100)}\r\n`.repeat(160)}\r\n`],
+    ['a bad chunk', `${post}Transfer-Encoding: chunked\r\n\r\nxyz\r\n`],
+    ['a chunk longer than it says', `${post}Transfer-Encoding: chunked\r\n\r\n1\r\n{}\r\n0\r\n\r\n`],
+    ['two lengths at once', `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['two lengths', `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`], ['a negative length', `${post}Content-Length: -1\r\n\r\n`],
+    ['an endless length', `${post}Content-Length: ${'9'.repeat(40)}\r\n\r\n`],
+    ['an unknown transfer encoding', `${post}Transfer-Encoding: gzip\r\n\r\n{}`],
+  ])('%s', async (_what, bytes) => {
+    const connection = await openConnection(harness);
+    connection.socket.write(Buffer.from(bytes, 'latin1'));
+    expectRefused(await connection.closed());
+    expect((await call(harness, 'GET /healthz')).status).toBe(200);
+    expect(failures()).toEqual([]);
+  });
+
+  it('after the answers to the requests before it', async () => {
+    const connection = await openConnection(harness);
+    connection.socket.write(`${head}\r\nGET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\ngarbage\r\n\r\n`);
+    const answers = await connection.closed();
+    expect(answers.map(({ status, complete }) => [status, complete])).toEqual([[200, true], [200, true], [400, true]]);
+    expectRefused(answers.slice(2));
+  });
+});

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const find = (query: string, { token }: { token: string | undefined } = partner) => call(harness, `GET /clients${query}`, { token });
+const byEmail = (email: string, caller = partner) => find(`?email=${encodeURIComponent(email)}`, caller);
+
+describe('200', () => {
+  it.each([
+    ['as it was sent', 'Mary.Major+news@Example.com'],
+    ['in capitals', 'MARY.MAJOR+NEWS@EXAMPLE.COM'],
+    ['in small letters', 'mary.major+news@example.com'],
+  ])('finds the patient by its e-mail %s (D-17)', async (_how, email) => {
+    const mine = await newPartner(harness);
+    const created = await call(harness, 'POST /clients', {
+      token: mine.token, json: patientBody({ email: 'Mary.Major+news@Example.com' }),
+    });
+    await newPatient(harness, mine, { email: 'mary.major@example.com' });
+    const { status, headers, body } = await byEmail(email, mine);
+    expect(status).toBe(200);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(body).toEqual({
+      data: [created.body],
+      meta: { total: 1, page: 1, limit: 20, totalPages: 1, hasNext: false, hasPrev: false },
+    });
+  });
+
+  it.each([
+    ['nobody has it', 'nobody@example.com'],
+    ['it is only part of one', 'tom.minor@example.co'],
+    ['it is a pattern of one', 'tom%minor@example.com'],
+    ['it is another pattern of one', 'tom_minor@example.com'],
+    ['it lacks a tag', 'tom@example.com'],
+  ])('answers with nobody when %s', async (_why, email) => {
+    const mine = await newPartner(harness);
+    await newPatient(harness, mine, { email: 'tom.minor@example.com' });
+    await newPatient(harness, mine, { email: 'tom+tag@example.com' });
+    const { status, body } = await byEmail(email, mine);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      data: [], meta: { total: 0, page: 1, limit: 20, totalPages: 0, hasNext: false, hasPrev: false },
+    });
+  });
+
+  it("never finds another tenant's patient", async () => {
+    const other = await newPartner(harness);
+    const [mine, theirs] = [await newPatient(harness, partner, { email: 'both@example.com' }),
+      await newPatient(harness, other, { email: 'both@example.com' })];
+    await newPatient(harness, other, { email: 'theirs@example.com' });
+    const answers = await Promise.all([byEmail('both@example.com'), byEmail('both@example.com', other), byEmail('theirs@example.com')]);
+    expect(answers.map(({ body }) => body.data.map((patient: { user_id: string }) => patient.user_id)))
+      .toEqual([[mine], [theirs], []]);
+  });
+
+  it('has one page: the second is empty', async () => {
+    await newPatient(harness, partner, { email: 'paged@example.com' });
+    const { status, body } = await find('?email=paged@example.com&page=2&limit=1');
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      data: [], meta: { total: 1, page: 2, limit: 1, totalPages: 1, hasNext: false, hasPrev: true },
+    });
+  });
+
+  it('does not show what only the retrieved patient has', async () => {
+    await newPatient(harness, partner, { email: 'short@example.com', notes: 'n', employer: 'e' });
+    const [patient] = (await byEmail('short@example.com')).body.data;
+    expect(patient).not.toHaveProperty('notes');
+    expect(patient).not.toHaveProperty('adminUser');
+  });
+
+  it('leaves no trace of the e-mail in the log', async () => {
+    await newPatient(harness, partner, { email: 'unlogged@example.com' });
+    await byEmail('unlogged@example.com');
+    await call(harness, 'POST /clients', { token: partner.token, json: patientBody({ email: 'unlogged@example.com' }) });
+    await byEmail('unlogged example.com');
+    expect(harness.logged.length).toBeGreaterThan(0);
+    expect(JSON.stringify(harness.logged)).not.toContain('unlogged');
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['no e-mail', '', 'email', ['required']],
+    ['an empty e-mail', '?email=', 'email', ['format']],
+    ['text that is no e-mail', '?email=jane', 'email', ['format']],
+    ['white space around it (D-48)', '?email=%20jane@example.com', 'email', ['format']],
+    ['a plus sign that is not encoded: it is a space', '?email=jane+tag@example.com', 'email', ['format']],
+    ['an e-mail of 255 characters', `?email=${'x'.repeat(64)}@${'y'.repeat(60)}.${'y'.repeat(60)}.${'y'.repeat(60)}.example`,
+      'email', ['maxLength']],
+    ['two e-mails', '?email=jane@example.com&email=tom@example.com', 'email', ['type']],
+    ['a NUL', '?email=jane%00@example.com', 'email', ['format']],
+    ['malformed percent-encoding', '?email=jane%E0%A4%A@example.com', 'email', ['format']],
+    ['page 0', '?email=jane@example.com&page=0', 'page', ['minimum']],
+    ['a limit of 101', '?email=jane@example.com&limit=101', 'limit', ['maximum']],
+    ['a parameter that does not exist (D-34)', '?email=jane@example.com&phone=5125550142', 'phone', ['additionalProperties']],
+  ])('refuses %s, without repeating it', async (_what, query, parameter, rules) => {
+    const answer = await find(query);
+    expectProblem(answer, 400, 'validation_failed', rules.map((code) => ({ parameter, code })));
+    expect(answer.text).not.toMatch(/jane|tom|xxx|5125550142/);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    expectProblem(await find('?email=jane@example.com', { token: await tokenOf(harness, partner) }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without read:client, also without an e-mail', async () => {
+    const token = await tokenWithout(harness, partner, 'read:client');
+    for (const query of ['?email=jane@example.com', '']) {
+      const answer = await find(query, { token });
+      expectProblem(answer, 403, 'insufficient_permission');
+      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="read:client"$/);
+    }
+  });
+});
+
+describe('500', () => {
+  it('tells nothing about a failure of ours', async () => {
+    const answer = await withoutTable(harness, 'client', () => byEmail('jane@example.com'));
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.text).not.toMatch(/jane|relation|prisma/i);
+    expect((await byEmail('jane@example.com')).status).toBe(200);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const answer = await withoutDatabase(harness, () => byEmail('jane@example.com'));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect((await byEmail('jane@example.com')).status).toBe(200);
+  });
+});

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newClient, newClinic, newEncounter, newOrder, newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type CallOptions } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const get = (encounterNo: unknown, options: CallOptions = { token: partner.token }) =>
+  call(harness, `GET /encounters/${String(encounterNo)}`, options);
+
+describe('200', () => {
+  it('is the record that was created', async () => {
+    const encounter = await newEncounter(harness, partner, { additionalNotes: 'BP 120/80', scheduledDay: '2027-01-05' });
+    const { status, headers, body } = await get(encounter.encounter_id);
+    expect(status).toBe(200);
+    expect(body).toEqual(encounter);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+  });
+
+  it('tells the present state, and the order once there is one', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const { tenantId } = partner;
+    const [claimedAt, completedAt, validUntil] = ['2026-11-21T10:00:00.000Z', '2026-11-21T10:05:00.000Z', '2027-11-21T10:05:00.000Z'];
+    await harness.domain.db.encounter.updateMany({
+      where: { tenantId, id: encounter.id },
+      data: { status: 'completed', reviewerRef: 'NPI-1', claimedAt, completedAt, updatedAt: completedAt, version: 3 },
+    });
+    await harness.domain.db.gfeItem.updateMany({
+      where: { tenantId, encounterId: encounter.id }, data: { status: 'approved', decidedAt: completedAt, validUntil },
+    });
+    const amounts = { subTotal: '240.00', totalShippingAmt: '15.00', grandTotal: '255.00', paidAmt: '0.00' };
+    const orderNo = await newOrder(harness, partner, encounter.id, amounts);
+    expect((await get(encounter.encounter_id)).body).toEqual({
+      ...encounter, status: 'completed', order_no: orderNo, reviewerRef: 'NPI-1', claimedAt, completedAt, updatedAt: completedAt,
+      version: 3, gfe_data: [{ ...encounter.gfe_data[0], status: 'approved', decidedAt: completedAt, validUntil }],
+    });
+  });
+
+  it('tells why it was cancelled or an item denied', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const { tenantId } = partner;
+    const cancelledAt = '2026-11-21T10:00:00.000Z';
+    await harness.domain.db.encounter.updateMany({
+      where: { tenantId, id: encounter.id }, data: { status: 'cancelled', cancelledAt, cancelReason: 'patient_request' },
+    });
+    await harness.domain.db.gfeItem.updateMany({
+      where: { tenantId, encounterId: encounter.id }, data: { status: 'denied', denialReason: 'Allergy' },
+    });
+    expect((await get(encounter.encounter_id)).body).toEqual({
+      ...encounter, status: 'cancelled', cancelledAt, cancelReason: 'patient_request',
+      gfe_data: [{ ...encounter.gfe_data[0], status: 'denied', denialReason: 'Allergy' }],
+    });
+  });
+
+  it('is for a client that is limited to this clinic, too', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const { token } = await newClient(harness, partner.tenantId, ['read:encounter'], [encounter.clinicId]);
+    expect((await get(encounter.encounter_id, { token })).body).toEqual(encounter);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['with a fraction of zero', (no: number) => `${no}.0`], ['with an exponent', (no: number) => `${no / 1e5}e5`],
+    ['with a leading zero', (no: number) => `0${no}`], ['in base 16', (no: number) => `0x${no.toString(16)}`],
+  ])('is at most what a number %s gets: it is understood or refused', async (_spelling, spell) => {
+    const encounter = await newEncounter(harness, partner);
+    const answer = await get(spell(encounter.encounter_id));
+    if (answer.status === 200) expect(answer.body).toEqual(encounter);
+    else expectProblem(answer, 400, 'validation_failed');
+  });
+
+  it.each([
+    ['a GFE number', 'GFE-100001', 'type'],
+    ['a UUID', '01a10caf-a4c0-7000-8000-00000000dead', 'type'],
+    ['a fraction', '1.5', 'type'],
+    ['zero', '0', 'minimum'],
+    ['a negative number', '-1', 'minimum'],
+    ['more than 2^53 − 1', '9007199254740992', 'maximum'],
+    ['a number with far too many digits', '9'.repeat(400), 'maximum'],
+    ['malformed percent-encoding', '%zz', 'type'],
+    ['SQL', '1%20OR%201=1', 'type'],
+  ])('refuses as encounter_id %s', async (_what, id, rule) => {
+    const answer = await get(id);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.errors).toContainEqual(expect.objectContaining({ parameter: 'encounter_id', code: rule }));
+  });
+
+  it('refuses a query parameter (D-34)', async () => {
+    const answer = await get('100001?expand=order');
+    expectProblem(answer, 400, 'validation_failed', [{ parameter: 'expand', code: 'additionalProperties' }]);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    expectProblem(await get('x', { token: await tokenOf(harness, partner) }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without read:encounter, whether or not there is such an encounter', async () => {
+    const { encounter_id } = await newEncounter(harness, partner);
+    const token = await tokenWithout(harness, partner, 'read:encounter');
+    for (const id of [encounter_id, 999_999_999, 'x']) {
+      const answer = await get(id, { token });
+      expectProblem(answer, 403, 'insufficient_permission');
+      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="read:encounter"$/);
+    }
+  });
+
+  it('refuses a client that is limited to other clinics', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const { token } = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    const answer = await get(encounter.encounter_id, { token });
+    expectProblem(answer, 403, 'clinic_not_permitted');
+    expect(answer.text).not.toContain(encounter.id);
+  });
+});
+
+describe('404', () => {
+  it("never reveals another tenant's encounter: the answer is that for an unknown number", async () => {
+    const other = await newPartner(harness);
+    const { encounter_id } = await newEncounter(harness, other);
+    const ask = (id: unknown, token: string) =>
+      get(id, { token, headers: { 'X-Request-Id': '01a10caf-a4c0-7000-8000-0000000000aa' } });
+    const unknown = await ask(999_999_999, partner.token);
+    expectProblem(unknown, 404, 'encounter_not_found');
+    expect((await ask(encounter_id, partner.token)).text).toBe(unknown.text);
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expect((await ask(encounter_id, limited.token)).text).toBe(unknown.text);
+    expect((await ask(encounter_id, other.token)).status).toBe(200);
+  });
+
+  it('is the answer for the largest number, too', async () => {
+    expectProblem(await get('9007199254740991'), 404, 'encounter_not_found');
+  });
+});
+
+describe('500', () => {
+  it('tells nothing about a failure of ours', async () => {
+    const { encounter_id } = await newEncounter(harness, partner);
+    const answer = await withoutTable(harness, 'gfe_item', () => get(encounter_id));
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.text).not.toMatch(/gfe_item|relation|prisma/i);
+    expect((await get(encounter_id)).status).toBe(200);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const { encounter_id } = await newEncounter(harness, partner);
+    const answer = await withoutDatabase(harness, () => get(encounter_id));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect((await get(encounter_id)).status).toBe(200);
+  });
+});

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { rotateSigningKeys } from '../../src/adapters/signingKeys.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
+const getJwks = () => call(harness, 'GET /.well-known/jwks.json');
+
+describe('200', () => {
+  /** RFC 7517 and RFC 7518 §6.2.1: exactly the public members, so not "d". */
+  const publicKey = {
+    kty: 'EC', crv: 'P-256', x: expect.stringMatching(/^[\w-]{43}$/), y: expect.stringMatching(/^[\w-]{43}$/),
+    kid: expect.any(String), alg: 'ES256', use: 'sig',
+  };
+
+  it('publishes the public half of the signing key, and nothing else, to anybody', async () => {
+    const { status, headers, body } = await getJwks();
+    expect(body).toEqual({ keys: [publicKey] });
+    expect(status).toBe(200);
+    expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
+  });
+
+  it('publishes both keys during a rotation, the one that signs first', async () => {
+    const { domain, services } = harness;
+    const options = { now: domain.now(), newId: domain.newId, retireAfter: 0, force: true };
+    const { kid } = await rotateSigningKeys(services.config.signingKeysFile, options);
+    const { body } = await getJwks();
+    expect(body).toEqual({ keys: [publicKey, publicKey] });
+    expect(body.keys[0].kid).toBe(kid);
+    expect(body.keys[1].kid).not.toBe(kid);
+  });
+});
+
+describe('400', () => {
+  it('refuses a query, which the contract does not know', async () => {
+    const answer = await call(harness, 'GET /.well-known/jwks.json?kid=1');
+    expectProblem(answer, 400, 'validation_failed', [{ parameter: 'kid' }]);
+  });
+});

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { expectProblem, withoutDatabase } from '../support/refusals.js';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
+describe('200', () => {
+  it('answers anybody, whatever token they send', async () => {
+    for (const token of [undefined, 'garbage']) {
+      const { status, body } = await call(harness, 'GET /healthz', { token });
+      expect([status, body]).toEqual([200, { status: 'ok' }]);
+    }
+  });
+
+  it('answers while the database is down: a restart of the process would not help', async () => {
+    const { status, body } = await withoutDatabase(harness, () => call(harness, 'GET /healthz'));
+    expect([status, body]).toEqual([200, { status: 'ok' }]);
+  });
+});
+
+describe('400', () => {
+  it('refuses a query, which the contract does not know', async () => {
+    expectProblem(await call(harness, 'GET /healthz?deep=true'), 400, 'validation_failed', [{ parameter: 'deep' }]);
+  });
+});

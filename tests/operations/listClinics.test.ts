@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const list = (query = '', { token }: { token: string | undefined } = partner) => call(harness, `GET /clinics${query}`, { token });
+const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
+
+describe('200', () => {
+  it('tells everything about a clinic, its primary location first', async () => {
+    const mine = await newPartner(harness);
+    const { domain } = harness;
+    const [id, main, side] = [domain.newId(), domain.newId(), domain.newId()];
+    const [createdAt, updatedAt] = [new Date('2026-01-02T03:04:05.678Z'), new Date('2026-02-03T04:05:06.789Z')];
+    const place = { address1: '1 Main St', city: 'Austin', state: 'TX', postal: '78701', country: 'US', createdAt, updatedAt };
+    await domain.db.clinic.create({
+      data: {
+        id, tenantId: mine.tenantId, legalName: 'Northwind, PLLC', displayName: 'Northwind', email: 'desk@northwind.example',
+        isActive: true, metadata: { region: 'south' }, createdAt, updatedAt,
+        locations: {
+          createMany: {
+            data: [
+              { id: side, name: 'Annex', isPrimary: false, isActive: false, ...place, state: 'OK', timezone: null },
+              {
+                id: main, name: 'Main', isPrimary: true, isActive: true, ...place, address2: 'Suite 4', phone: '5125550142',
+                timezone: 'America/Chicago',
+              },
+            ],
+          },
+        },
+      },
+    });
+    const times = { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+    const { status, body } = await list('', mine);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      data: [{
+        id, legalName: 'Northwind, PLLC', displayName: 'Northwind', email: 'desk@northwind.example', tenantId: mine.tenantId,
+        isActive: true, metadata: { region: 'south' }, ...times,
+        locations: [
+          {
+            id: main, clinicId: id, name: 'Main', ...place, address2: 'Suite 4', phone: '5125550142', timezone: 'America/Chicago',
+            isPrimary: true, isActive: true, ...times,
+          },
+          {
+            id: side, clinicId: id, name: 'Annex', ...place, address2: null, state: 'OK', phone: null, timezone: null,
+            isPrimary: false, isActive: false, ...times,
+          },
+        ],
+      }],
+      pagination: { total: 1, page: 1, limit: 20, totalPages: 1 },
+      stats: { total: 1, active: 1, inactive: 0 },
+    });
+  });
+
+  it('lists a clinic that has no location and no metadata', async () => {
+    const mine = await newPartner(harness);
+    const id = await newClinic(harness, mine, { places: [] });
+    const { body } = await list('', mine);
+    expect(body.data).toMatchObject([{ id, locations: [], metadata: null }]);
+  });
+
+  it("never lists or counts another tenant's clinics", async () => {
+    const [mine, other] = [await newPartner(harness), await newPartner(harness)];
+    const own = await newClinic(harness, mine);
+    await Promise.all([newClinic(harness, other), newClinic(harness, other, { isActive: false })]);
+    for (const query of ['', '?search=clinic', '?state=TX', '?isActive=true', '?sort_by=createdAt']) {
+      const { body } = await list(query, mine);
+      expect(idsOf(body)).toEqual([own]);
+      expect(body.pagination.total).toBe(1);
+      expect(body.stats).toEqual({ total: 1, active: 1, inactive: 0 });
+    }
+  });
+
+  describe('for a client that is limited to clinics', () => {
+    it('lists, filters and counts only those', async () => {
+      const mine = await newPartner(harness);
+      const [one, two, hidden] = [await newClinic(harness, mine, { legalName: 'A' }),
+        await newClinic(harness, mine, { legalName: 'B', isActive: false }), await newClinic(harness, mine, { legalName: 'C' })];
+      const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [one, two.toUpperCase()]);
+      const stats = { total: 2, active: 1, inactive: 1 };
+      for (const [query, ids] of [
+        ['', [one, two]], ['?isActive=true', [one]], ['?state=TX', [one, two]], ['?search=C', [one, two]], ['?limit=1&page=2', [two]],
+      ] as const) {
+        const { body } = await list(query, limited);
+        expect(idsOf(body)).toEqual(ids);
+        expect(body.stats).toEqual(stats);
+      }
+      expect((await list('', limited)).body.pagination.total).toBe(2);
+      expect((await list('', limited)).text).not.toContain(hidden);
+      expect(idsOf((await list('', mine)).body)).toEqual([one, two, hidden]);
+    });
+
+    it('lists nothing when none of them exists any more', async () => {
+      const mine = await newPartner(harness);
+      const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [await newClinic(harness, mine)]);
+      await harness.domain.db.clinicLocation.deleteMany({ where: { tenantId: mine.tenantId } });
+      await harness.domain.db.clinic.deleteMany({ where: { tenantId: mine.tenantId } });
+      await newClinic(harness, mine);
+      expect((await list('', limited)).body).toMatchObject({ data: [], stats: { total: 0, active: 0, inactive: 0 } });
+    });
+  });
+
+  describe('with filters', () => {
+    let mine: Partner;
+    const ids: Record<string, string> = {};
+    const named = (body: { data: { id: string }[] }) =>
+      idsOf(body).map((id) => Object.keys(ids).find((name) => ids[name] === id)).sort();
+    beforeAll(async () => {
+      mine = await newPartner(harness);
+      const chicago = 'America/Chicago';
+      const place = (...states: string[]) => states.map((state) => ({ state, timezone: chicago }));
+      ids['texas'] = await newClinic(harness, mine, { legalName: 'Lone Star, PLLC', places: place('TX') });
+      ids['both'] = await newClinic(harness, mine, { legalName: 'Plains, LLC', email: 'lone@plains.example', places: place('OK', 'TX') });
+      ids['closed'] = await newClinic(harness, mine, { legalName: 'Lone Pine', isActive: false, places: place('TX', 'TX') });
+      ids['none'] = await newClinic(harness, mine, { legalName: 'Nowhere', places: [] });
+    });
+
+    it.each([
+      ['', ['both', 'closed', 'none', 'texas']],
+      ['?isActive=true', ['both', 'none', 'texas']],
+      ['?isActive=false', ['closed']],
+      ['?search=lone', ['both', 'closed', 'texas']],
+      ['?search=PLAINS.example', ['both']],
+      ['?state=TX', ['both', 'closed', 'texas']],
+      ['?state=tx', ['both', 'closed', 'texas']],
+      ['?state=%20Ok%20', ['both']],
+      ['?state=%20', ['both', 'closed', 'none', 'texas']],
+      ['?state=T', []],
+      ['?state=%25', []],
+      ['?state=CA', []],
+      ['?state=tx&isActive=true&search=lone', ['both', 'texas']],
+      ['?state=ok&isActive=false', []],
+    ])('answers %s with those that match, each once, and counts them; stats ignore it (D-39)', async (query, names) => {
+      const { status, body } = await list(query, mine);
+      expect(status).toBe(200);
+      expect(named(body)).toEqual(names);
+      expect(body.pagination.total).toBe(names.length);
+      expect(body.stats).toEqual({ total: 4, active: 3, inactive: 1 });
+    });
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['isActive=1', 'isActive', ['type']],
+    ['isActive=TRUE', 'isActive', ['type']],
+    ['isActive=yes', 'isActive', ['type']],
+    ['isActive=', 'isActive', ['type']],
+    ['isActive=true&isActive=false', 'isActive', ['type']],
+    ['sort_by=displayName', 'sort_by', ['enum']],
+    ['sort_by=sku', 'sort_by', ['enum']],
+    ['sort_order=ASC', 'sort_order', ['enum']],
+    [`search=${'x'.repeat(101)}`, 'search', ['maxLength']],
+    ['search=a%00b', 'search', ['pattern']],
+    ['search=a&search=b', 'search', ['type']],
+    [`state=${'x'.repeat(51)}`, 'state', ['maxLength']],
+    ['state=', 'state', ['minLength']],
+    ['state=T%00X', 'state', ['pattern']],
+    ['serch=northwind', 'serch', ['additionalProperties']],
+    ['categoryId=01a05c32-5e80-7000-8000-00000000ca01', 'categoryId', ['additionalProperties']],
+  ])('refuses %s', async (query, parameter, rules) => {
+    expectProblem(await list(`?${query}`), 400, 'validation_failed', rules.map((code) => ({ parameter, code })));
+  });
+
+  it('names every fault at once', async () => {
+    const answer = await list('?page=0&limit=101&sort_by=x');
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual(['limit', 'page', 'sort_by']);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    expectProblem(await list('', { token: await tokenOf(harness, partner) }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without admin:clinic, also when the query is wrong', async () => {
+    const token = await tokenWithout(harness, partner, 'admin:clinic');
+    for (const query of ['', '?page=0']) {
+      const answer = await list(query, { token });
+      expectProblem(answer, 403, 'insufficient_permission');
+      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="admin:clinic"$/);
+    }
+  });
+});
+
+describe('500', () => {
+  it('tells nothing about a failure of ours', async () => {
+    const answer = await withoutTable(harness, 'clinic_location', () => list());
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.text).not.toMatch(/location|relation|prisma/i);
+    expect((await list()).status).toBe(200);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const answer = await withoutDatabase(harness, () => list());
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect((await list()).status).toBe(200);
+  });
+});

@@ -1,0 +1,284 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { readdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newClient, newClinic, newPartner, newPatient, newProduct, patientBody, type Partner } from '../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer, type CallOptions } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+
+const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const mebibyte = 1024 * 1024;
+const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
+
+let host: FileHost;
+/** A host that may be asked, but is gone. */
+let silent: FileHost;
+let harness: Harness;
+let partner: Partner;
+let patientId: string;
+let url: string;
+beforeAll(async () => {
+  [host, silent] = [await startFileHost(), await startFileHost()];
+  await silent.close();
+  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: `${host.host},${silent.host}` } });
+  partner = await newPartner(harness);
+  patientId = await newPatient(harness, partner);
+  url = host.serve('/results/blood.pdf?sig=secret', { content: sampleFiles.pdf, headers: { 'content-type': 'application/pdf' } });
+});
+afterAll(() => Promise.all([harness.close(), host.close()]));
+
+interface Upload extends CallOptions {
+  readonly patient?: string;
+  readonly type?: string;
+}
+
+const upload = (json: unknown, { patient = patientId, type = 'lab-results', ...options }: Upload = {}): Promise<Answer> =>
+  call(harness, `POST /clients-documents/${patient}/upload-url/${type}`, { token: partner.token, json, ...options });
+const rows = () => harness.domain.db.document.findMany({ where: { tenantId: partner.tenantId } });
+const folder = () => join(harness.dataDir, 'documents');
+/** Every file in the object store, also those that are on their way. */
+const objects = async (): Promise<string[]> =>
+  (await readdir(folder(), { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map(({ name }) => name);
+// Whatever happens: every row has its object, and no object lies there without a row.
+afterEach(async () => { expect(await objects()).toHaveLength((await rows()).length); });
+
+describe('200', () => {
+  it('answers with the stored document, exactly', async () => {
+    const { status, headers, body } = await upload({ url });
+    const now = harness.clock.now.toISOString();
+    const { tenantId, clientId } = partner;
+    const { id: uploadedById } = await harness.domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+    expect(status).toBe(200);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(body).toEqual({
+      message: 'Document uploaded successfully',
+      documentId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+      fileUrl: expect.any(String),
+      userDocument: {
+        id: body.documentId, user_id: patientId, clientId: patientId, clinicId: null, storageProvider: 'file', container: 'documents',
+        blobPath: `${tenantId}/clients/${patientId}/lab-results/${body.documentId}/blood.pdf`, fileUrl: body.fileUrl,
+        contentType: 'application/pdf', sizeBytes: sampleFiles.pdf.length, checksum: sha256(sampleFiles.pdf), docType: 'lab-results',
+        fileName: 'blood.pdf', metadata: { uploadedById, originalFilename: 'blood.pdf' }, createdAt: now, updatedAt: now,
+      },
+    });
+  });
+
+  it('has a row and an object that agree', async () => {
+    const { body: { documentId: id, userDocument } } = await upload({ url, fileName: 'Blood test.pdf' });
+    const row = await harness.domain.db.document.findUniqueOrThrow({
+      where: { tenantId_id: { tenantId: partner.tenantId, id } },
+    });
+    const { blobPath, contentType, sizeBytes, checksum, docType, fileName, container, storageProvider } = userDocument;
+    expect(row).toMatchObject({
+      patientId, blobPath, contentType, sizeBytes, checksum, docType, fileName, container, storageProvider,
+      originalFilename: 'blood.pdf', createdAt: harness.clock.now,
+    });
+    const object = await readFile(join(folder(), blobPath));
+    expect([sha256(object), object.length]).toEqual([checksum, sizeBytes]);
+  });
+
+  it('stores megabytes unchanged', async () => {
+    const content = Buffer.concat([sampleFiles.png, Buffer.alloc(10 * mebibyte - sampleFiles.png.length, 'x')]);
+    const { body } = await upload({ url: host.serve('/card', { content }) }, { type: 'id-card' });
+    expect(body.userDocument).toMatchObject({ sizeBytes: 10 * mebibyte, checksum: sha256(content), contentType: 'image/png' });
+    const served = await fetch(body.userDocument.fileUrl);
+    expect(sha256(Buffer.from(await served.arrayBuffer()))).toBe(sha256(content));
+  });
+
+  it.each([
+    ['intake-forms', 'pdf'], ['lab-results', 'tiff'], ['gfe-forms', 'jpeg'], ['id-card', 'png'],
+  ] as const)('takes for %s a %s', async (type, kind) => {
+    const { body } = await upload({ url: host.serve(`/scan-${kind}`, { content: sampleFiles[kind] }) }, { type });
+    expect(body.userDocument).toMatchObject({ docType: type, fileName: `scan-${kind}.${kind.replace('jpeg', 'jpg').replace('tiff', 'tif')}` });
+  });
+
+  it('takes only the base of a name, and names a file that has none', async () => {
+    const named = await upload({ url, fileName: '../../etc/..\\pass\u202ewd.pdf' });
+    expect(named.body.userDocument).toMatchObject({ fileName: 'passwd.pdf', metadata: { originalFilename: 'blood.pdf' } });
+    const { body } = await upload({ url: host.serve('/', { content: sampleFiles.pdf }) });
+    expect(body.userDocument.fileName).toBe(`lab-results-${body.documentId}.pdf`);
+  });
+
+  it('is a new document every time, with the patient’s id in either case', async () => {
+    const [first, second] = [await upload({ url }), await upload({ url }, { patient: patientId.toUpperCase() })];
+    expect(second.body.documentId).not.toBe(first.body.documentId);
+    expect(second.body.userDocument.user_id).toBe(patientId);
+  });
+
+  it('is for a client with just this permission', async () => {
+    const { token } = await newClient(harness, partner.tenantId, ['write:document']);
+    expect((await upload({ url }, { token })).status).toBe(200);
+  });
+
+  it('is a step of the whole flow, from the clinic to the status (scenario A)', async () => {
+    const { token } = partner;
+    await newClinic(harness, partner, { legalName: 'Lakeside Aesthetics, PLLC' });
+    await newProduct(harness, partner, { sku: 'BTX-50' });
+    const clinics = await call(harness, 'GET /clinics?search=lakeside', { token });
+    const patient = await call(harness, 'POST /clients', { token, json: patientBody() });
+    expect([patient.status, patient.body.isVerified]).toEqual([201, 'NOTVERIFIED']);
+    const products = await call(harness, 'GET /tenants/products?search=BTX-50&isActive=true', { token });
+    const document = await upload({ url }, { patient: patient.body.user_id });
+    const json = {
+      clinicId: clinics.body.data[0].id, patientId: patient.body.user_id, treatmentIds: [products.body.data[0].id],
+      documentIds: [document.body.documentId], reviewType: 'asynchronous', serviceQueue: 'provider_network',
+    };
+    const { status, body } = await call(harness, 'POST /encounters', { token, json });
+    expect([status, body]).toEqual([201, expect.objectContaining({ ...json, status: 'pending_review' })]);
+    const { category } = products.body.data[0];
+    const view = await call(harness, 'POST /encounters/status', { token, json: { encounter_id: body.encounter_id } });
+    expect(view.body).toEqual({
+      encounter_id: body.encounter_id, gfe_no: `GFE-${body.encounter_id}`,
+      gfe_data: [{ category_name: category.categoryName, sub_category_name: expect.any(String), status: 'pending_review' }],
+    });
+  });
+});
+
+describe('400', () => {
+  it.each<[string, Upload, unknown, object]>([
+    ['a documentType that is not in the list (D-29)', { type: 'x-ray' }, {}, { parameter: 'documentType', code: 'enum' }],
+    ['a patient’s id that is no UUID', { patient: 'me' }, {}, { parameter: 'id', code: 'format' }],
+    ['no url', {}, { url: undefined }, { pointer: '#/url', code: 'required' }],
+    ['an empty name', {}, { fileName: '' }, { pointer: '#/fileName', code: 'minLength' }],
+    ['a name that is too long', {}, { fileName: 'x'.repeat(256) }, { pointer: '#/fileName', code: 'maxLength' }],
+    ['a name with NUL', {}, { fileName: 'a\u0000.pdf' }, { pointer: '#/fileName', code: 'pattern' }],
+    ['a mistyped property (D-33)', {}, { filename: 'a.pdf' }, { pointer: '#/filename', code: 'additionalProperties' }],
+  ])('is validation_failed for %s', async (_what, options, change, fault) => {
+    const before = host.connections();
+    expectProblem(await upload({ url, ...change as object }, options), 400, 'validation_failed', [fault]);
+    expect(host.connections()).toBe(before);
+  });
+
+  it.each([
+    ['document_url_invalid', ''], ['document_url_invalid', '/blood.pdf'], ['document_url_invalid', 'blood.pdf'],
+    ['document_url_invalid', 'file:///etc/passwd'], ['document_url_invalid', 'ftp://files.example.com/blood.pdf'],
+    ['document_url_invalid', 'https://jane:pw@files.example.com/blood.pdf'], ['document_url_invalid', 'https://files.example.com:22/'],
+    ['document_url_invalid', `https://files.example.com/${'x'.repeat(2048)}`], ['document_url_invalid', 'https://a b.example.com/'],
+    ['document_url_forbidden', 'http://files.example.com/blood.pdf'], ['document_url_forbidden', 'https://127.0.0.1/blood.pdf'],
+    ['document_url_forbidden', 'https://[::1]/'], ['document_url_forbidden', 'https://localhost/'],
+    ['document_url_forbidden', 'https://169.254.169.254/latest/meta-data/'], ['document_url_forbidden', 'https://10.0.0.7/'],
+  ] as const)('is %s for %.60s', async (code, wrong) => {
+    const answer = await upload({ url: wrong });
+    expectProblem(answer, 400, code);
+    if (wrong) expect(answer.text).not.toContain(wrong);
+  });
+
+  const declare = (type: string) => ({ 'content-type': type });
+  const big = (size: number) => Buffer.concat([sampleFiles.png, Buffer.alloc(size - sampleFiles.png.length)]);
+
+  it.each<[string, string, Parameters<FileHost['serve']>[1], Upload & { fileName?: string }]>([
+    ['document_url_forbidden', 'a redirect to a metadata service',
+      (_, response) => { response.writeHead(302, { location: 'https://169.254.169.254/latest/meta-data/' }).end(); }, {}],
+    ['document_fetch_failed', 'an error of the host', (_, response) => { response.writeHead(500).end(sampleFiles.pdf); }, {}],
+    ['document_fetch_failed', 'endless redirects', (_, response) => { response.writeHead(302, { location: '/file' }).end(); }, {}],
+    ['document_fetch_failed', 'a connection that breaks', (request) => { request.socket.destroy(); }, {}],
+    ['document_fetch_failed', 'a file that ends early',
+      (request, response) => {
+        response.writeHead(200, { 'content-length': 9000 });
+        response.write(sampleFiles.pdf, () => { request.socket.destroy(); });
+      }, {}],
+    ['document_empty', 'no content', { content: Buffer.alloc(0), headers: declare('application/pdf') }, {}],
+    ['document_too_large', '20 MiB and a byte', { content: big(20 * mebibyte + 1) }, {}],
+    ['document_too_large', '21 MiB that do not say so',
+      (_, response) => { response.write(big(21 * mebibyte)); response.end(); }, {}],
+    ['document_too_large', 'an id-card of 10 MiB and a byte', { content: big(10 * mebibyte + 1) }, { type: 'id-card' }],
+    ['document_type_not_allowed', 'a page', { content: Buffer.from('<html>'), headers: declare('application/pdf') }, {}],
+    ['document_type_not_allowed', 'an id-card as TIFF', { content: sampleFiles.tiff, headers: declare('image/tiff') }, { type: 'id-card' }],
+    ['document_type_mismatch', 'a PNG declared as PDF', { content: sampleFiles.png, headers: declare('application/pdf') }, {}],
+    ['document_type_mismatch', 'a PDF called .png', { content: sampleFiles.pdf }, { fileName: 'scan.png' }],
+  ])('is %s for %s, and nothing is left of it', async (code, _what, answer, { fileName, ...options }) => {
+    const before = await rows();
+    const file = host.serve('/file', answer);
+    const refusal = await upload(fileName ? { url: file, fileName } : { url: file }, options);
+    expectProblem(refusal, 400, code as 'document_empty');
+    expect(await rows()).toEqual(before);
+    expect(refusal.text).not.toContain(host.host);
+  });
+
+  it('is document_fetch_failed when nobody listens there', async () => {
+    expectProblem(await upload({ url: `http://${silent.host}/` }), 400, 'document_fetch_failed');
+  });
+
+  it.each([
+    ['malformed JSON', '{', 'application/json', 'malformed_json'],
+    ['plain text (D-35)', '{}', 'text/plain', 'content_type_not_json'],
+  ] as const)('refuses %s', async (_what, raw, type, code) => {
+    expectProblem(await upload(undefined, { raw, headers: { 'Content-Type': type } }), 400, code);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s, and fetches nothing', async (_what, tokenOf, code) => {
+    const token = await tokenOf(harness, partner);
+    const before = host.connections();
+    expectProblem(await upload({ url }, { token }), 401, code);
+    expect(host.connections()).toBe(before);
+  });
+
+  it("denies access to an unknown and to another tenant's patient alike, and fetches nothing", async () => {
+    const foreign = await newPatient(harness, await newPartner(harness));
+    const before = host.connections();
+    const headers = { 'X-Request-Id': nobody };
+    const answers = [await upload({ url }, { patient: foreign, headers }), await upload({ url }, { patient: nobody, headers })];
+    for (const answer of answers) {
+      expectProblem(answer, 401, 'patient_access_denied');
+      // The token is fine: no error attribute that would tell a client to renew it.
+      expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer realm="clinical-encounter"');
+      expect(answer.text).toBe(answers[0]?.text);
+    }
+    for (const wrong of ['https://127.0.0.1/', 'nonsense://x', `http://${silent.host}/`]) {
+      for (const patient of [foreign, nobody]) {
+        expectProblem(await upload({ url: wrong }, { patient }), 401, 'patient_access_denied');
+      }
+    }
+    expect(host.connections()).toBe(before);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without write:document, whatever else is wrong, and fetches nothing', async () => {
+    const token = await tokenWithout(harness, partner, 'write:document');
+    const before = host.connections();
+    for (const [json, options] of [[{ url }, {}], [{}, {}], [{ url }, { patient: nobody }], [{ url }, { type: 'x-ray' }]] as const) {
+      expectProblem(await upload(json, { ...options, token }), 403, 'insufficient_permission');
+    }
+    expect(host.connections()).toBe(before);
+  });
+});
+
+describe('413', () => {
+  it('refuses a body of more than 256 KiB', async () => {
+    expectProblem(await upload({ url, fileName: 'x'.repeat(256 * 1024) }), 413, 'body_too_large');
+  });
+});
+
+describe('500', () => {
+  it('removes the object when its row is refused', async () => {
+    const before = await objects();
+    expectProblem(await withoutTable(harness, 'document', () => upload({ url })), 500, 'internal_error');
+    expect(await objects()).toEqual(before);
+    expect((await upload({ url })).status).toBe(200);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down, and fetches nothing', async () => {
+    const before = host.connections();
+    const answer = await withoutDatabase(harness, () => upload({ url }));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect(host.connections()).toBe(before);
+  });
+
+  it('asks to come back when the object store is down, and stores nothing', async () => {
+    const before = await rows();
+    const [incoming, elsewhere] = [join(folder(), '.incoming'), join(harness.dataDir, 'elsewhere')];
+    await rename(incoming, elsewhere);
+    expectProblem(await upload({ url }), 503, 'dependency_unavailable');
+    await rename(elsewhere, incoming);
+    expect(await rows()).toEqual(before);
+    expect((await upload({ url })).status).toBe(200);
+  });
+});

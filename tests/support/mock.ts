@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createServer } from 'node:net';
+import { portOf } from './fileHost.js';
+
+/** The mock of the contract in a process of its own. */
+export interface Mock {
+  readonly baseUrl: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts `scripts/mock.ts` on a free port and waits until it listens.
+ * @param options flags of the script, such as `--dynamic`
+ */
+export async function startMock(...options: string[]): Promise<Mock> {
+  const root = join(import.meta.dirname, '../..');
+  const port = await freePort();
+  const script = ['--import', 'tsx', join(root, 'scripts/mock.ts'), '--port', String(port), ...options];
+  const child = spawn(process.execPath, script, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  let printed = '';
+  await new Promise<void>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      printed += chunk.toString();
+      if (printed.includes('Prism is listening')) resolve();
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('exit', () => reject(new Error(`The mock did not start:\n${printed}`)));
+  });
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    async stop() {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const port = portOf(server.address());
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,72 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'minio';
+
+/** Debian's packages belong to the system's Python, which need not be the first one in PATH. */
+const python = '/usr/bin/python3';
+
+/** What the S3 driver is configured with. */
+export interface S3Account {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+export interface S3Server {
+  readonly account: S3Account;
+  /** Keys in the bucket. */
+  keys(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** Whether this machine has the server; says plainly on standard error when it has not. */
+export function hasS3Server(): boolean {
+  const found = spawnSync(python, ['-c', 'import swift.common.middleware.s3api, eventlet']).status === 0;
+  if (!found) {
+    process.stderr.write('SKIPPED: tests on a real S3 server. Install it: '
+      + 'apt-get install --no-install-recommends python3-swift\n');
+  }
+  return found;
+}
+
+/** Starts a real S3 server on loopback with one empty bucket. */
+export async function startS3Server(): Promise<S3Server> {
+  const folder = await mkdtemp(join(tmpdir(), 's3-'));
+  const keyPair = { accessKey: 'test:tester', secretKey: 'testing' };
+  const script = fileURLToPath(new URL('s3server.py', import.meta.url));
+  const server = spawn(python, [script, folder], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { S3_ACCESS_KEY: keyPair.accessKey, S3_SECRET_KEY: keyPair.secretKey },
+  });
+  const [line]: unknown[] = await Promise.race([
+    once(createInterface(server.stdout), 'line'),
+    once(server, 'exit').then(([status]) => { throw new Error(`The S3 server ended with status ${String(status)}`); }),
+  ]);
+  const port = Number(/^listening (\d+)$/.exec(String(line))?.[1]);
+  const region = 'us-east-1';
+  const bucket = 'documents';
+  const client = new Client({ endPoint: '127.0.0.1', port, useSSL: false, region, ...keyPair });
+  await client.makeBucket(bucket);
+
+  return {
+    account: { endpoint: `http://127.0.0.1:${port}`, region, bucket, ...keyPair },
+    async keys() {
+      const keys: string[] = [];
+      for await (const item of client.listObjectsV2(bucket, '', true)) keys.push(String(item.name));
+      return keys;
+    },
+    async close() {
+      const ended = once(server, 'exit');
+      server.stdin.end();
+      await ended;
+      await rm(folder, { recursive: true });
+    },
+  };
+}

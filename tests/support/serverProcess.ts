@@ -1,0 +1,61 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/packageRoot.js';
+
+/** The real service in a process of its own. */
+export interface ServerProcess {
+  readonly child: ChildProcess;
+  /** Resolves with the address once it says that it has started; rejects with what it said when it ends before. */
+  readonly started: Promise<string>;
+  /** Resolves when it has ended, however. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  stdout(): string;
+  stderr(): string;
+  /** Every line of the log so far. */
+  logged(): Record<string, unknown>[];
+}
+
+const running = new Set<ChildProcess>();
+
+/** Starts `src/main.ts` with these arguments and just this environment, on a port that is free unless PORT says otherwise. */
+export function startServer(environment: Readonly<Record<string, string>>, ...args: readonly string[]): ServerProcess {
+  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('src/main.ts', packageRoot)), ...args], {
+    cwd: fileURLToPath(packageRoot),
+    env: { PATH: process.env['PATH'], PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  running.add(child);
+  const ended = once(child, 'close').then(() => {
+    running.delete(child);
+    return { code: child.exitCode, signal: child.signalCode };
+  });
+  const logged = (): Record<string, unknown>[] =>
+    stdout.split('\n').slice(0, -1).map((line) => JSON.parse(line) as Record<string, unknown>);
+  const started = (async () => {
+    for (;;) {
+      // The address is on standard error last of all, after everything that a start does.
+      const line = logged().find(({ msg }) => msg === 'started');
+      if (line && stderr.endsWith('\n')) return String(line['baseUrl']);
+      const over = await Promise.race([
+        once(child.stdout, 'data').then(() => false), once(child.stderr, 'data').then(() => false), ended.then(() => true),
+      ]);
+      if (over) throw new Error(`The service ended: ${stderr}`);
+    }
+  })();
+  // Whoever waits for the end only is not interested.
+  started.catch(() => undefined);
+  return { child, started, ended, stdout: () => stdout, stderr: () => stderr, logged };
+}
+
+/** Ends what a failed test has left running. */
+export async function killServers(): Promise<void> {
+  for (const child of running) {
+    child.kill('SIGKILL');
+    await once(child, 'close');
+  }
+}

@@ -1,0 +1,49 @@
+import { jest } from '@jest/globals';
+import { Client } from 'pg';
+
+/** One SQL statement as it went to PostgreSQL. */
+export interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/** What this process sends to PostgreSQL, on all its connections, while the work is done. */
+export async function statementsOf(work: () => Promise<unknown>): Promise<Statement[]> {
+  const sent = jest.spyOn(Client.prototype, 'query');
+  try {
+    await work();
+    return sent.mock.calls.map(([config, values]: unknown[]) => {
+      const { text = String(config), values: own = values } = Object(config) as Partial<Statement>;
+      return { text, values: Array.isArray(own) ? own : [] };
+    });
+  } finally {
+    sent.mockRestore();
+  }
+}
+
+/** A step of a plan that reads a table. */
+export interface Scan {
+  readonly table: string | undefined;
+  /** Undefined when the table is read as a whole. */
+  readonly index: string | undefined;
+}
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** How PostgreSQL would read its tables for the statement with these very values. */
+export async function scansOf(observer: Client, { text, values }: Statement): Promise<Scan[]> {
+  const { rows } = await observer.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`EXPLAIN (FORMAT JSON) ${text}`, values);
+  return rows.flatMap(({ 'QUERY PLAN': [{ Plan }] }) => scansBelow(Plan, undefined));
+}
+
+/** @param table read by the step above: a bitmap index scan does not name it */
+function scansBelow(node: PlanNode, table: string | undefined): Scan[] {
+  const { 'Node Type': type, 'Index Name': index, 'Relation Name': name = table, Plans = [] } = node;
+  const own = index !== undefined || type === 'Seq Scan' ? [{ table: name, index }] : [];
+  return [...own, ...Plans.flatMap((child) => scansBelow(child, name))];
+}

@@ -1,0 +1,41 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { URL } from 'node:url';
+import { tsImport } from 'tsx/esm/api';
+
+/**
+ * Fails a run of all tests in which a status that the contract declares was not seen, with the list of them. A run of
+ * some tests is not judged. JavaScript, because jest does not transform reporters; tsx does for what it imports.
+ */
+export default class StatusReporter {
+  constructor(options) {
+    this.options = options;
+  }
+
+  async onRunStart() {
+    const { isFullRun, statusFolderVariable } = await tsImport('./statuses.ts', import.meta.url);
+    if (!isFullRun(this.options)) return;
+    this.folder = mkdtempSync(join(tmpdir(), 'ces-statuses-'));
+    process.env[statusFolderVariable] = this.folder;
+  }
+
+  async onRunComplete(_contexts, { numFailedTests, numRuntimeErrorTestSuites }) {
+    if (!this.folder) return;
+    const { notedStatuses, statusFaults } = await tsImport('./statuses.ts', import.meta.url);
+    const { operations } = await tsImport('./contract.ts', import.meta.url);
+    const allowed = JSON.parse(readFileSync(new URL('../contract/unseenStatuses.json', import.meta.url), 'utf8'));
+    const faults = statusFaults(operations, notedStatuses(this.folder), allowed);
+    rmSync(this.folder, { recursive: true });
+    // What failed may be why something was not seen.
+    if (faults.length === 0 || numFailedTests > 0 || numRuntimeErrorTestSuites > 0) return;
+    this.error = new Error(`Statuses of the contract (allow-list: tests/contract/unseenStatuses.json)\n  ${faults.join('\n  ')}`);
+    process.stderr.write(`\n${this.error.message}\n`);
+  }
+
+  /** An error here makes the run fail. */
+  getLastError() {
+    return this.error;
+  }
+}
