@@ -16,7 +16,8 @@ import { createApp } from '../src/app.js';
 import { readConfig } from '../src/config.js';
 import { createDemo } from '../src/domain/demo.js';
 import { createHttpServer, listen } from '../src/http/server.js';
-import { domainContext, openServices } from '../src/services.js';
+import { domainContext } from '../src/domainContext.js';
+import { openServices } from '../src/services.js';
 
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 10);
 const dataDir = await mkdtemp(join(tmpdir(), 'ces-bench-'));

@@ -10,11 +10,13 @@ const usage = `Usage: npx tsx scripts/migrate.ts                 apply the pendi
                                                   git show HEAD:prisma/schema.prisma > /tmp/old.prisma
 The database is DATABASE_URL's, or the embedded one in DATA_DIR (default .data), whether a server runs on it or not.`;
 
+const tell = (message: string): void => void process.stderr.write(`${message}\n`);
+
 /** Runs the work on the configured database; the embedded one is started and stopped when no server has it open. */
 async function withDatabase(work: (url: string) => Promise<void>): Promise<void> {
   const { databaseUrl, dataDir } = readConfig(process.env);
   if (databaseUrl !== null) return work(databaseUrl);
-  const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'tool', log: console.error });
+  const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'tool', log: tell });
   try {
     await work(url);
   } finally {
@@ -24,7 +26,7 @@ async function withDatabase(work: (url: string) => Promise<void>): Promise<void>
 
 async function main([option, olderSchema, ...more]: string[]): Promise<void> {
   if (more.length > 0 || (option !== undefined && option !== '--sql')) {
-    console.error(usage);
+    tell(usage);
     process.exitCode = option === '--help' ? 0 : 2;
     return;
   }
@@ -33,12 +35,12 @@ async function main([option, olderSchema, ...more]: string[]): Promise<void> {
     return withDatabase(async (url) => void process.stdout.write(await schemaDiff(url, older)));
   }
   await withDatabase(async (url) => {
-    const applied = await migrate(url, console.error);
-    if (applied.length === 0) console.error('The schema is up to date.');
+    const applied = await migrate(url, tell);
+    if (applied.length === 0) tell('The schema is up to date.');
   });
 }
 
 await main(process.argv.slice(2)).catch((error: unknown) => {
-  console.error(String(error));
+  tell(String(error));
   process.exitCode = 1;
 });

@@ -8,7 +8,8 @@ import { createApp } from './app.js';
 import { readConfig, type Config } from './config.js';
 import { ensureDemo, type DemoTenant } from './demoCredentials.js';
 import { createHttpServer, drain, listen } from './http/server.js';
-import { domainContext, openServices } from './services.js';
+import { domainContext } from './domainContext.js';
+import { openServices } from './services.js';
 
 interface StartOptions {
   readonly migrate?: true;

@@ -1,19 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { types } from 'node:util';
 import type { Logger } from 'pino';
-import { v7 } from 'uuid';
-import type { Database } from './adapters/database.js';
 import { createDownloader } from './adapters/download.js';
 import { openObjectStore } from './adapters/objectStore.js';
 import { openSigningKeys } from './adapters/signingKeys.js';
 import { openTokens } from './adapters/tokens.js';
 import type { Config } from './config.js';
 import type { DomainContext, Services } from './context.js';
-
-/** Time, ids and randomness of the real world. */
-export function domainContext(db: Database): DomainContext {
-  return { db, now: () => new Date(), newId: () => v7(), randomBytes: (size) => randomBytes(size) };
-}
 
 /** What main or a test decides; a test also brings its own clock. */
 export interface ServiceOptions {

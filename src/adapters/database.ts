@@ -4,10 +4,10 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { Prisma, PrismaClient } from '../../generated/prisma/client.js';
 import { assertTenantNamed } from './tenantGuard.js';
 
-/** The client that domain code queries with: guarded by {@link assertTenantNamed}, pooled, with prepared statements. */
+/** The client that domain code queries with: guarded by {@link assertTenantNamed}, pooled, statements prepared. */
 export type Database = ReturnType<typeof openDatabase>;
 
-/** The same inside `db.$transaction(async (tx) => …)`. A `Database` also serves where a `Transaction` is asked for. */
+/** The same inside `db.$transaction(async (tx) => …)`. A `Database` serves too where a `Transaction` is wanted. */
 export type Transaction = Omit<Database, '$connect' | '$disconnect' | '$extends' | '$on' | '$use'>;
 
 export interface DatabaseOptions {
@@ -60,7 +60,8 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
     query: {
       async $allOperations({ model, operation, args, query }) {
         assertTenantNamed(model, operation, args);
-        return query(args).catch(throwWithoutValues);
+        const result: unknown = await query(args).catch(throwWithoutValues);
+        return result;
       },
     },
   });
@@ -85,7 +86,8 @@ export function isUnavailable(error: unknown): boolean {
   const cause = driverError(error);
   if (unavailableKinds.has(String(cause?.['kind']))) return true;
   // Not all failures of a connection pass the adapter: some come as pg or the operating system made them.
-  const code = String(cause?.['originalCode'] ?? error['code'] ?? '');
+  const code = cause?.['originalCode'] ?? error['code'] ?? '';
+  if (typeof code !== 'string') return false;
   return unavailableCode.test(code) || (code === '' && unavailableMessage.test(String(error['message'])));
 }
 
@@ -102,7 +104,8 @@ const unavailableMessage = new RegExp('^(timeout exceeded when trying to connect
 
 /** What PostgreSQL said, as Prisma 7 with adapter-pg carries it: `error.meta.driverAdapterError.cause`. */
 function driverError(error: unknown): Record<string, unknown> | undefined {
-  const wrapped = error instanceof Prisma.PrismaClientKnownRequestError ? error.meta?.['driverAdapterError'] : undefined;
+  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return undefined;
+  const wrapped = error.meta?.['driverAdapterError'];
   return isRecord(wrapped) && isRecord(wrapped['cause']) ? wrapped['cause'] : undefined;
 }
 

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { findPostgres, prepareCluster, startPostgres, stopPostgres } from './postgresCluster.js';
-import type { Cluster, RunningPostgres } from './postgresCluster.js';
+import { prepareCluster } from './postgresCluster.js';
+import type { Cluster } from './postgresCluster.js';
+import { findPostgres, startPostgres, stopPostgres } from './postgresProcess.js';
+import type { RunningPostgres } from './postgresProcess.js';
 
 /** The advisory lock that makes one process the owner: any two fixed numbers that nothing else locks. */
 const ownerLock = [0x63_65_73, 1] as const;
@@ -59,7 +61,9 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
     }
   };
   const watch = (): void => {
-    session.lock?.once('end', () => (restoring = restore()));
+    session.lock?.once('end', () => {
+      restoring = restore();
+    });
   };
   watch();
 
@@ -100,7 +104,9 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?
  * Takes the owner's lock.
  * @returns the connection that holds it, or its holder ("server process 123"); undefined when PostgreSQL is stopping.
  */
-async function claimOwnership(cluster: Cluster, found: RunningPostgres, role: string): Promise<Client | string | undefined> {
+async function claimOwnership(
+  cluster: Cluster, found: RunningPostgres, role: string,
+): Promise<Client | string | undefined> {
   const client = new Client({ connectionString: found.url, application_name: `${role} process ${process.pid}` });
   client.on('error', () => {});
   try {

@@ -11,10 +11,9 @@ import { packageRoot } from '../packageRoot.js';
 
 // Node has it, but neither @types/node 20 nor a lib without the DOM declares it.
 declare const WebAssembly: {
-  instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, unknown> } }>;
+  instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 };
 
-const { SchemaEngine } = bindings;
 const everything = { externalTables: [], externalEnums: [] };
 
 interface Migration {
@@ -87,7 +86,8 @@ export async function migrate(url: string, log: (message: string) => void = () =
  * @param url a database to connect to: the engine insists on one, but does not look into it.
  */
 export async function schemaDiff(url: string, olderSchema?: string): Promise<string> {
-  const datamodel = (content: string) => ({ tag: 'schemaDatamodel' as const, files: [{ path: 'schema.prisma', content }] });
+  const datamodel = (content: string) =>
+    ({ tag: 'schemaDatamodel' as const, files: [{ path: 'schema.prisma', content }] });
   const present = await readFile(new URL('prisma/schema.prisma', packageRoot), 'utf8');
   return withEngine(url, async (engine) => {
     const from = olderSchema === undefined ? { tag: 'empty' as const } : datamodel(olderSchema);
@@ -123,7 +123,8 @@ async function withEngine<T>(
     connectToShadowDb: () => adapter.connectToShadowDb(),
   };
   try {
-    const engine = await SchemaEngine.new({ datamodels: undefined }, () => {}, bindMigrationAwareSqlAdapterFactory(factory));
+    const bound = bindMigrationAwareSqlAdapterFactory(factory);
+    const engine = await bindings.SchemaEngine.new({ datamodels: undefined }, () => {}, bound);
     return await work(engine, pool, () => failure);
   } finally {
     await pool.end();
@@ -142,8 +143,7 @@ async function loadEngine(): Promise<void> {
     const imports = { ...bindings, ...Object.fromEntries(timers.map((name) => [name, unref])) };
     const { instance } = await WebAssembly.instantiate(await readFile(file), { './schema_engine_bg.js': imports });
     bindings.__wbg_set_wasm(instance.exports);
-    const start: unknown = instance.exports['__wbindgen_start'];
-    if (typeof start === 'function') start();
+    instance.exports.__wbindgen_start();
   })();
   await engineLoaded;
 }

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { v7 } from 'uuid';
 import { checkSchema, migrate } from '../adapters/migrations.js';
 import { openDatabase } from '../adapters/database.js';
 import { openEmbeddedPostgres } from '../adapters/embeddedPostgres.js';
 import { readConfig } from '../config.js';
 import type { DomainContext } from '../context.js';
+import { domainContext } from '../domainContext.js';
 import type { Terminal } from './terminal.js';
 
 /** An operator waits longer than a caller: a catalog has thousands of rows. */
@@ -24,7 +23,7 @@ export async function withDatabase<T>(terminal: Terminal, work: (context: Domain
   const stop = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    return await work({ db, now: () => new Date(), newId: () => v7(), randomBytes: (size) => randomBytes(size) });
+    return await work(domainContext(db));
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
     await db.$disconnect();

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
 import { v7 } from 'uuid';
 import { openDatabase, type Database } from '../../src/adapters/database.js';
 import { rotateSecret } from '../../src/domain/apiClientSecrets.js';
@@ -94,7 +96,17 @@ describe('rotation of a secret', () => {
   it('asked for several times at once never leaves more than two active secrets', async () => {
     const { clientId } = await createClient('--preset', 'billing');
     const context = { db, now: () => new Date(), newId: () => v7(), randomBytes: (size: number) => randomBytes(size) };
-    const results = await Promise.allSettled(Array.from({ length: 6 }, () => rotateSecret(context, clientId, null)));
+    const blocker = new Client({ connectionString: database.url });
+    await blocker.connect();
+    await blocker.query(`BEGIN; SELECT 1 FROM api_client WHERE client_id = '${clientId}' FOR UPDATE`);
+    const rotations = Promise.allSettled(Array.from({ length: 6 }, () => rotateSecret(context, clientId, null)));
+    // All of them have come as far as they can before the first may go on.
+    const waiting = () => db.$queryRaw<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    while ((await waiting()).length !== 6) await delay(20);
+    await blocker.query('COMMIT');
+    await blocker.end();
+    const results = await rotations;
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(
       await db.apiClient.findUnique({ where: { clientId }, select: { _count: { select: { secrets: true } } } }),

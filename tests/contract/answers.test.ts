@@ -14,10 +14,14 @@ interface Sent {
 }
 
 const headers = {
-  'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': '01a1f9b8-cbc0-7000-8000-00000000f00d', 'API-Version': '1.0.0',
+  'Content-Type': 'application/json; charset=utf-8',
+  'X-Request-Id': '01a1f9b8-cbc0-7000-8000-00000000f00d',
+  'API-Version': '1.0.0',
 };
 const ready: Sent = {
-  status: 200, headers, text: JSON.stringify({ status: 'ready', checks: { database: 'ok', objectStore: 'ok' } }),
+  status: 200,
+  headers,
+  text: JSON.stringify({ status: 'ready', checks: { database: 'ok', objectStore: 'ok' } }),
 };
 const unavailable: Sent = {
   status: 503,

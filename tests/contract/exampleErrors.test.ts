@@ -28,30 +28,52 @@ afterAll(async () => {
 });
 
 /** The operation's example request, with changes; the request id is that of all examples. */
-function send(operation: ContractOperation, changes: { query?: Body; body?: Body } & CallOptions = {}): Promise<Answer> {
+function send(
+  operation: ContractOperation,
+  changes: { query?: Body; body?: Body } & CallOptions = {},
+): Promise<Answer> {
   const { query, body, headers, ...options } = changes;
-  const json = operation.requestBody && options.raw === undefined ? { json: { ...exampleBody(operation), ...body } } : {};
+  const json =
+    operation.requestBody && options.raw === undefined ? { json: { ...exampleBody(operation), ...body } } : {};
   return call(harness, targetOf(operation, query), {
-    token: partner.token, ...json, ...options, headers: { ...headers, 'X-Request-Id': cast.requestId },
+    token: partner.token,
+    ...json,
+    ...options,
+    headers: { ...headers, 'X-Request-Id': cast.requestId },
   });
 }
 
 type Provocation = (operation: ContractOperation) => Promise<Answer>;
 
-const withBody = (body: Body): Provocation => (operation) => send(operation, { body });
-const withQuery = (query: Body): Provocation => (operation) => send(operation, { query });
-const delivering = (file: File): Provocation => (operation) =>
-  send(operation, { body: { url: fileHost.serve('/file.pdf', file), fileName: undefined } });
-const delivered = (content: Uint8Array, type: string): Provocation => delivering({ content, headers: { 'Content-Type': type } });
+const withBody =
+  (body: Body): Provocation =>
+  (operation) =>
+    send(operation, { body });
+const withQuery =
+  (query: Body): Provocation =>
+  (operation) =>
+    send(operation, { query });
+const delivering =
+  (file: File): Provocation =>
+  (operation) =>
+    send(operation, { body: { url: fileHost.serve('/file.pdf', file), fileName: undefined } });
+const delivered = (content: Uint8Array, type: string): Provocation =>
+  delivering({ content, headers: { 'Content-Type': type } });
 
 /** Any refused token of the table of tests/operations that gets this code. */
-const withTokenOf = (wanted: string): Provocation => async (operation) => {
-  const [, tokenOf] = unauthenticated.find(([, , code]) => code === wanted) ?? [];
-  return send(operation, { token: await tokenOf?.(harness, partner) });
-};
+const withTokenOf =
+  (wanted: string): Provocation =>
+  async (operation) => {
+    const [, tokenOf] = unauthenticated.find(([, , code]) => code === wanted) ?? [];
+    return send(operation, { token: await tokenOf?.(harness, partner) });
+  };
 
 /** While the patient's account or the clinic's time zone is not as usual. */
-function whileChanged(change: () => Promise<unknown>, restore: () => Promise<unknown>, provoke: Provocation): Provocation {
+function whileChanged(
+  change: () => Promise<unknown>,
+  restore: () => Promise<unknown>,
+  provoke: Provocation,
+): Provocation {
   return async (operation) => {
     await change();
     return provoke(operation).finally(restore);
@@ -61,7 +83,10 @@ const { tenantId } = cast;
 const account = (accountIsActive: boolean) => () =>
   harness.domain.db.patient.updateMany({ where: { tenantId, id: cast.jane.id }, data: { accountIsActive } });
 const zone = (timezone: string | null) => () =>
-  harness.domain.db.clinicLocation.updateMany({ where: { tenantId, clinicId: cast.clinics.austin }, data: { timezone } });
+  harness.domain.db.clinicLocation.updateMany({
+    where: { tenantId, clinicId: cast.clinics.austin },
+    data: { timezone },
+  });
 
 /** How each failure comes about: of any operation by its code, or of one operation by `<operationId> <code>`. */
 const provocations: Readonly<Record<string, Provocation>> = {
@@ -77,7 +102,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'createPatient validation_failed': withBody({ email: 'not an e-mail' }),
   malformed_json: (operation) => send(operation, { raw: '{', headers: { 'Content-Type': 'application/json' } }),
   content_type_not_json: (operation) => send(operation, { raw: '{}', headers: { 'Content-Type': 'text/plain' } }),
-  body_too_large: (operation) => send(operation, { raw: ' '.repeat(256 * 1024 + 1), headers: { 'Content-Type': 'application/json' } }),
+  body_too_large: (operation) =>
+    send(operation, { raw: ' '.repeat(256 * 1024 + 1), headers: { 'Content-Type': 'application/json' } }),
   internal_error: (operation) => withoutTableOf(operation),
   dependency_unavailable: async (operation) => {
     const { token } = await newClient(harness, tenantId);
@@ -107,14 +133,22 @@ const provocations: Readonly<Record<string, Provocation>> = {
   treatment_not_found: withBody({ treatmentIds: [cast.products.botox, cast.nobody] }),
   document_not_found: withBody({ documentIds: [cast.nobody] }),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
-  patient_inactive: whileChanged(() => account(false)(), () => account(true)(), withBody({})),
+  patient_inactive: whileChanged(
+    () => account(false)(),
+    () => account(true)(),
+    withBody({}),
+  ),
   treatment_inactive: withBody({ treatmentIds: [cast.products.vitaminB12] }),
   treatment_unavailable_at_clinic: withBody({ treatmentIds: [cast.products.laser] }),
   document_patient_mismatch: withBody({ documentIds: [cast.documents.mariaIdCard] }),
   schedule_incomplete: withBody({ scheduledDay: undefined, scheduledTimeZone: undefined }),
   schedule_time_zone_unknown: withBody({ scheduledTimeZone: 'CDT+05:00' }),
   schedule_time_nonexistent: withBody({ scheduledDay: '2027-03-14', scheduledTime: '02:30:00' }),
-  schedule_time_zone_required: whileChanged(() => zone(null)(), () => zone('America/Chicago')(), withBody({ scheduledTimeZone: undefined })),
+  schedule_time_zone_required: whileChanged(
+    () => zone(null)(),
+    () => zone('America/Chicago')(),
+    withBody({ scheduledTimeZone: undefined }),
+  ),
 
   identifier_required: (operation) => send(operation, { raw: '{}', headers: { 'Content-Type': 'application/json' } }),
   identifier_mismatch: withBody({ gfe_no: cast.otherEncounter.gfe_no }),
@@ -132,24 +166,37 @@ async function withoutTableOf(operation: ContractOperation): Promise<Answer> {
   return withoutTable(harness, 'api_client', () => send(operation, { token }));
 }
 
-const failures = operations.flatMap((operation) => Object.entries(operation.responses).flatMap(([status, { content }]) =>
-  Object.entries(content['application/json']?.examples ?? {}).flatMap(([name, { value }]) => {
-    const example = value as Body;
-    return 'code' in example || 'error' in example ? [{ operationId: operation.operationId, status: Number(status), name, example }] : [];
-  })));
+const failures = operations.flatMap((operation) =>
+  Object.entries(operation.responses).flatMap(([status, { content }]) =>
+    Object.entries(content['application/json']?.examples ?? {}).flatMap(([name, { value }]) => {
+      const example = value as Body;
+      return 'code' in example || 'error' in example
+        ? [{ operationId: operation.operationId, status: Number(status), name, example }]
+        : [];
+    }),
+  ),
+);
 
 /** One example serves several operations, whose own faults are others. */
 const showsItsOwnFaults = ({ name, operationId }: { name: string; operationId: string }): boolean =>
   name !== 'validation_failed' || ['createPatient', 'listClinics'].includes(operationId);
 
 describe('an example of a failure', () => {
-  it.each(failures.filter(({ example }) => 'code' in example))('says what the service says by default: $operationId $name', ({ name, example }) => {
-    const { status, title, detail } = Object(problems)[name];
-    expect(example).toMatchObject({
-      type: `urn:clinical-encounter:problem:${name}`, code: name, status, title, detail,
-      request_id: cast.requestId, instance: `urn:uuid:${cast.requestId}`,
-    });
-  });
+  it.each(failures.filter(({ example }) => 'code' in example))(
+    'says what the service says by default: $operationId $name',
+    ({ name, example }) => {
+      const { status, title, detail } = Object(problems)[name];
+      expect(example).toMatchObject({
+        type: `urn:clinical-encounter:problem:${name}`,
+        code: name,
+        status,
+        title,
+        detail,
+        request_id: cast.requestId,
+        instance: `urn:uuid:${cast.requestId}`,
+      });
+    },
+  );
 
   it.each(failures)('is what the service answers: $operationId $status $name', async (failure) => {
     const { operationId, status, name, example } = failure;
@@ -157,12 +204,14 @@ describe('an example of a failure', () => {
     if (!provoke) throw new Error(`no request is known that ${operationId} answers with ${name}`);
     const answer = await provoke(operationOf(operationId));
     expect({ text: answer.text, status: answer.status }).toMatchObject({ status });
-    if ('error' in example) expect(answer.body).toMatchObject({ error: example['error'], error_description: expect.any(String) });
+    if ('error' in example)
+      expect(answer.body).toMatchObject({ error: example['error'], error_description: expect.any(String) });
     else {
       // A detail may be more precise than that of an example which several operations share.
       const { detail: _detail, errors = [], ...shown } = example;
       expect(answer.body).toMatchObject(shown);
-      if ('errors' in example) expect(answer.body.errors).toEqual(showsItsOwnFaults(failure) ? errors : expect.any(Array));
+      if ('errors' in example)
+        expect(answer.body.errors).toEqual(showsItsOwnFaults(failure) ? errors : expect.any(Array));
     }
   });
 });

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { rotateSigningKeys } from '../../src/adapters/signingKeys.js';
 import { cast, completeEncounter, removeMaria, reopenEncounter, seedCast } from '../support/cast.js';
-import { exampleBody, operationOf, operations, schemaFaults, targetOf, type ContractOperation } from '../support/contract.js';
+import {
+  exampleBody,
+  operationOf,
+  operations,
+  schemaFaults,
+  targetOf,
+  type ContractOperation,
+} from '../support/contract.js';
 import type { Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -34,18 +41,31 @@ const stages: Readonly<Record<string, () => Promise<void>>> = {
 
 /** What an example has only made up, made true. */
 const truths: Readonly<Record<string, (body: Body) => Body | Promise<Body>>> = {
-  'issueToken refresh_token': async (body) => ({ ...body, refresh_token: (await login(harness, partner)).body.refresh_token }),
+  'issueToken refresh_token': async (body) => ({
+    ...body,
+    refresh_token: (await login(harness, partner)).body.refresh_token,
+  }),
   uploadPatientDocument: (body) => {
     const { pathname } = new URL(String(body['url']));
-    return { ...body, url: fileHost.serve(pathname, { content: sampleFiles.pdf, headers: { 'Content-Type': 'application/pdf' } }) };
+    return {
+      ...body,
+      url: fileHost.serve(pathname, { content: sampleFiles.pdf, headers: { 'Content-Type': 'application/pdf' } }),
+    };
   },
 };
 
 /** An entry for this example, or for all of the operation. */
-const entry = <T>(table: Readonly<Record<string, T>>, { operationId }: ContractOperation, name: string): T | undefined =>
-  table[`${operationId} ${name}`] ?? table[operationId];
+const entry = <T>(
+  table: Readonly<Record<string, T>>,
+  { operationId }: ContractOperation,
+  name: string,
+): T | undefined => table[`${operationId} ${name}`] ?? table[operationId];
 
-async function sendExample(operation: ContractOperation, name: string, mediaType = 'application/json'): Promise<Answer> {
+async function sendExample(
+  operation: ContractOperation,
+  name: string,
+  mediaType = 'application/json',
+): Promise<Answer> {
   await entry(stages, operation, name)?.();
   const body = exampleBody(operation, name);
   const json = (await entry(truths, operation, name)?.(body)) ?? body;
@@ -59,8 +79,11 @@ const sendQuery = (operation: ContractOperation, changes: Body = {}): Promise<An
 const isSuccess = (status: string): boolean => Number(status) < 300;
 
 describe('an example of a request succeeds', () => {
-  const requests = operations.flatMap((operation) => Object.entries(operation.requestBody?.content ?? {})
-    .flatMap(([mediaType, { examples = {} }]) => Object.keys(examples).map((name) => [operation.operationId, name, mediaType, operation] as const)));
+  const requests = operations.flatMap((operation) =>
+    Object.entries(operation.requestBody?.content ?? {}).flatMap(([mediaType, { examples = {} }]) =>
+      Object.keys(examples).map((name) => [operation.operationId, name, mediaType, operation] as const),
+    ),
+  );
   const queries = operations.filter(({ requestBody }) => requestBody === undefined);
   const successOf = ({ responses }: ContractOperation): number => Number(Object.keys(responses).find(isSuccess));
 
@@ -76,11 +99,22 @@ describe('an example of a request succeeds', () => {
 
   it('is there for every operation with a body', () => {
     const shown = new Set(requests.map(([operationId]) => operationId));
-    expect([...shown].sort()).toEqual(operations.filter(({ requestBody }) => requestBody).map(({ operationId }) => operationId).sort());
+    expect([...shown].sort()).toEqual(
+      operations
+        .filter(({ requestBody }) => requestBody)
+        .map(({ operationId }) => operationId)
+        .sort(),
+    );
   });
 });
 
-const none = { search: 'nothing of this name', isActive: undefined, state: undefined, categoryId: undefined, clinicId: undefined };
+const none = {
+  search: 'nothing of this name',
+  isActive: undefined,
+  state: undefined,
+  categoryId: undefined,
+  clinicId: undefined,
+};
 const bySku = (search: string): Body => ({ ...none, search });
 const asAt = (time: string, send: () => Promise<Answer>) => async (): Promise<Answer> => {
   const { now } = harness.clock;
@@ -88,7 +122,8 @@ const asAt = (time: string, send: () => Promise<Answer>) => async (): Promise<An
   return send().finally(() => Object.assign(harness.clock, { now }));
 };
 const by = (operationId: string, name: string) => (): Promise<Answer> => sendExample(operationOf(operationId), name);
-const ask = (operationId: string, changes?: Body) => (): Promise<Answer> => sendQuery(operationOf(operationId), changes);
+const ask = (operationId: string, changes?: Body) => (): Promise<Answer> =>
+  sendQuery(operationOf(operationId), changes);
 
 /** For each example of an answer that is no failure, the request that it answers. */
 const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
@@ -127,7 +162,16 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
 const minted: Readonly<Record<string, readonly string[]>> = {
   issueToken: ['access_token', 'refresh_token'],
   createPatient: ['user_id'],
-  uploadPatientDocument: ['documentId', 'id', 'fileUrl', 'storageProvider', 'container', 'blobPath', 'sizeBytes', 'checksum'],
+  uploadPatientDocument: [
+    'documentId',
+    'id',
+    'fileUrl',
+    'storageProvider',
+    'container',
+    'blobPath',
+    'sizeBytes',
+    'checksum',
+  ],
   createEncounter: ['id', 'encounter_id', 'gfe_no'],
   getJwks: ['x', 'y', 'kid'],
 };
@@ -136,29 +180,51 @@ const minted: Readonly<Record<string, readonly string[]>> = {
 function reduced(value: unknown, names: readonly string[] = []): unknown {
   if (Array.isArray(value)) return value.map((one) => reduced(one, names));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value)
-    .map(([name, member]) => [name, names.includes(name) ? typeof member : reduced(member, names)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      names.includes(name) ? typeof member : reduced(member, names),
+    ]),
+  );
 }
 
-const answers = operations.flatMap((operation) => Object.entries(operation.responses).flatMap(([status, { content }]) =>
-  Object.entries(content).flatMap(([mediaType, { schema, examples = {} }]) => Object.entries(examples)
-    .map(([name, { value }]) => ({ operationId: operation.operationId, status, mediaType, name, schema, value })))));
+const answers = operations.flatMap((operation) =>
+  Object.entries(operation.responses).flatMap(([status, { content }]) =>
+    Object.entries(content).flatMap(([mediaType, { schema, examples = {} }]) =>
+      Object.entries(examples).map(([name, { value }]) => ({
+        operationId: operation.operationId,
+        status,
+        mediaType,
+        name,
+        schema,
+        value,
+      })),
+    ),
+  ),
+);
 
 describe('an example of an answer', () => {
   it.each(answers)('keeps to its schema: $operationId $status $name as $mediaType', ({ schema, value }) => {
     expect(schemaFaults(schema, value)).toEqual([]);
   });
 
-  const results = answers.filter(({ status, value }) => isSuccess(status) || !('code' in Object(value) || 'error' in Object(value)));
+  const results = answers.filter(
+    ({ status, value }) => isSuccess(status) || !('code' in Object(value) || 'error' in Object(value)),
+  );
 
-  it.each(results)('is what the service answers: $operationId $status $name', async ({ operationId, status, name, value }) => {
-    const { [`${operationId} ${name}`]: occasion } = occasions;
-    if (!occasion) throw new Error(`no request is known that ${operationId} answers with the example ${name}`);
-    const answer = await occasion();
-    expect(answer.status).toBe(Number(status));
-    const shown: unknown = JSON.parse(JSON.stringify(value).replaceAll('https://encounters.example.com', harness.baseUrl));
-    expect(reduced(answer.body, minted[operationId])).toEqual(reduced(shown, minted[operationId]));
-  });
+  it.each(results)(
+    'is what the service answers: $operationId $status $name',
+    async ({ operationId, status, name, value }) => {
+      const { [`${operationId} ${name}`]: occasion } = occasions;
+      if (!occasion) throw new Error(`no request is known that ${operationId} answers with the example ${name}`);
+      const answer = await occasion();
+      expect(answer.status).toBe(Number(status));
+      const shown: unknown = JSON.parse(
+        JSON.stringify(value).replaceAll('https://encounters.example.com', harness.baseUrl),
+      );
+      expect(reduced(answer.body, minted[operationId])).toEqual(reduced(shown, minted[operationId]));
+    },
+  );
 
   it('is of the same people in all of them', () => {
     const ids = new Set(JSON.stringify(answers.map(({ value }) => value)).match(/"user_id":"[^"]+"/g));

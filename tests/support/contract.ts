@@ -78,7 +78,8 @@ export const operations: readonly ContractOperation[] = Object.entries(contract.
     scopes: operation.security.flatMap((requirement) => Object.values(requirement).flat()),
     parameters: operation.parameters ?? [],
     statuses: Object.keys(operation.responses).map(Number),
-  })));
+  })),
+);
 
 /** Those that need a token. */
 export const securedOperations = operations.filter(({ security }) => security.length > 0);
@@ -98,7 +99,9 @@ export function targetOf(operation: ContractOperation, changes: Readonly<Record<
   const values = new Map(operation.parameters.map(({ name, example }) => [name, example]));
   for (const [name, value] of Object.entries(changes)) values.set(name, value);
   const inPath = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
-  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(textOf(values.get(name))));
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(textOf(values.get(name))),
+  );
   const query = new URLSearchParams();
   for (const [name, value] of values) if (!inPath.includes(name) && value !== undefined) query.set(name, textOf(value));
   return `${operation.method} ${path}${query.size > 0 ? `?${query.toString()}` : ''}`;
@@ -107,7 +110,10 @@ export function targetOf(operation: ContractOperation, changes: Readonly<Record<
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** The named example of the operation's request body as JSON, or the first one. */
-export function exampleBody({ operationId, requestBody }: ContractOperation, name?: string): Readonly<Record<string, unknown>> {
+export function exampleBody(
+  { operationId, requestBody }: ContractOperation,
+  name?: string,
+): Readonly<Record<string, unknown>> {
   const examples = requestBody?.content['application/json']?.examples ?? {};
   const example = name === undefined ? Object.values(examples)[0] : examples[name];
   if (!example) throw new Error(`${operationId} has no example ${name} of its request`);
@@ -130,11 +136,14 @@ export function contractFaults(operationId: string, { status, contentType, heade
   const headers = Object.entries(declared.headers ?? {}).flatMap(([name, { required, schema }]) => {
     const value = header(name);
     if (value === undefined) return required ? [`${what} lacks the header ${name}`] : [];
-    return schemaFaults(schema, schema.type === 'integer' ? Number(value) : value).map((fault) => `${what} has a wrong header ${name}: ${fault}`);
+    return schemaFaults(schema, schema.type === 'integer' ? Number(value) : value).map(
+      (fault) => `${what} has a wrong header ${name}: ${fault}`,
+    );
   });
   const [mediaType = ''] = contentType.split(';');
   const content = declared.content[mediaType];
-  if (!content) return [...headers, `${what} is declared as ${Object.keys(declared.content).join(', ')}, not ${mediaType}`];
+  if (!content)
+    return [...headers, `${what} is declared as ${Object.keys(declared.content).join(', ')}, not ${mediaType}`];
   return [...headers, ...schemaFaults(content.schema, body).map((fault) => `${what} breaks its schema: ${fault}`)];
 }
 
@@ -146,5 +155,7 @@ addFormats.default(ajv);
 export function schemaFaults(schema: Schema, value: unknown): string[] {
   const validate = compiled.get(schema) ?? ajv.compile(schema);
   compiled.set(schema, validate);
-  return validate(value) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+  return validate(value)
+    ? []
+    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
 }

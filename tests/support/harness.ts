@@ -8,7 +8,8 @@ import { createApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
 import type { DomainContext, Services } from '../../src/context.js';
 import { createHttpServer, drain, listen } from '../../src/http/server.js';
-import { domainContext, openServices } from '../../src/services.js';
+import { domainContext } from '../../src/domainContext.js';
+import { openServices } from '../../src/services.js';
 import { observe } from './observer.js';
 import { createTestDatabase } from './postgres.js';
 

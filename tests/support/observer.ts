@@ -21,12 +21,14 @@ export function observe(res: ServerResponse, faults: string[]): void {
     const route = 'locals' in res ? routeOf(res as ServerResponse & { locals: Record<string, unknown> }) : undefined;
     if (!route) return;
     noteStatus(route.operationId, res.statusCode);
-    faults.push(...contractFaults(route.operationId, {
-      status: res.statusCode,
-      contentType: String(res.getHeader('Content-Type')),
-      header: (name) => res.getHeader(name)?.toString(),
-      body: parsed(text),
-    }));
+    faults.push(
+      ...contractFaults(route.operationId, {
+        status: res.statusCode,
+        contentType: String(res.getHeader('Content-Type')),
+        header: (name) => res.getHeader(name)?.toString(),
+        body: parsed(text),
+      }),
+    );
   });
 }
 

@@ -40,7 +40,7 @@ export function adminUrl(): string {
  */
 export async function startTestCluster(): Promise<() => Promise<void>> {
   const external = process.env['TEST_DATABASE_URL'];
-  const { url, stop } = external === undefined ? await startTemporaryCluster() : { url: external, stop: async () => {} };
+  const { url, stop } = external ? { url: external, stop: async () => {} } : await startTemporaryCluster();
   const template = `ces_test_${process.pid}`;
   await dropDatabases(url, (owner) => owner === process.pid || !isAlive(owner));
   await execute(url, `CREATE DATABASE ${template} TEMPLATE template0`);
@@ -55,13 +55,13 @@ export async function startTestCluster(): Promise<() => Promise<void>> {
 
 /**
  * A temporary DATA_DIR for an embedded PostgreSQL, closed to other users as `mktemp -d` makes it. It is removed, and
- * its PostgreSQL ended, by `remove()` or with this process, whatever ends that: Ctrl-C and SIGKILL leave nothing behind.
+ * its PostgreSQL ended, by `remove()` or with this process, whatever ends that: Ctrl-C and SIGKILL leave nothing.
  */
 export async function temporaryDataDir(): Promise<{ dataDir: string; remove(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-test-'));
   // "cat" waits for the end of its input, which comes with our end; another process may just be starting PostgreSQL.
   const script = `cat; while [ -d "$0" ]; do
-    if read -r pid < "$0/postgres/data/postmaster.pid" && kill -QUIT "$pid"; then sleep 0.1; else rm -rf "$0"; fi; done`;
+    read -r pid < "$0/postgres/data/postmaster.pid" && kill -QUIT "$pid" && sleep 0.1 || rm -rf "$0"; done`;
   const cleaner = spawn('sh', ['-c', script, dataDir], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   const remove = async (): Promise<void> => {
     cleaner.stdin.end();
@@ -72,8 +72,9 @@ export async function temporaryDataDir(): Promise<{ dataDir: string; remove(): P
 
 async function startTemporaryCluster(): Promise<{ url: string; stop: () => Promise<void> }> {
   const { dataDir, remove } = await temporaryDataDir();
+  const log = (message: string): unknown => process.stderr.write(`${message}\n`);
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
-  const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'server', log: console.error, settings });
+  const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'server', log, settings });
   return { url, stop: () => close().then(remove) };
 }
 

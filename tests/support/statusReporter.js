@@ -30,7 +30,9 @@ export default class StatusReporter {
     rmSync(this.folder, { recursive: true });
     // What failed may be why something was not seen.
     if (faults.length === 0 || numFailedTests > 0 || numRuntimeErrorTestSuites > 0) return;
-    this.error = new Error(`Statuses of the contract (allow-list: tests/contract/unseenStatuses.json)\n  ${faults.join('\n  ')}`);
+    this.error = new Error(
+      `Statuses of the contract (allow-list: tests/contract/unseenStatuses.json)\n  ${faults.join('\n  ')}`,
+    );
     process.stderr.write(`\n${this.error.message}\n`);
   }
 

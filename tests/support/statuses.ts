@@ -27,11 +27,15 @@ export function statusFaults(
   seen: ReadonlySet<string>,
   allowed: readonly string[],
 ): string[] {
-  const declared = operations.flatMap(({ operationId, statuses }) => statuses.map((status) => nameOf(operationId, status)));
+  const declared = operations.flatMap(({ operationId, statuses }) =>
+    statuses.map((status) => nameOf(operationId, status)),
+  );
   return [
     ...declared.filter((name) => !seen.has(name) && !allowed.includes(name)).map((name) => `no test has seen ${name}`),
     ...allowed.filter((name) => seen.has(name)).map((name) => `${name} was seen: take it off the list`),
-    ...allowed.filter((name) => !declared.includes(name)).map((name) => `${name} is not declared: take it off the list`),
+    ...allowed
+      .filter((name) => !declared.includes(name))
+      .map((name) => `${name} is not declared: take it off the list`),
   ];
 }
 
@@ -47,7 +51,14 @@ export interface RunOptions {
 }
 
 /** Whether all tests run: a part of them cannot see all statuses. */
-export function isFullRun({ nonFlagArgs, testPathPatterns, testNamePattern, onlyChanged, onlyFailures, shard }: RunOptions): boolean {
+export function isFullRun({
+  nonFlagArgs,
+  testPathPatterns,
+  testNamePattern,
+  onlyChanged,
+  onlyFailures,
+  shard,
+}: RunOptions): boolean {
   const patterns = [...nonFlagArgs, ...testPathPatterns.patterns, testNamePattern].filter(Boolean);
   return patterns.length === 0 && !onlyChanged && !onlyFailures && shard === undefined;
 }

@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { open, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { platform } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { binary, environment, exists, isErrno, readOptional } from './postgresCluster.js';
+import type { Cluster } from './postgresCluster.js';
+
+/** A PostgreSQL that accepts connections; `process` is present when this process started it. */
+export interface RunningPostgres {
+  readonly pid: number;
+  readonly port: number;
+  readonly url: string;
+  readonly process?: ChildProcess;
+}
+
+/**
+ * Starts PostgreSQL on loopback with its own session and process group, so that a Ctrl-C in the terminal leaves it
+ * running until the server has drained. Undefined when another process started it meanwhile.
+ */
+export async function startPostgres(
+  cluster: Cluster, settings: Readonly<Record<string, string>>, wantedPort?: number,
+): Promise<RunningPostgres | undefined> {
+  await removeStaleLock(cluster);
+  const port = wantedPort ?? (await freePort());
+  const all = { ...defaultSettings, ...settings };
+  const [program = '', ...args] = [...cluster.prefix, binary('postgres'), '-D', cluster.pgdata, '-p', String(port),
+    ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  const log = await open(cluster.logFile, 'a', 0o600);
+  const { size } = await log.stat();
+  const options = { cwd: '/', detached: true, env: environment() };
+  const child = spawn(program, args, { ...options, stdio: ['ignore', log.fd, log.fd] });
+  child.once('error', () => {});
+  child.unref();
+  await log.close();
+  while (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
+    const running = await findPostgres(cluster);
+    if (typeof running === 'object' && running.pid === child.pid) return { ...running, process: child };
+    await delay(25);
+  }
+  const output = (await readFile(cluster.logFile)).subarray(size).toString('utf8');
+  if (/lock file "postmaster.pid"|pre-existing shared memory/.test(output)) return undefined;
+  if (wantedPort === undefined && output.includes('could not bind')) return startPostgres(cluster, settings);
+  const reason = output.trim().split('\n').slice(-5).join(' | ');
+  throw new Error(`PostgreSQL did not start (see ${cluster.logFile}): ${reason}`);
+}
+
+const defaultSettings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_checkpoints: 'off',
+  // Statements and the details of errors carry health data: neither belongs in a log file.
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+};
+
+/** The PostgreSQL of this cluster; 'busy' while it starts up or shuts down, undefined when there is none. */
+export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 'busy' | undefined> {
+  const [line, , , portLine] = ((await readOptional(join(cluster.pgdata, 'postmaster.pid'))) ?? '').split('\n');
+  const pid = Number(line);
+  if (!(pid > 0) || !(await isPostgres(cluster, pid))) return undefined;
+  const port = Number(portLine);
+  if (!(port > 0)) return 'busy';
+  const url = `postgresql://postgres:${encodeURIComponent(cluster.password)}@127.0.0.1:${port}/postgres`;
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return { pid, port, url };
+  } catch (error) {
+    // 57P03: starting up or shutting down.
+    if (isErrno(error, 'ECONNREFUSED') || isErrno(error, 'ECONNRESET') || isErrno(error, '57P03')) return 'busy';
+    throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Stops PostgreSQL and waits until it is gone. 'fast' ends other sessions; 'smart' lets them finish, and returns
+ * after 10 s even if they have not (PostgreSQL then goes with the last of them).
+ * `release` ends our own session once PostgreSQL admits nobody else.
+ */
+export async function stopPostgres(
+  cluster: Cluster, { pid }: RunningPostgres, mode: 'fast' | 'smart', release: () => Promise<void>,
+): Promise<void> {
+  if (await isPostgres(cluster, pid)) process.kill(pid, mode === 'fast' ? 'SIGINT' : 'SIGTERM');
+  await release();
+  for (const deadline = Date.now() + 10_000; await isPostgres(cluster, pid);) {
+    if (Date.now() > deadline) {
+      // An immediate shutdown loses nothing that was committed: the next start replays the log.
+      if (mode === 'fast') process.kill(pid, 'SIGQUIT');
+      return;
+    }
+    await delay(20);
+  }
+}
+
+/** PostgreSQL trusts any live process of its own user that bears the recorded number, for example after a reboot. */
+async function removeStaleLock(cluster: Cluster): Promise<void> {
+  const lock = join(cluster.pgdata, 'postmaster.pid');
+  const pid = Number(((await readOptional(lock)) ?? '').split('\n')[0]);
+  if (platform() !== 'linux' || !(pid > 0) || !exists(pid)) return;
+  const [program = ''] = await commandLine(pid);
+  if (!program.endsWith('postgres')) await rm(lock, { force: true });
+}
+
+/** Whether the process is alive and serves this cluster; a zombie or a reused number does not. */
+async function isPostgres(cluster: Cluster, pid: number): Promise<boolean> {
+  if (!exists(pid)) return false;
+  if (platform() !== 'linux') return true;
+  return (await commandLine(pid)).includes(cluster.pgdata);
+}
+
+async function commandLine(pid: number): Promise<string[]> {
+  return ((await readOptional(`/proc/${pid}/cmdline`)) ?? '').split('\0');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((done) => server.once('listening', done));
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

@@ -1,0 +1,94 @@
+import { expect } from '@jest/globals';
+import type { Answer } from '../support/http.js';
+
+/** Where a partner's system works against, and as whom. */
+export interface Target {
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** A PDF that the target can fetch; without it, what needs a document is left out. */
+  readonly documentUrl?: string | undefined;
+  /** An order of the tenant; without it, the status by order number is left out. */
+  readonly orderNo?: string | undefined;
+}
+
+export interface Sent {
+  readonly token?: string | undefined;
+  readonly json?: unknown;
+  readonly form?: Readonly<Record<string, string>>;
+  readonly raw?: string;
+  readonly authorization?: string;
+  /** Which answer the mock shall give, by status and example; the service answers as things are. */
+  readonly prefer?: readonly [status: number, example: string];
+}
+
+/** One request as a partner's system sends it; `what` is `METHOD /path?query`. */
+export async function send(
+  baseUrl: string,
+  what: string,
+  { token, json, form, raw, authorization, prefer }: Sent = {},
+): Promise<Answer> {
+  const [method = 'GET', path = '/'] = what.split(' ');
+  const body = form ? new URLSearchParams(form).toString() : json === undefined ? raw : JSON.stringify(json);
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: {
+      Accept: 'application/json, application/problem+json',
+      ...(authorization ? { Authorization: authorization } : token ? { Authorization: `Bearer ${token}` } : {}),
+      ...(body === undefined
+        ? {}
+        : { 'Content-Type': form ? 'application/x-www-form-urlencoded' : 'application/json' }),
+      ...(prefer ? { Prefer: `code=${prefer[0]}, example=${prefer[1]}` } : {}),
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const answer = await response.text();
+  return { status: response.status, headers: response.headers, body: JSON.parse(answer), text: answer };
+}
+
+export const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+export const instant = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+export const decimal = expect.stringMatching(/^\d+\.\d\d$/);
+export const text = expect.any(String);
+export const number = expect.any(Number);
+export const boolean = expect.any(Boolean);
+/** A list that holds nothing else than this; it may be empty. */
+export const listOf = (element: unknown) => expect.arrayOf(element);
+/** This or null. */
+export const orNull = (value: unknown) => ({
+  asymmetricMatch(given: unknown) {
+    if (given !== null) expect(given).toEqual(value);
+    return true;
+  },
+});
+
+/** A success of this status, with the headers of every answer. */
+export function expectSuccess({ status, headers, body }: Answer, wanted: number): void {
+  expect({ status, body }).toEqual({ status: wanted, body: expect.anything() });
+  expect(headers.get('Content-Type')).toMatch(/^application\/json/);
+  expectCommonHeaders(headers);
+}
+
+/** An error of this status and code in the documented shape. */
+export function expectProblem({ status, headers, body }: Answer, wanted: number, code: string): void {
+  expect({ status, body }).toMatchObject({
+    status: wanted,
+    body: {
+      type: `urn:clinical-encounter:problem:${code}`,
+      title: text,
+      status: wanted,
+      detail: text,
+      instance: `urn:uuid:${body.request_id}`,
+      code,
+      request_id: uuid,
+    },
+  });
+  expect(headers.get('Content-Type')).toMatch(/^application\/(problem\+)?json/);
+  expectCommonHeaders(headers);
+  if (wanted === 401 || wanted === 403) expect(headers.get('WWW-Authenticate')).toMatch(/^Bearer realm="/);
+}
+
+function expectCommonHeaders(headers: Headers): void {
+  expect(headers.get('X-Request-Id')).toEqual(uuid);
+  expect(headers.get('API-Version')).toMatch(/^\d+\.\d+\.\d+$/);
+}

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import {
+  exampleBody,
+  operationOf,
+  operations,
+  schemaFaults,
+  targetOf,
+  type ContractOperation,
+} from '../support/contract.js';
+import { call, type Answer } from '../support/http.js';
+import { startMock, type Mock } from '../support/mock.js';
+
+let mock: Mock;
+beforeAll(async () => {
+  mock = await startMock('--dynamic');
+}, 60_000);
+afterAll(() => mock.stop());
+
+const ask = (operation: ContractOperation): Promise<Answer> =>
+  call(mock, targetOf(operation), {
+    token: 'anything',
+    ...(operation.requestBody ? { json: exampleBody(operation) } : {}),
+  });
+
+it.each(operations)('the mock invents valid answers: $operationId', async (operation) => {
+  const { status, body } = await ask(operation);
+  const { [status]: declared } = operation.responses;
+  expect(status).toBe(Number(Object.keys(operation.responses)[0]));
+  expect(schemaFaults(declared?.content['application/json']?.schema ?? {}, body)).toEqual([]);
+});
+
+it('the mock invents other values than the examples', async () => {
+  const { body } = await ask(operationOf('getPatient'));
+  expect(body.firstName).toEqual(expect.any(String));
+  expect(body.firstName).not.toBe('Jane');
+});

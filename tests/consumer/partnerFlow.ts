@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { accessSteps } from './accessSteps.js';
+import { expectSuccess, listOf, send, text } from './consumer.js';
+import { encounterSteps } from './encounterSteps.js';
+import { patientSteps } from './patientSteps.js';
+import type { Session, Stage } from './session.js';
+
+/**
+ * The flow of a partner's system with its error cases (interface §1), from the outside: the same for the mock and for
+ * the service. Where an answer depends on data, which the mock has not, `Prefer` tells the mock what to answer.
+ */
+export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage): void {
+  let target: Awaited<ReturnType<Stage['open']>>;
+  let token: string;
+  const session: Session = {
+    hasDocument,
+    hasOrder,
+    get target() {
+      return target;
+    },
+    call: (what, sent = {}) => send(target.baseUrl, what, { token, ...sent }),
+    login: (more = {}) => ({
+      grant_type: 'client_credentials',
+      client_id: target.clientId,
+      client_secret: target.clientSecret,
+      ...more,
+    }),
+    found: { clinicId: '', treatmentId: '', patientId: '', documentId: '' },
+  };
+
+  describe(`a partner of ${name}`, () => {
+    beforeAll(async () => {
+      target = await open();
+      const { body } = await send(target.baseUrl, 'POST /oauth/token', { json: session.login() });
+      token = body.access_token;
+    }, 60_000);
+    afterAll(() => target.close());
+
+    // In the order of the flow: a step uses what the one before has found.
+    accessSteps(session);
+    patientSteps(session);
+    encounterSteps(session);
+
+    it('finds what tells about the service', async () => {
+      const parts: [string, unknown][] = [
+        ['/healthz', { status: 'ok' }],
+        ['/readyz', { status: 'ready', checks: { database: 'ok', objectStore: 'ok' } }],
+        ['/.well-known/jwks.json', { keys: listOf(expect.objectContaining({ kty: 'EC', alg: 'ES256', kid: text })) }],
+        ['/.well-known/oauth-authorization-server', expect.objectContaining({ token_endpoint: text, jwks_uri: text })],
+      ];
+      for (const [path, body] of parts) {
+        const answer = await session.call(`GET ${path}`, { token: undefined });
+        expectSuccess(answer, 200);
+        expect(answer.body).toEqual(body);
+      }
+    });
+
+    it('is told of paths and methods that are not there', async () => {
+      expect(await session.call('GET /no/such/path')).toMatchObject({
+        status: 404,
+        body: { status: 404, title: text },
+      });
+      expect(await session.call('DELETE /clinics')).toMatchObject({ status: 405, body: { status: 405, title: text } });
+    });
+  });
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals';
+import { expectProblem, expectSuccess, listOf, number, text } from './consumer.js';
+import { newPatient, nobody, type Session } from './session.js';
+import { clinic, meta, patient, patientRecord, product } from './shapes.js';
+
+/** Where, who and what: a clinic, a patient and a treatment. */
+export function patientSteps({ call, found }: Session): void {
+  describe('resolves a clinic', () => {
+    it('from the list, and by a search for it', async () => {
+      const list = await call('GET /clinics?isActive=true&limit=5');
+      expectSuccess(list, 200);
+      expect(list.body).toEqual({
+        data: listOf(clinic),
+        pagination: { total: number, page: number, limit: number, totalPages: number },
+        stats: { total: number, active: number, inactive: number },
+      });
+      found.clinicId = list.body.data[0].id;
+      const search = encodeURIComponent(list.body.data[0].legalName);
+      const again = await call(`GET /clinics?search=${search}&sort_by=name&sort_order=asc`);
+      expect(again.body.data[0].id).toBe(found.clinicId);
+    });
+
+    it.each(['limit=101', 'page=0', 'isActive=maybe', 'sort_by=size'])('is refused with %s', async (query) => {
+      expectProblem(await call(`GET /clinics?${query}`), 400, 'validation_failed');
+    });
+  });
+
+  describe('creates a patient', () => {
+    it('once; a second time is told so, and finds the first one by e-mail', async () => {
+      const json = newPatient();
+      const created = await call('POST /clients', { json });
+      expectSuccess(created, 201);
+      expect(created.body).toEqual({ ...patient, isVerified: 'NOTVERIFIED' });
+      expect(created.headers.get('Cache-Control')).toBe('no-store');
+
+      const again = await call('POST /clients', {
+        json: { ...json, firstName: 'Mary' },
+        prefer: [409, 'patient_email_taken'],
+      });
+      expectProblem(again, 409, 'patient_email_taken');
+
+      const lookup = await call(`GET /clients?email=${encodeURIComponent(json.email.toUpperCase())}`);
+      expectSuccess(lookup, 200);
+      expect(lookup.body).toEqual({ data: [patient], meta });
+      expect(lookup.body.data[0].user_id).toBe(again.body.existing_user_id);
+      found.patientId = lookup.body.data[0].user_id;
+    });
+
+    it('and reads its whole record', async () => {
+      const answer = await call(`GET /clients/${found.patientId}`);
+      expectSuccess(answer, 200);
+      expect(answer.body).toEqual(patientRecord);
+      expect([answer.body.user_id, answer.body.adminUser.id]).toEqual([found.patientId, found.patientId]);
+    });
+
+    it('but finds none by an e-mail that nobody has', async () => {
+      const answer = await call(`GET /clients?email=${nobody}@example.com`, { prefer: [200, 'none'] });
+      expect(answer).toMatchObject({ status: 200, body: { data: [], meta: { total: 0 } } });
+    });
+
+    it.each<[string, object]>([
+      ['a missing field', { lastName: undefined }],
+      ['a malformed e-mail', { email: 'no e-mail' }],
+      ['a malformed date', { dateOfBirth: '11.02.1985' }],
+      ['a phone with other characters than digits', { phone: '(512) 555-0177' }],
+      ['an unknown field', { nickname: 'Mari' }],
+    ])('is refused with %s', async (_what, change) => {
+      const answer = await call('POST /clients', { json: { ...newPatient(), ...change } });
+      expectProblem(answer, 400, 'validation_failed');
+      expect(answer.body.errors).toEqual(listOf(expect.objectContaining({ pointer: text, code: text, detail: text })));
+    });
+
+    it('is refused with malformed JSON', async () => {
+      expect(await call('POST /clients', { raw: '{"firstName":' })).toMatchObject({ status: 400 });
+    });
+
+    it('does not find one that is not there', async () => {
+      const answer = await call(`GET /clients/${nobody}`, { prefer: [404, 'patient_not_found'] });
+      expectProblem(answer, 404, 'patient_not_found');
+      expectProblem(await call('GET /clients/not-an-id'), 400, 'validation_failed');
+    });
+  });
+
+  describe('resolves a treatment', () => {
+    it('from the list, and by its SKU', async () => {
+      const list = await call('GET /tenants/products?isActive=true&limit=100');
+      expectSuccess(list, 200);
+      expect(list.body).toEqual({ data: listOf(product), meta });
+      const everywhere = list.body.data.find(
+        (one: { clinicAvailability: unknown[] }) => one.clinicAvailability.length === 0,
+      );
+      found.treatmentId = everywhere.id;
+      const bySku = await call(`GET /tenants/products?search=${encodeURIComponent(everywhere.sku)}&isActive=true`);
+      expect(bySku.body.data.map((one: { id: string }) => one.id)).toContain(found.treatmentId);
+    });
+
+    it('is refused with a page that is too large', async () => {
+      expectProblem(await call('GET /tenants/products?limit=101'), 400, 'validation_failed');
+    });
+  });
+}

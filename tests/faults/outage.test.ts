@@ -1,0 +1,242 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { readdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { openDatabase } from '../../src/adapters/database.js';
+import { startDatabaseProxy, type DatabaseProxy } from '../support/databaseProxy.js';
+import { operationOf, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
+import { newPartner, newPatient, newToken, type Partner } from '../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { expectProblem } from '../support/refusals.js';
+import { loginBody } from '../support/tokens.js';
+
+let database: TestDatabase;
+let proxy: DatabaseProxy;
+let files: FileHost;
+let harness: Harness;
+let partner: Partner;
+let patientId: string;
+/** Speaks to the database by another way. */
+let observer: Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  proxy = await startDatabaseProxy(database.url);
+  files = await startFileHost();
+  harness = await startHarness({ databaseUrl: proxy.url, environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
+  partner = await newPartner(harness);
+  patientId = await newPatient(harness, partner);
+  observer = new Client({ connectionString: database.url });
+  await observer.connect();
+});
+
+afterEach(async () => {
+  await proxy.mend();
+  await ready();
+});
+
+afterAll(async () => {
+  await harness.close();
+  await observer.end();
+  await proxy.close();
+  await files.close();
+  await database.drop();
+});
+
+/** Resolves when the service says that it is ready, as a load balancer would wait for it. */
+async function ready(): Promise<void> {
+  while ((await call(harness, 'GET /readyz')).status !== 200) await delay(20);
+}
+
+/** The operation as its own example has it: it gets as far as the database. */
+function send(operation: ContractOperation): Promise<Answer> {
+  const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
+  return call(harness, targetOf(operation), {
+    token: partner.token, ...(example === undefined ? {} : { json: example.value }),
+  });
+}
+
+const login = (): Promise<Answer> => call(harness, 'POST /oauth/token', { json: loginBody(partner) });
+
+function expectUnavailable(answer: Answer): void {
+  expectProblem(answer, 503, 'dependency_unavailable');
+  expect(answer.headers.get('Retry-After')).toBe('5');
+  expect(answer.text).not.toMatch(/ECONN|prisma|postgres|127\.0\.0\.1|timeout/i);
+}
+
+const documents = async (): Promise<unknown[]> => (await observer.query<{ id: string }>('SELECT id FROM document')).rows;
+
+/** The files of the object store, by their place below it. */
+async function objects(): Promise<string[]> {
+  const entries = await readdir(join(harness.dataDir, 'documents'), { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+const upload = (path: string): Promise<Answer> => call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
+  token: partner.token, json: { url: `http://${files.host}${path}` },
+});
+
+describe('while nothing listens where the database was', () => {
+  const ids = securedOperations.map(({ operationId }) => operationId);
+
+  it.each(ids)('%s asks to come back later, and works again without a restart', async (operationId) => {
+    const operation = operationOf(operationId);
+    const before = (await send(operation)).status;
+    expect(before).toBeLessThan(500);
+    await proxy.cut();
+    expectUnavailable(await send(operation));
+    // Also when the state of the caller is not known any more.
+    harness.clock.advance(31);
+    expectUnavailable(await send(operation));
+    await proxy.mend();
+    await ready();
+    expect((await send(operation)).status).toBeLessThan(500);
+  });
+
+  it('the token endpoint asks to come back later, and works again without a restart', async () => {
+    await proxy.cut();
+    expectUnavailable(await login());
+    await proxy.mend();
+    await ready();
+    expect((await login()).status).toBe(200);
+  });
+
+  it('the service is alive but not ready, and its keys can be read', async () => {
+    await proxy.cut();
+    expect((await call(harness, 'GET /healthz')).status).toBe(200);
+    expect((await call(harness, 'GET /.well-known/jwks.json')).status).toBe(200);
+    const { status, body, headers } = await call(harness, 'GET /readyz');
+    expect({ status, retry: headers.get('Retry-After'), body }).toMatchObject({ status: 503, retry: '5' });
+    expect(JSON.stringify(body)).toMatch(/database/);
+  });
+
+  it('what is wrong with a request is still said', async () => {
+    await send(operationOf('listClinics'));
+    await proxy.cut();
+    expectProblem(await call(harness, 'GET /clinics', { token: 'garbage' }), 401, 'token_invalid');
+    expectProblem(await call(harness, 'GET /clinics?page=0', { token: partner.token }), 400, 'validation_failed');
+    expectProblem(await call(harness, 'GET /nowhere'), 404, 'route_not_found');
+  });
+});
+
+it('a database that hangs is given up in time for everybody, and found again', async () => {
+  await login();
+  proxy.hang();
+  const answers = await Promise.all([...securedOperations.map(send), login()]);
+  answers.forEach(expectUnavailable);
+  expect((await call(harness, 'GET /readyz')).status).toBe(503);
+  await proxy.mend();
+  await ready();
+  expect((await login()).status).toBe(200);
+});
+
+it('a database that ends its sessions again and again never makes an internal error', async () => {
+  const answers: Answer[] = [];
+  const caller = async (): Promise<void> => {
+    for (let count = 0; count < 15; count += 1) answers.push(await call(harness, `GET /clients/${patientId}`, { token: partner.token }), await login());
+  };
+  let over = false;
+  const ender = (async () => {
+    while (!over) {
+      await observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
+      await delay(10);
+    }
+  })();
+  await Promise.all(Array.from({ length: 5 }, caller));
+  over = true;
+  await ender;
+  answers.filter(({ status }) => status !== 200).forEach(expectUnavailable);
+  await ready();
+  expect((await login()).status).toBe(200);
+});
+
+describe('when every connection to the database is taken', () => {
+  it('a request is answered in time with 503, and the next one is served', async () => {
+    const { db } = harness.services;
+    const small = openDatabase(database.url, { poolSize: 1, timeoutMs: 500 });
+    Object.assign(harness.services, { db: small });
+    try {
+      await small.$transaction(async (transaction) => {
+        await transaction.$queryRaw`SELECT 1`;
+        expectUnavailable(await call(harness, `GET /clients/${patientId}`, { token: partner.token }));
+        expectUnavailable(await login());
+      }, { timeout: 20_000 });
+      expect((await call(harness, `GET /clients/${patientId}`, { token: partner.token })).status).toBe(200);
+    } finally {
+      Object.assign(harness.services, { db });
+      await small.$disconnect();
+    }
+  });
+
+  it('many requests wait for the few connections and are all served', async () => {
+    const { db } = harness.services;
+    const small = openDatabase(database.url, { poolSize: 2, timeoutMs: 20_000 });
+    Object.assign(harness.services, { db: small });
+    try {
+      const answers = await Promise.all(Array.from({ length: 50 }, () => call(harness, 'GET /clinics', { token: partner.token })));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    } finally {
+      Object.assign(harness.services, { db });
+      await small.$disconnect();
+    }
+  });
+});
+
+describe('while the object store is broken', () => {
+  it('an upload asks to come back later and leaves nothing, and works again without a restart', async () => {
+    const folder = join(harness.dataDir, 'documents');
+    files.serve('/a.pdf', { content: sampleFiles.pdf });
+    const [rows, kept] = [await documents(), await objects()];
+    await rename(folder, `${folder}.gone`);
+    await writeFile(folder, 'a file where the folder was');
+    expectUnavailable(await upload('/a.pdf'));
+    expect((await call(harness, 'GET /readyz')).status).toBe(503);
+    expect((await call(harness, `GET /clients/${patientId}`, { token: partner.token })).status).toBe(200);
+    await rename(`${folder}.gone`, `${folder}.back`);
+    await rename(folder, `${folder}.file`);
+    await rename(`${folder}.back`, folder);
+    expect(await documents()).toEqual(rows);
+    expect(await objects()).toEqual(kept);
+    expect((await upload('/a.pdf')).status).toBe(200);
+  });
+
+  it('an upload whose file ends early leaves neither row nor object', async () => {
+    files.serve('/half.pdf', (_request, response) => {
+      response.writeHead(200, { 'Content-Length': '100000' }).write(sampleFiles.pdf, () => response.destroy());
+    });
+    const [rows, kept] = [await documents(), await objects()];
+    expectProblem(await upload('/half.pdf'), 400, 'document_fetch_failed');
+    expect(await documents()).toEqual(rows);
+    expect(await objects()).toEqual(kept);
+  });
+
+  it('an upload that loses the database meanwhile is not acknowledged and has no row', async () => {
+    files.serve('/cut.pdf', (_request, response) => void proxy.cut().then(() => response.end(sampleFiles.pdf)));
+    const rows = await documents();
+    expectUnavailable(await upload('/cut.pdf'));
+    expect(await documents()).toEqual(rows);
+    await proxy.mend();
+    await ready();
+    files.serve('/cut.pdf', { content: sampleFiles.pdf });
+    expect((await upload('/cut.pdf')).status).toBe(200);
+  });
+});
+
+it('after all that only outages were logged, no defects', () => {
+  const codes = harness.logged.filter(({ msg }) => msg === 'request failed').map(({ code }) => code);
+  expect([...new Set(codes)]).toEqual(['dependency_unavailable']);
+});
+
+it('a token from before an outage is good after it', async () => {
+  const token = await newToken(harness, partner);
+  await proxy.cut();
+  await proxy.mend();
+  await ready();
+  harness.clock.advance(31);
+  expect((await call(harness, 'GET /clinics', { token })).status).toBe(200);
+});
