@@ -69,7 +69,8 @@ const text = { type: 'string', minLength: 1 };
 const seconds = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 31_536_000, default: fallback });
 const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
 
-const variables = {
+/** The schema of the environment; a test holds the README's table of variables against it. */
+export const variables = {
   type: 'object',
   properties: {
     HOST: { ...text, default: '127.0.0.1' },

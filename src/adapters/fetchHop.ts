@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import type { Duplex, Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { once } from 'node:events';
 import got from 'got';
 import type { PlainResponse } from 'got';
@@ -58,11 +58,8 @@ export async function fetchHop(
   });
   // A fault may come when nobody is reading; without a listener it would end the process.
   stream.on('error', () => undefined);
-  // A 101 answer hands the socket over: nobody else would close it.
-  stream.on('upgrade', (_response: unknown, socket: Duplex) => {
-    socket.destroy();
-    stream.destroy(new Error('The server switched protocols'));
-  });
+  // After a 101 answer got would wait for a response that never comes.
+  stream.on('upgrade', () => stream.destroy(new Error('The server switched protocols')));
   await once(stream, 'response', { signal });
   if (!stream.response) throw new Error('No response');
   return { stream, response: stream.response };

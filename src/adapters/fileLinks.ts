@@ -36,9 +36,10 @@ export function createFileLinks(secret: KeyObject): FileLinks {
     open(text, now) {
       const [payload = '', signature = '', ...more] = text.split('.');
       if (more.length > 0 || !sameText(signature, signatureOf(payload))) return undefined;
+      // Signed by us, so it is what `sign` made.
       const content: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
-      if (!Array.isArray(content)) return undefined;
-      const [key, fileName, contentType, expiresAt]: unknown[] = content;
+      const fields: readonly unknown[] = Array.isArray(content) ? content : [];
+      const [key, fileName, contentType, expiresAt] = fields;
       if (typeof key !== 'string' || typeof fileName !== 'string' || typeof contentType !== 'string') return undefined;
       if (typeof expiresAt !== 'number' || now.getTime() >= expiresAt) return undefined;
       return { key, fileName, contentType, expiresAt };
@@ -63,8 +64,8 @@ async function createSecret(path: string): Promise<Buffer> {
   await writeFile(draft, randomBytes(secretLength), { mode: 0o600, flag: 'wx', flush: true });
   try {
     // Unlike a rename, a link never replaces the secret of a process that was faster.
-    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
+    await link(draft, path).catch((error: unknown) => {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     });
   } finally {
     await rm(draft, { force: true });

@@ -73,9 +73,11 @@ export async function migrate(url: string, log: (message: string) => void = () =
     }).catch((error: unknown) => {
       const name = migrations.find(({ sql }) => sql === failure()?.script)?.name;
       const cause = failure()?.error ?? error;
-      throw new Error(`Migration ${name ?? ''} was not applied: ${String(cause)}`, { cause });
+      throw new Error(`${name ? `Migration ${name} was` : 'Migrations were'} not applied: ${String(cause)}`, { cause });
     });
     await connection.query('COMMIT');
+    // A connection lost just before would have been replaced by one without a transaction, which "commits" as well.
+    if ((await checkSchema(url)).state !== 'current') throw new Error('Migrations were not applied: connection lost');
     for (const name of appliedMigrationNames) log(`Applied migration ${name}`);
     return appliedMigrationNames;
   });
@@ -104,7 +106,7 @@ async function withEngine<T>(
   work: (engine: bindings.SchemaEngine, connection: Pool, failure: () => Failure | undefined) => Promise<T>,
 ): Promise<T> {
   await loadEngine();
-  const pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 5_000 });
+  const pool = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, connectionTimeoutMillis: 5_000 });
   pool.on('error', () => {});
   let failure: Failure | undefined;
   const adapter = new PrismaPg(pool);

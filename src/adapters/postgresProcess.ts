@@ -5,8 +5,8 @@ import { createServer } from 'node:net';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
-import { binary, environment, exists, isErrno, readOptional } from './postgresCluster.js';
+import { Client, DatabaseError } from 'pg';
+import { binary, environment, exists, readOptional } from './postgresCluster.js';
 import type { Cluster } from './postgresCluster.js';
 
 /** A PostgreSQL that accepts connections; `process` is present when this process started it. */
@@ -74,9 +74,9 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
     await client.connect();
     return { pid, port, url };
   } catch (error) {
-    // 57P03: starting up or shutting down.
-    if (isErrno(error, 'ECONNREFUSED') || isErrno(error, 'ECONNRESET') || isErrno(error, '57P03')) return 'busy';
-    throw error;
+    // Refused, cut, silent, or SQLSTATE 57P0x: it starts up or shuts down. What else it says is final.
+    if (error instanceof DatabaseError && error.code?.startsWith('57P') === false) throw error;
+    return 'busy';
   } finally {
     await client.end();
   }

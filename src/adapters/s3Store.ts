@@ -68,7 +68,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
 
     async remove(key) {
       const url = await client.presignedUrl('DELETE', bucket, key, requestExpiry);
-      expectSuccess(await http.delete(url).catch(unavailable), 404);
+      expectSuccess(await http.delete(url).catch(unavailable), 'NoSuchKey');
     },
 
     async link(key, { fileName, contentType }, now, seconds) {
@@ -115,12 +115,12 @@ async function openNameless(folder: string): Promise<FileHandle> {
 }
 
 /** @throws Problem dependency_unavailable with the server's status and error code, never the signed URL */
-function expectSuccess(response: Response<string>, ...accepted: number[]): void {
+function expectSuccess({ statusCode, body }: Response<string>, acceptedCode?: string): void {
   // Not response.ok: without following redirects, got takes them for a success.
-  const { statusCode } = response;
-  if ((statusCode >= 200 && statusCode < 300) || accepted.includes(statusCode)) return;
-  const code = /<Code>(\w+)<\/Code>/.exec(response.body)?.[1] ?? 'no error code';
-  unavailable(new Error(`The object store answered ${statusCode} (${code})`));
+  if (statusCode >= 200 && statusCode < 300) return;
+  const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? 'no error code';
+  // Google's server alone says so when it removes what is not there.
+  if (code !== acceptedCode) unavailable(new Error(`The object store answered ${statusCode} (${code})`));
 }
 
 /** The body's own reason passes; everything else is the store's. */

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { checkSchema, migrate } from '../adapters/migrations.js';
 import { openDatabase } from '../adapters/database.js';
-import { openEmbeddedPostgres } from '../adapters/embeddedPostgres.js';
+import { openServiceDatabase } from '../adapters/serviceDatabase.js';
 import { readConfig } from '../config.js';
 import type { DomainContext } from '../context.js';
 import { domainContext } from '../domainContext.js';
@@ -17,7 +16,13 @@ const TIMEOUT_MS = 120_000;
  */
 export async function withDatabase<T>(terminal: Terminal, work: (context: DomainContext) => Promise<T>): Promise<T> {
   const { databaseUrl, dataDir } = readConfig(terminal.environment);
-  const database = databaseUrl === null ? await openEmbedded(dataDir, terminal) : await openExternal(databaseUrl);
+  const database = await openServiceDatabase({
+    databaseUrl,
+    dataDir,
+    role: 'tool',
+    applyMigrations: false,
+    log: (message) => terminal.err(`${message}\n`),
+  });
   const db = openDatabase(database.url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
   // Our end rolls back what is under way. An embedded PostgreSQL that was started for us is told to go, not waited for.
   const stop = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
@@ -29,36 +34,4 @@ export async function withDatabase<T>(terminal: Terminal, work: (context: Domain
     await db.$disconnect();
     await database.close();
   }
-}
-
-interface OpenDatabase {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-async function openEmbedded(dataDir: string, { err }: Terminal): Promise<OpenDatabase> {
-  const embedded = await openEmbeddedPostgres({ dataDir, role: 'tool', log: (message) => err(`${message}\n`) });
-  try {
-    await migrate(embedded.url);
-    return embedded;
-  } catch (error) {
-    await embedded.close();
-    throw error;
-  }
-}
-
-async function openExternal(url: string): Promise<OpenDatabase> {
-  const schema = await checkSchema(url);
-  if (schema.state === 'behind') {
-    throw new Error(
-      `The database of DATABASE_URL lacks migrations (${schema.pending.join(', ')}): run "make migrate".`,
-    );
-  }
-  if (schema.state === 'unknown') {
-    throw new Error(
-      `The database of DATABASE_URL has migrations that this build does not know (${schema.names.join(', ')}): ` +
-        'use the build that made them, or after an update run "make migrate".',
-    );
-  }
-  return { url, close: async () => {} };
 }

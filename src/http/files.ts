@@ -23,7 +23,8 @@ export function fileRoutes(services: Pick<Services, 'objects' | 'now'>): Router 
     if (!file) return refuse(response, 403, refusal);
     response.attachment(file.fileName);
     response.setHeader('Content-Type', file.contentType);
-    response.sendFile(file.path, { dotfiles: 'allow', cacheControl: false, lastModified: false }, (error) => {
+    // DATA_DIR may well have a dot in front of its name.
+    response.sendFile(file.path, { dotfiles: 'allow' }, (error) => {
       // Anything that failed after the headers went out can only end the connection, which sendFile has done.
       if (error && !response.headersSent) refuse(response, statusOf(error), 'The file can not be served.\n');
     });

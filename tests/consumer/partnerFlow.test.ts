@@ -46,8 +46,8 @@ const server: Stage = {
   },
 };
 
-// BASE_URL with CLIENT_ID and CLIENT_SECRET names a deployment to run against instead; with DOCUMENT_URL (a PDF that it can
-// fetch) and ORDER_NO (an order of the tenant) nothing is left out.
+// BASE_URL with CLIENT_ID and CLIENT_SECRET names a deployment to run against instead; with DOCUMENT_URL (a PDF that it
+// can fetch) and ORDER_NO (an order of the tenant) nothing is left out.
 if (baseUrl && clientId && clientSecret) {
   const close = async (): Promise<void> => undefined;
   partnerFlow(baseUrl, {

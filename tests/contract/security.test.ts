@@ -47,7 +47,8 @@ function send(
 /** The partner's own token with changes, signed by another key or in another way. */
 function forged(changes: { header?: object; payload?: object }, signature: (input: Buffer) => Buffer): string {
   const { header, payload } = readToken(partner.token);
-  return `Bearer ${makeToken({ header: { ...header, ...changes.header }, payload: { ...payload, ...changes.payload } }, signature)}`;
+  const parts = { header: { ...header, ...changes.header }, payload: { ...payload, ...changes.payload } };
+  return `Bearer ${makeToken(parts, signature)}`;
 }
 
 const signed = async (changes: { header?: object; payload?: object }): Promise<string> => {

@@ -128,7 +128,7 @@ export interface SentAnswer {
   readonly body: unknown;
 }
 
-/** What an answer has that the contract does not say of it, or the other way round; empty if it keeps to the contract. */
+/** Where an answer does not keep to the contract; empty if it does. */
 export function contractFaults(operationId: string, { status, contentType, header, body }: SentAnswer): string[] {
   const what = `${operationId} ${status}`;
   const declared = operationOf(operationId).responses[status];

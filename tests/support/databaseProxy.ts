@@ -40,14 +40,15 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const url = new URL(databaseUrl);
   url.host = `127.0.0.1:${port}`;
   const endAll = (): void => sockets.forEach((socket) => socket.destroy());
+  const cut = async (): Promise<void> => {
+    if (!server.listening) return;
+    server.close();
+    endAll();
+    await once(server, 'close');
+  };
   return {
     url: url.href,
-    async cut() {
-      if (!server.listening) return;
-      server.close();
-      endAll();
-      await once(server, 'close');
-    },
+    cut,
     hang() {
       hanging = true;
       sockets.forEach((socket) => socket.unpipe().pause());
@@ -59,8 +60,6 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
     },
-    async close() {
-      await this.cut();
-    },
+    close: cut,
   };
 }

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { launch, type Browser } from 'puppeteer-core';
+import { variables } from '../../src/config.js';
+import { packageRoot } from '../../src/packageRoot.js';
+import { contract, operations } from '../support/contract.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+
+/** What the reference shows of the contract. */
+interface Document {
+  readonly paths: Record<string, Record<string, { readonly tags: string[]; readonly summary: string }>>;
+}
+
+const run = promisify(execFile);
+const pathOf = (file: string): string => fileURLToPath(new URL(file, packageRoot));
+
+let harness: Harness;
+
+beforeAll(async () => {
+  harness = await startHarness();
+});
+
+afterAll(() => harness.close());
+
+/** `name → its sources` of a Content-Security-Policy. */
+function policyOf({ headers }: Answer): Record<string, string[]> {
+  const directives = (headers.get('Content-Security-Policy') ?? '').split(';').map((text) => text.trim().split(/\s+/));
+  return Object.fromEntries(directives.map(([name = '', ...sources]) => [name, sources]));
+}
+
+describe('GET /docs', () => {
+  it('is the rendered reference, under a policy that lets it talk to nobody else', async () => {
+    const answer = await call(harness, 'GET /docs');
+    expect({ status: answer.status, type: answer.headers.get('Content-Type') }).toEqual({ status: 200, type: 'text/html; charset=utf-8' });
+    expect(answer.text).toContain('<title>Clinical Encounter Service</title>');
+    expect(policyOf(answer)).toEqual({
+      'default-src': ["'none'"], 'script-src': ["'unsafe-inline'", 'blob:'], 'style-src': ["'unsafe-inline'"], 'img-src': ['data:'],
+      'font-src': ['data:'], 'worker-src': ['blob:'], 'connect-src': ["'self'"], 'frame-ancestors': ["'none'"], 'base-uri': ["'none'"],
+      'form-action': ["'none'"],
+    });
+    expect(answer.headers.get('X-Content-Type-Options')).toBe('nosniff');
+    expect(answer.headers.get('Cache-Control')).toBe('no-cache');
+  });
+
+  it('is one file: it names no script, style or image of another address', async () => {
+    const { text } = await call(harness, 'GET /docs');
+    // Its own script is text here; what it would do when it runs is seen in a browser below.
+    const markup = text.replaceAll(/<script\b[^>]*>[\s\S]*?<\/script>/g, (script) => script.slice(0, script.indexOf('>') + 1));
+    expect(markup.match(/<(?:script|img|iframe|source)\b[^>]*\bsrc=[^>]*>/g)).toBeNull();
+    expect(markup.match(/<link\b[^>]*>/g)).toBeNull();
+    expect(markup.match(/@import|url\(\s*["']?(?:https?:)?\/\//g)).toBeNull();
+  });
+});
+
+describe('GET /openapi.json', () => {
+  const resolve = (document: unknown, ref: string): unknown => ref.slice(2).split('/').reduce((value, key) => (
+    (value as Record<string, unknown>)[key.replaceAll('~1', '/').replaceAll('~0', '~')]), document);
+
+  /** Every `$ref` replaced by what it points to, with the members beside it (OpenAPI 3.1). */
+  function dereferenced(document: unknown, value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => dereferenced(document, item));
+    if (typeof value !== 'object' || value === null) return value;
+    const { $ref, ...others } = value as Record<string, unknown>;
+    const target = typeof $ref === 'string' ? resolve(document, $ref) : {};
+    return Object.fromEntries(Object.entries({ ...(target as object), ...others }).map(([key, item]) => [key, dereferenced(document, item)]));
+  }
+
+  it('is the contract that the service runs from, with named components, for everybody', async () => {
+    const { status, headers, body } = await call(harness, 'GET /openapi.json');
+    expect({ status, type: headers.get('Content-Type'), cors: headers.get('Access-Control-Allow-Origin') })
+      .toEqual({ status: 200, type: 'application/json; charset=utf-8', cors: '*' });
+    expect(body.openapi).toMatch(/^3\.1\./);
+    expect(body.info.version).toBe(headers.get('API-Version'));
+    expect(Object.keys(body.components.schemas)).toEqual(expect.arrayContaining(['Clinic', 'Problem', 'ProblemCode', 'TokenRequest']));
+    const refs = [...JSON.stringify(body).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref = '']) => ref);
+    expect(refs.length).toBeGreaterThan(operations.length);
+    expect(refs.filter((ref) => !ref.startsWith('#/components/') || resolve(body, ref) === undefined)).toEqual([]);
+    expect(dereferenced(body, body.paths)).toEqual(contract.paths);
+  });
+
+  it('is valid OpenAPI', async () => {
+    const redocly = pathOf('node_modules/.bin/redocly');
+    const lint = ['lint', pathOf('generated/docs/openapi.json'), '--extends', 'spec', '--format', 'json'];
+    const env = { PATH: process.env['PATH'], REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+    const { stdout } = await run(process.execPath, [redocly, ...lint], { cwd: pathOf('generated/docs'), env });
+    expect(JSON.parse(stdout)).toMatchObject({ totals: { errors: 0 } });
+  });
+});
+
+describe('the README', () => {
+  /** Rows of its table of variables: name → default, without code marks. */
+  async function documented(): Promise<Map<string, string>> {
+    const readme = await readFile(pathOf('README.md'), 'utf8');
+    const rows = [...readme.matchAll(/^\| `([A-Z][A-Z0-9_]*)` \| ([^|]*) \| ([^|]+) \|$/gm)];
+    return new Map(rows.map(([, name = '', fallback = '']) => [name, fallback.replaceAll('`', '').trim()]));
+  }
+
+  it('names every variable of the configuration, and no other', async () => {
+    expect([...(await documented()).keys()].sort()).toEqual(Object.keys(variables.properties).sort());
+  });
+
+  it.each(Object.entries(variables.properties))('says the default of %s', async (name, schema) => {
+    const computed: Record<string, string> = { BASE_URL: 'http://HOST:PORT', SIGNING_KEYS_FILE: 'DATA_DIR/signing-keys.json' };
+    const fallback = 'default' in schema ? String(schema.default) : '';
+    expect((await documented()).get(name)).toBe(fallback || (computed[name] ?? 'none'));
+  });
+});
+
+const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const inBrowser = existsSync(chromium) ? describe : describe.skip;
+if (!existsSync(chromium)) process.stderr.write(`SKIPPED: the reference in a browser. ${chromium} is not there; CHROMIUM may name one.\n`);
+
+inBrowser('the reference in a browser', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launch({
+      executablePath: chromium,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+        '--disable-component-update', '--disable-sync'],
+    });
+  }, 60_000);
+
+  afterAll(() => browser.close());
+
+  it('shows every operation and asks no other host for anything', async () => {
+    const page = await browser.newPage();
+    const asked: string[] = [];
+    const complaints: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    await page.goto(`${harness.baseUrl}/docs`, { waitUntil: 'networkidle0' });
+    // As text, because the page's policy forbids what a function would need.
+    const shows = async (text: string): Promise<boolean> => String(await page.evaluate('document.body.innerText')).includes(text);
+
+    const document = (await call(harness, 'GET /openapi.json')).body as Document;
+    for (const { tags: [tag = ''], summary } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+      await page.click(`a[href="/${tag.toLowerCase()}"]`);
+      while (!(await shows(summary))) await delay(50);
+    }
+    expect(asked.filter((url) => !url.startsWith(`${harness.baseUrl}/`) && !/^(data|blob):/.test(url))).toEqual([]);
+    expect(complaints).toEqual([]);
+  }, 120_000);
+});

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { operationOf, operations } from '../support/contract.js';
+import { encounterBody, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer, type CallOptions } from '../support/http.js';
+import { openConnection } from '../support/rawHttp.js';
+import { withoutDatabase, withoutTable } from '../support/refusals.js';
+import { basicAuth, loginBody } from '../support/tokens.js';
+
+/** In every text that a caller sends. */
+const MARK = 'zqx';
+const birthDate = '1971-03-09';
+const phone = '9998887766';
+
+let harness: Harness;
+let partner: Partner;
+let files: FileHost;
+/** What may be in no log and in no failure: the marks, and the credentials as they come. */
+const secrets = new Set([MARK, birthDate, phone]);
+const failures: Answer[] = [];
+
+beforeAll(async () => {
+  files = await startFileHost();
+  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
+  partner = await newPartner(harness);
+  secrets.add(partner.clientSecret).add(partner.token).add(basicAuth(partner).slice(6));
+});
+
+afterAll(async () => {
+  await harness.close();
+  await files.close();
+});
+
+/** Sends a request as the partner, who names its own software with a mark too; keeps the answer if it is a failure. */
+async function send(target: string, options: CallOptions = {}): Promise<Answer> {
+  const headers = { 'User-Agent': `${MARK}-agent`, 'X-Request-Id': `${MARK}-id`, Cookie: `a=${MARK}-cookie`, ...options.headers };
+  const answer = await call(harness, target, { token: partner.token, ...options, headers });
+  if (answer.status >= 400) failures.push(answer);
+  return answer;
+}
+
+/** Every property of the patient's request, with a mark or a mark's substitute. */
+function markedPatient(name: string): Record<string, unknown> {
+  const { schema } = operationOf('createPatient').requestBody?.content['application/json'] ?? {};
+  const texts = Object.entries(schema?.properties ?? {}).filter(([, { type, format }]) => type === 'string' && format === undefined);
+  return {
+    ...Object.fromEntries(texts.map(([property]) => [property, `${MARK}-${property}`])),
+    ...patientBody({ firstName: `${MARK}-${name}`, lastName: `${MARK}-last`, email: `${MARK}.${name}@example.com`, dateOfBirth: birthDate, phone }),
+    gender: 'female',
+  };
+}
+
+const uploadTo = (patientId: string, json: object): Promise<Answer> =>
+  send(`POST /clients-documents/${patientId}/upload-url/lab-results`, { json });
+
+/** Runs SQL around the work: for faults of the database that quote what was sent. */
+async function withSql<T>(before: string, after: string, work: () => Promise<T>): Promise<T> {
+  for (const statement of before.split(';;')) await harness.domain.db.$executeRawUnsafe(statement);
+  try {
+    return await work();
+  } finally {
+    for (const statement of after.split(';;')) await harness.domain.db.$executeRawUnsafe(statement);
+  }
+}
+
+/** The table refuses each row with a message that repeats it whole. */
+const tellingAll = <T>(table: string, work: () => Promise<T>): Promise<T> => withSql(
+  `CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'row: %', NEW USING DETAIL = NEW::text, HINT = NEW::text; END $$;;
+   CREATE TRIGGER tell BEFORE INSERT ON "${table}" FOR EACH ROW EXECUTE FUNCTION tell()`,
+  `DROP TRIGGER tell ON "${table}";; DROP FUNCTION tell`,
+  work,
+);
+
+async function wholeFlow(): Promise<void> {
+  const tokens = [
+    await send('POST /oauth/token', { json: loginBody(partner) }),
+    await send('POST /oauth/token', { raw: 'grant_type=client_credentials', headers: { Authorization: basicAuth(partner), 'Content-Type': 'application/x-www-form-urlencoded' } }),
+  ];
+  for (const { status, body } of tokens) {
+    expect(status).toBe(200);
+    secrets.add(body.access_token).add(body.refresh_token);
+  }
+  const renewed = await send('POST /oauth/token', { json: loginBody(partner, { grant_type: 'refresh_token', refresh_token: tokens[0]?.body.refresh_token }) });
+  expect(renewed.status).toBe(200);
+  secrets.add(renewed.body.access_token).add(renewed.body.refresh_token);
+  expect((await send(`GET /clinics?search=${MARK}`)).status).toBe(200);
+  expect((await send(`GET /tenants/products?search=${MARK}`)).status).toBe(200);
+  const patient = await send('POST /clients', { json: markedPatient('flow') });
+  expect(patient.status).toBe(201);
+  const patientId: string = patient.body.user_id;
+  expect((await send('POST /clients', { json: markedPatient('flow') })).status).toBe(409);
+  expect((await send(`GET /clients?email=${MARK}.flow@example.com`)).body.data).toHaveLength(1);
+  expect((await send(`GET /clients/${patientId}`)).body.firstName).toContain(MARK);
+  const url = files.serve(`/${MARK}.pdf?signature=${MARK}`, { content: sampleFiles.pdf });
+  const upload = await uploadTo(patientId, { url, fileName: `${MARK}.pdf` });
+  expect(upload.status).toBe(200);
+  const link = new URL(upload.body.fileUrl).pathname;
+  secrets.add(link.split('/').at(-1) ?? '');
+  expect((await send(`GET ${link}`)).status).toBe(200);
+  const json = { ...(await encounterBody(harness, partner)), patientId, documentIds: [upload.body.documentId], additionalNotes: `${MARK}-notes` };
+  const encounter = await send('POST /encounters', { json });
+  expect(encounter.status).toBe(201);
+  expect((await send(`GET /encounters/${encounter.body.encounter_id}`)).body.additionalNotes).toContain(MARK);
+  expect((await send('POST /encounters/status', { json: { gfe_no: encounter.body.gfe_no } })).status).toBe(200);
+}
+
+/** Requests that are wrong in every way, each with marks where it is wrong. */
+async function manyFaults(): Promise<void> {
+  const patientId = await newPatient(harness, partner);
+  for (const name of Object.keys(markedPatient('x'))) {
+    for (const value of [`${MARK}\u0000`, { [`${MARK} name`]: MARK }, [MARK], `${MARK}${'x'.repeat(20_000)}`]) {
+      await send('POST /clients', { json: { ...markedPatient('fault'), [name]: value } });
+    }
+  }
+  const json = { 'Content-Type': 'application/json' };
+  for (const raw of [`{"firstName":"${MARK}`, `{"firstName":${MARK}}`, MARK, `"${MARK}"`, `["${MARK}"]`, `{"a":"${MARK}\\ud800"}`, `{"a":"${MARK}\u0007"}`]) {
+    await send('POST /clients', { raw, headers: json });
+    await send('POST /oauth/token', { raw, headers: json });
+  }
+  await send('POST /clients', { raw: MARK.repeat(100_000), headers: json });
+  await send('POST /clients', { raw: MARK, headers: { 'Content-Type': `text/${MARK}` } });
+  await send('POST /encounters', { json: { clinicId: MARK, scheduledTimeZone: `${MARK}/${MARK}`, additionalNotes: 5, treatmentIds: [MARK] } });
+  await send('POST /encounters', { json: { ...(await encounterBody(harness, partner)), scheduledDay: '2027-01-01', scheduledTimeZone: `America/${MARK}` } });
+  await send('POST /encounters/status', { json: { gfe_no: MARK, order_no: 'ZQX-1' } });
+  for (const url of [`https://${MARK}.invalid/x`, `https://${MARK}:${MARK}@host/x`, `ftp://${MARK}/`, MARK, `http://${files.host}/${MARK}-missing`]) {
+    await uploadTo(patientId, { url, fileName: `${MARK}.pdf` });
+  }
+  for (const target of [`GET /${MARK}`, `GET /clients/${MARK}`, `GET /clients?email=${MARK}`, `GET /clients?${MARK}%20=1`, `GET /clinics?page=${MARK}`,
+    `GET /clinics?sort_by=${MARK}`, `GET /encounters/${MARK}`, `GET /files/${MARK}`, `PUT /clients/${MARK}`, `POST /clients-documents/${MARK}/upload-url/${MARK}`]) {
+    await send(target);
+  }
+  for (const token of [MARK, `${MARK}.${MARK}.${MARK}`, `${partner.token}${MARK}`, undefined]) await send('GET /clinics', { token });
+  await send('GET /clinics', { headers: { Authorization: `Basic ${MARK}` } });
+  for (const more of [{ client_secret: MARK }, { client_id: MARK }, { grant_type: MARK }, { scope: MARK }, { grant_type: 'refresh_token', refresh_token: MARK }]) {
+    await send('POST /oauth/token', { json: loginBody(partner, more) });
+  }
+  const connection = await openConnection(harness);
+  connection.socket.write(`${MARK} /${MARK} HTTP/1.1\r\nX-${MARK}: ${MARK}\r\n\r\n`);
+  for (const { text } of await connection.closed()) expect(text).not.toContain(MARK);
+}
+
+/** Failures of ours and of the database while marks are on their way. */
+async function defects(): Promise<void> {
+  const patientId = await newPatient(harness, partner);
+  const url = files.serve(`/${MARK}.pdf`, { content: sampleFiles.pdf });
+  const encounter = { ...(await encounterBody(harness, partner)), additionalNotes: `${MARK}-notes` };
+  const steps: [string, () => Promise<Answer>][] = [
+    ['client', () => send('POST /clients', { json: markedPatient('defect') })],
+    ['document', () => uploadTo(patientId, { url, fileName: `${MARK}.pdf` })],
+    ['encounter', () => send('POST /encounters', { json: encounter })],
+  ];
+  for (const [table, step] of steps) {
+    expect((await tellingAll(table, step)).status).toBe(500);
+    expect((await withoutTable(harness, table, step)).status).toBe(500);
+    const check = withSql(`ALTER TABLE "${table}" ADD CONSTRAINT nobody CHECK (id IS NULL) NOT VALID`, `ALTER TABLE "${table}" DROP CONSTRAINT nobody`, step);
+    expect((await check).status).toBe(500);
+    expect((await withoutDatabase(harness, step)).status).toBe(503);
+  }
+  const lookup = () => send(`GET /clients?email=${MARK}.flow@example.com`);
+  expect((await withoutTable(harness, 'client', lookup)).status).toBe(500);
+  expect((await withoutDatabase(harness, lookup)).status).toBe(503);
+  const { link } = harness.services.objects;
+  // Not a URI: an answer that breaks the contract.
+  Object.assign(harness.services.objects, { link: async () => `${MARK} ${MARK}` });
+  expect((await steps[1]?.[1]())?.status).toBe(500);
+  Object.assign(harness.services.objects, { link });
+}
+
+describe('whatever the partner sends, in success and in failure', () => {
+  beforeAll(async () => {
+    await wholeFlow();
+    await manyFaults();
+    await defects();
+  });
+
+  it('none of it is in the log', () => {
+    const lines = harness.logged.map((line) => JSON.stringify(line));
+    expect(lines.length).toBeGreaterThan(100);
+    for (const secret of secrets) expect(lines.filter((line) => line.toLowerCase().includes(secret.toLowerCase()))).toEqual([]);
+  });
+
+  it('none of it is repeated in a failure', () => {
+    const answers = failures.map(({ status, text, headers }) => `${status} ${JSON.stringify([...headers])} ${text}`);
+    expect(answers.length).toBeGreaterThan(100);
+    for (const secret of secrets) expect(answers.filter((answer) => answer.toLowerCase().includes(secret.toLowerCase()))).toEqual([]);
+  });
+
+  it('a failure of ours tells its request id and nothing else', () => {
+    const ours = failures.filter(({ status }) => status >= 500);
+    expect(ours.length).toBeGreaterThan(10);
+    for (const { body, status } of ours) {
+      expect(Object.keys(body).sort()).toEqual(['code', 'detail', 'instance', 'request_id', 'status', 'title', 'type']);
+      expect(body.detail).toBe(status === 500 ? 'The request failed on our side; quote request_id.'
+        : 'A part of the service is not reachable; nothing was changed. Retry after the given delay.');
+    }
+  });
+
+  it('a request is one line of ids, path template, status and duration', () => {
+    const routes = ['null null', ...operations.map(({ operationId, path }) => `${operationId} ${path}`)];
+    const lines = harness.logged.filter(({ msg }) => msg === 'request');
+    for (const { code, tenantId, clientId, route, operationId, ...line } of lines) {
+      expect(line).toEqual({
+        level: 30, time: expect.any(Number), msg: 'request', requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        method: expect.stringMatching(/^[A-Z]+$/), status: expect.any(Number), durationMs: expect.any(Number),
+      });
+      expect(routes).toContain(`${String(operationId)} ${String(route)}`);
+      expect([undefined, partner.tenantId]).toContain(tenantId);
+      expect([undefined, partner.clientId]).toContain(clientId);
+      expect(code ?? 'none').toEqual(expect.stringMatching(/^[a-z_]+$/));
+    }
+  });
+
+  it('a failure of ours is one more line, which says where in the code it was', () => {
+    const others = harness.logged.filter(({ msg }) => msg !== 'request');
+    expect(others.length).toBeGreaterThan(10);
+    for (const line of others) {
+      expect(line).toEqual({
+        level: 50, time: expect.any(Number), msg: 'request failed', requestId: expect.any(String), code: expect.any(String), causes: expect.any(Array),
+      });
+      for (const cause of line['causes'] as object[]) {
+        expect(['name', 'code', 'message', 'stack']).toEqual(expect.arrayContaining(Object.keys(cause)));
+      }
+    }
+  });
+});

@@ -1,0 +1,45 @@
+import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import type { Downloaded, Downloader, RemoteFile } from '../../src/adapters/download.js';
+import { Problem } from '../../src/problem.js';
+
+/** Reads a fetched file into memory. */
+export async function readAll(file: RemoteFile): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of file.body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** Fetches a URL and reads it; at most 1 MiB. */
+export function fetchWith(download: Downloader, url: string): Promise<Downloaded<Buffer>> {
+  return download(url, { maxBytes: 1024 * 1024 }, readAll);
+}
+
+/** The Problem that an attempt was refused with; rejects when it was not refused, or not by a Problem. */
+export async function refusalOf(attempt: Promise<unknown>): Promise<Problem> {
+  const outcome = await attempt.then(() => 'accepted', (error: unknown) => error);
+  if (outcome instanceof Problem) return outcome;
+  throw new Error(`Not refused by a Problem: ${String(outcome)}`);
+}
+
+/** The code that an attempt was refused with. */
+export async function codeOf(attempt: Promise<unknown>): Promise<string> {
+  return (await refusalOf(attempt)).code;
+}
+
+/** Waits for a condition, at most three seconds. */
+export async function until(condition: () => boolean): Promise<void> {
+  const giveUp = performance.now() + 3000;
+  while (!condition()) {
+    if (performance.now() > giveUp) throw new Error(`Not reached: ${condition.toString()}`);
+    await setImmediate();
+  }
+}
+
+/** Answers with a body that never ends, as fast as the connection takes it. */
+export function endless(_request: unknown, response: ServerResponse): void {
+  const chunk = Buffer.alloc(65_536, 1);
+  const send = () => { while (!response.destroyed && response.write(chunk)); };
+  response.on('drain', send);
+  send();
+}

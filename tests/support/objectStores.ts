@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import express from 'express';
+import { openObjectStore } from '../../src/adapters/objectStore.js';
+import type { ObjectStore } from '../../src/adapters/objectStore.js';
+import { fileRoutes } from '../../src/http/files.js';
+import { Problem } from '../../src/problem.js';
+import { portOf } from './fileHost.js';
+
+/** A store under test, with what the tests may look at from outside. */
+export interface Subject {
+  readonly store: ObjectStore;
+  /** Everything that is stored or was left behind. */
+  leftovers(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** A file store with the routes that serve its links. */
+export interface FileSubject extends Subject {
+  readonly origin: string;
+}
+
+/** Opens a file store and serves its links by the given clock. */
+export async function openFileSubject(dataDir: string, now = () => new Date()): Promise<FileSubject> {
+  const app = express();
+  const { server, origin } = await listen(app);
+  const store = await openObjectStore({ dataDir, baseUrl: () => origin, store: { kind: 'file' } });
+  app.use('/files', fileRoutes({ objects: store, now }));
+  const leftovers = () => filesBelow(join(dataDir, 'documents'));
+  return { store, origin, leftovers, close: () => closeServer(server) };
+}
+
+/** Starts an HTTP server on loopback. */
+export async function listen(listener: RequestListener): Promise<{ server: Server; origin: string }> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, origin: `http://127.0.0.1:${portOf(server.address())}` };
+}
+
+/** Stops a server with its connections; once more is no error. */
+export async function closeServer(server: Server): Promise<void> {
+  if (!server.listening) return;
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+}
+
+/** The names of all files below a folder. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+}
+
+/** A body of the given chunks. */
+export function bodyOf(...chunks: (Uint8Array | string)[]): AsyncIterable<Uint8Array> {
+  return Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
+}
+
+/** The code of the Problem that an attempt ended with, else its error, else 'accepted'. */
+export async function outcomeOf(attempt: Promise<unknown>): Promise<unknown> {
+  const outcome = await attempt.then(() => 'accepted', (error: unknown) => error);
+  return outcome instanceof Problem ? outcome.code : outcome;
+}

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { Socket } from 'node:net';
+import { portOf } from './fileHost.js';
+
+/** A server below HTTP, for answers that no HTTP server would give. */
+export interface RawServer {
+  /** `host:port` */
+  readonly host: string;
+  openConnections(): number;
+  close(): void;
+}
+
+/**
+ * Speaks plain TCP: answers the first bytes of a connection, in one piece or head and body apart. It then hangs up,
+ * except after switching protocols and when it says nothing at all (undefined).
+ */
+export async function startRawServer(answer: string | undefined, split: boolean): Promise<RawServer> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.on('error', () => undefined).on('close', () => { open.delete(socket); });
+    socket.once('data', () => {
+      if (answer === undefined) return;
+      const end = answer.indexOf('\r\n\r\n') + 4;
+      if (answer.includes(' 101 ')) socket.write(answer);
+      else if (!split || end < 4) socket.end(answer);
+      else socket.write(answer.slice(0, end), () => { socket.end(answer.slice(end)); });
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    host: `127.0.0.1:${portOf(server.address())}`,
+    openConnections: () => open.size,
+    close() {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+/** Listens, but its queue is full and its process sleeps: the kernel answers no further connection. */
+export async function startDeafServer(): Promise<RawServer> {
+  const program = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
+    require('node:fs').writeSync(1, String(this.address().port));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });`;
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [printed]: unknown[] = await once(child.stdout, 'data');
+  const port = Number(String(printed));
+  const queue = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+  await Promise.all(queue.slice(0, 2).map((socket) => once(socket, 'connect')));
+  return {
+    host: `127.0.0.1:${port}`,
+    openConnections: () => queue.length,
+    close() {
+      for (const socket of queue) socket.destroy();
+      child.kill('SIGKILL');
+    },
+  };
+}
