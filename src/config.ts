@@ -36,6 +36,7 @@ export type ObjectStoreConfig =
   | { readonly kind: 'file' }
   | {
       readonly kind: 's3';
+      /** `http(s)://host[:port]` */
       readonly endpoint: string;
       readonly region: string;
       readonly bucket: string;

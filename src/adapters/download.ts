@@ -130,7 +130,7 @@ async function addressesOf(url: URL, lookup: HostLookup, signal: AbortSignal): P
   return family === 0 ? lookup(host, signal) : [{ address: host, family }];
 }
 
-/** The body, with a limit to the silence between two chunks. Slow readers are no silence: the clock runs in reads only. */
+/** The body, with a limit to the server's silence: the clock runs while we read, so a slow reader is no stall. */
 async function* chunksOf(stream: Readable, stallTimeout: number): AsyncGenerator<Uint8Array> {
   const iterator: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
   for (;;) {

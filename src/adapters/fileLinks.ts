@@ -64,13 +64,17 @@ async function createSecret(path: string): Promise<Buffer> {
   await writeFile(draft, randomBytes(secretLength), { mode: 0o600, flag: 'wx', flush: true });
   try {
     // Unlike a rename, a link never replaces the secret of a process that was faster.
-    await link(draft, path).catch((error: unknown) => {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    });
+    await link(draft, path);
+  } catch (error) {
+    if (!isTaken(error)) throw error;
   } finally {
     await rm(draft, { force: true });
   }
   return readFile(path);
+}
+
+function isTaken(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST';
 }
 
 function sameText(given: string, expected: string): boolean {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { ObjectStoreConfig } from '../config.js';
 import { createFileLinks, loadLinkSecret } from './fileLinks.js';
 import { openFileStore } from './fileStore.js';
 import { openS3Store } from './s3Store.js';
@@ -43,17 +44,7 @@ export interface ObjectStoreOptions {
   readonly dataDir: string;
   /** The service's public address without a final slash, asked for when a link is made. */
   readonly baseUrl: () => string;
-  readonly store:
-    | { readonly kind: 'file' }
-    | {
-        readonly kind: 's3';
-        /** `http(s)://host[:port]` */
-        readonly endpoint: string;
-        readonly region: string;
-        readonly bucket: string;
-        readonly accessKey: string;
-        readonly secretKey: string;
-      };
+  readonly store: ObjectStoreConfig;
 }
 
 /**

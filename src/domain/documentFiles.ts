@@ -58,7 +58,8 @@ const unspecific: readonly string[] = [
  * nothing, and neither does the one of a server's program (`download.php`).
  */
 const foreignExtensions: ReadonlySet<string> = new Set([
-  'html', 'htm', 'xhtml', 'xml', 'svg', 'svgz', 'css', 'js', 'mjs', 'json', 'txt', 'csv', 'tsv', 'rtf', 'md', 'eml', 'msg',
+  'html', 'htm', 'xhtml', 'xml', 'svg', 'svgz', 'css', 'js', 'mjs', 'json', 'txt', 'csv', 'tsv', 'rtf', 'md', 'eml',
+  'msg',
   'doc', 'docx', 'docm', 'xls', 'xlsx', 'xlsm', 'ppt', 'pptx', 'odt', 'ods', 'odp', 'pages', 'ps', 'eps', 'ai', 'epub',
   'gif', 'webp', 'bmp', 'ico', 'heic', 'heif', 'avif', 'apng', 'jp2', 'psd', 'dng', 'cr2', 'nef', 'dcm',
   'zip', 'gz', 'tgz', 'bz2', 'xz', '7z', 'rar', 'tar', 'iso', 'dmg', 'jar', 'apk',

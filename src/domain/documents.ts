@@ -60,7 +60,8 @@ async function insert(context: Context, row: ReturnType<typeof newRow>): Promise
   try {
     return await context.db.document.create({ data: row });
   } catch (error) {
-    if (!isUnavailable(error)) await context.objects.remove(row.blobPath);
+    // A failure to remove must not hide why the row was refused.
+    if (!isUnavailable(error)) await context.objects.remove(row.blobPath).catch(() => undefined);
     throw error;
   }
 }

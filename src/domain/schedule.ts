@@ -63,7 +63,9 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
 
 const instant = (time: Temporal.ZonedDateTime): Date => new Date(time.epochMilliseconds);
 
-function fault(code: ProblemCode, property: keyof Schedule, detail: string): FieldError & { readonly code: ProblemCode } {
+type Fault = FieldError & { readonly code: ProblemCode };
+
+function fault(code: ProblemCode, property: keyof Schedule, detail: string): Fault {
   return { pointer: `#/${property}`, code, detail };
 }
 

@@ -124,7 +124,7 @@ async function readBodyOnceAllowed(matched: MatchedRequest, { req, res, plain }:
   }
 }
 
-/** After validation openapi-backend reads the path's parameters from the URL again, as text; the coerced ones are kept here. */
+/** After validation openapi-backend reads the path's parameters from the URL again, as text; these are the coerced ones. */
 function inputOf({ request, validation }: MatchedRequest<unknown, unknown, unknown>): object {
   const { params = request.params } = (validation.coerced ?? {}) as { params?: unknown };
   return { path: params, query: request.query, body: request.requestBody };

@@ -39,8 +39,8 @@ const server: Stage = {
       documentUrl,
       orderNo: cast.encounter.order_no,
       async close() {
-        await harness.close();
         await fileHost.close();
+        await harness.close();
       },
     };
   },

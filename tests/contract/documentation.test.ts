@@ -37,12 +37,13 @@ function policyOf({ headers }: Answer): Record<string, string[]> {
 describe('GET /docs', () => {
   it('is the rendered reference, under a policy that lets it talk to nobody else', async () => {
     const answer = await call(harness, 'GET /docs');
-    expect({ status: answer.status, type: answer.headers.get('Content-Type') }).toEqual({ status: 200, type: 'text/html; charset=utf-8' });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('Content-Type')).toBe('text/html; charset=utf-8');
     expect(answer.text).toContain('<title>Clinical Encounter Service</title>');
     expect(policyOf(answer)).toEqual({
-      'default-src': ["'none'"], 'script-src': ["'unsafe-inline'", 'blob:'], 'style-src': ["'unsafe-inline'"], 'img-src': ['data:'],
-      'font-src': ['data:'], 'worker-src': ['blob:'], 'connect-src': ["'self'"], 'frame-ancestors': ["'none'"], 'base-uri': ["'none'"],
-      'form-action': ["'none'"],
+      'default-src': ["'none'"], 'script-src': ["'unsafe-inline'", 'blob:'], 'style-src': ["'unsafe-inline'"],
+      'img-src': ['data:'], 'font-src': ['data:'], 'worker-src': ['blob:'], 'connect-src': ["'self'"],
+      'frame-ancestors': ["'none'"], 'base-uri': ["'none'"], 'form-action': ["'none'"],
     });
     expect(answer.headers.get('X-Content-Type-Options')).toBe('nosniff');
     expect(answer.headers.get('Cache-Control')).toBe('no-cache');
@@ -51,7 +52,8 @@ describe('GET /docs', () => {
   it('is one file: it names no script, style or image of another address', async () => {
     const { text } = await call(harness, 'GET /docs');
     // Its own script is text here; what it would do when it runs is seen in a browser below.
-    const markup = text.replaceAll(/<script\b[^>]*>[\s\S]*?<\/script>/g, (script) => script.slice(0, script.indexOf('>') + 1));
+    const markup = text.replaceAll(/<script\b[^>]*>[\s\S]*?<\/script>/g,
+      (script) => script.slice(0, script.indexOf('>') + 1));
     expect(markup.match(/<(?:script|img|iframe|source)\b[^>]*\bsrc=[^>]*>/g)).toBeNull();
     expect(markup.match(/<link\b[^>]*>/g)).toBeNull();
     expect(markup.match(/@import|url\(\s*["']?(?:https?:)?\/\//g)).toBeNull();
@@ -68,7 +70,8 @@ describe('GET /openapi.json', () => {
     if (typeof value !== 'object' || value === null) return value;
     const { $ref, ...others } = value as Record<string, unknown>;
     const target = typeof $ref === 'string' ? resolve(document, $ref) : {};
-    return Object.fromEntries(Object.entries({ ...(target as object), ...others }).map(([key, item]) => [key, dereferenced(document, item)]));
+    const members = Object.entries({ ...(target as object), ...others });
+    return Object.fromEntries(members.map(([key, item]) => [key, dereferenced(document, item)]));
   }
 
   it('is the contract that the service runs from, with named components, for everybody', async () => {
@@ -77,7 +80,8 @@ describe('GET /openapi.json', () => {
       .toEqual({ status: 200, type: 'application/json; charset=utf-8', cors: '*' });
     expect(body.openapi).toMatch(/^3\.1\./);
     expect(body.info.version).toBe(headers.get('API-Version'));
-    expect(Object.keys(body.components.schemas)).toEqual(expect.arrayContaining(['Clinic', 'Problem', 'ProblemCode', 'TokenRequest']));
+    const schemas = Object.keys(body.components.schemas);
+    expect(schemas).toEqual(expect.arrayContaining(['Clinic', 'Problem', 'ProblemCode', 'TokenRequest']));
     const refs = [...JSON.stringify(body).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref = '']) => ref);
     expect(refs.length).toBeGreaterThan(operations.length);
     expect(refs.filter((ref) => !ref.startsWith('#/components/') || resolve(body, ref) === undefined)).toEqual([]);
@@ -106,7 +110,9 @@ describe('the README', () => {
   });
 
   it.each(Object.entries(variables.properties))('says the default of %s', async (name, schema) => {
-    const computed: Record<string, string> = { BASE_URL: 'http://HOST:PORT', SIGNING_KEYS_FILE: 'DATA_DIR/signing-keys.json' };
+    const computed: Record<string, string> = {
+      BASE_URL: 'http://HOST:PORT', SIGNING_KEYS_FILE: 'DATA_DIR/signing-keys.json',
+    };
     const fallback = 'default' in schema ? String(schema.default) : '';
     expect((await documented()).get(name)).toBe(fallback || (computed[name] ?? 'none'));
   });
@@ -114,7 +120,9 @@ describe('the README', () => {
 
 const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const inBrowser = existsSync(chromium) ? describe : describe.skip;
-if (!existsSync(chromium)) process.stderr.write(`SKIPPED: the reference in a browser. ${chromium} is not there; CHROMIUM may name one.\n`);
+if (!existsSync(chromium)) {
+  process.stderr.write(`SKIPPED: the reference in a browser. ${chromium} is not there; CHROMIUM may name one.\n`);
+}
 
 inBrowser('the reference in a browser', () => {
   let browser: Browser;
@@ -138,10 +146,12 @@ inBrowser('the reference in a browser', () => {
     page.on('pageerror', (error) => complaints.push(String(error)));
     await page.goto(`${harness.baseUrl}/docs`, { waitUntil: 'networkidle0' });
     // As text, because the page's policy forbids what a function would need.
-    const shows = async (text: string): Promise<boolean> => String(await page.evaluate('document.body.innerText')).includes(text);
+    const shows = async (text: string): Promise<boolean> =>
+      String(await page.evaluate('document.body.innerText')).includes(text);
 
     const document = (await call(harness, 'GET /openapi.json')).body as Document;
-    for (const { tags: [tag = ''], summary } of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
+    const shown = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+    for (const { tags: [tag = ''], summary } of shown) {
       await page.click(`a[href="/${tag.toLowerCase()}"]`);
       while (!(await shows(summary))) await delay(50);
     }

@@ -23,8 +23,8 @@ beforeAll(async () => {
   await addMaria(harness);
 });
 afterAll(async () => {
-  await harness.close();
   await fileHost.close();
+  await harness.close();
 });
 
 /** The operation's example request, with changes; the request id is that of all examples. */

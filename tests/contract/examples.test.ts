@@ -29,8 +29,8 @@ beforeAll(async () => {
   partner = await seedCast(harness);
 });
 afterAll(async () => {
-  await harness.close();
   await fileHost.close();
+  await harness.close();
 });
 
 /** What must be so before a request makes sense. */

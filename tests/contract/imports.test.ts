@@ -57,7 +57,7 @@ const rules: Readonly<Record<string, Rule>> = {
     types: ['contract.ts', 'context.ts', 'adapters'],
   },
   views: { runs: ['domain'], types: ['contract.ts', 'adapters', prisma] },
-  adapters: { runs: ['problem.ts', 'errorCode.ts', 'packageRoot.ts', prisma] },
+  adapters: { runs: ['problem.ts', 'errorCode.ts', 'packageRoot.ts', prisma], types: ['config.ts'] },
 };
 
 /** Packages that belong to one place; others may be imported anywhere. */

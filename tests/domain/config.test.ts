@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path';
 import { readConfig, type Config } from '../../src/config.js';
 
 const s3 = {
-  OBJECT_STORE: 's3', S3_ENDPOINT: 'https://s3.example.com', S3_BUCKET: 'documents', S3_ACCESS_KEY: 'access', S3_SECRET_KEY: 'very secret',
+  OBJECT_STORE: 's3', S3_ENDPOINT: 'https://s3.example.com', S3_BUCKET: 'documents', S3_ACCESS_KEY: 'access',
+  S3_SECRET_KEY: 'very secret',
 };
 
 function refusalOf(environment: Record<string, string>): string {
@@ -19,9 +20,9 @@ describe('without any variable', () => {
   it('the embedded default is configured', () => {
     expect(readConfig({})).toEqual({
       host: '127.0.0.1', port: 3000, baseUrl: null, logLevel: 'info', dataDir: resolve('.data'), databaseUrl: null,
-      databasePoolSize: 10, accessTokenTtl: 25_200, refreshTokenTtl: 2_592_000, signingKeysFile: resolve('.data/signing-keys.json'),
-      createSigningKeys: true, objectStore: { kind: 'file' }, documentFetchAllowedHosts: [], validateResponses: false,
-      drainTimeout: 25_000,
+      databasePoolSize: 10, accessTokenTtl: 25_200, refreshTokenTtl: 2_592_000,
+      signingKeysFile: resolve('.data/signing-keys.json'), createSigningKeys: true, objectStore: { kind: 'file' },
+      documentFetchAllowedHosts: [], validateResponses: false, drainTimeout: 25_000,
     } satisfies Config);
   });
 
@@ -38,17 +39,22 @@ describe('a variable', () => {
     ['BASE_URL', 'http://localhost:3000/ces/v1', { baseUrl: 'http://localhost:3000/ces/v1' }],
     ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
     ['DATA_DIR', '/var/lib/ces', { dataDir: '/var/lib/ces', signingKeysFile: '/var/lib/ces/signing-keys.json' }],
-    ['DATA_DIR', 'relative', { dataDir: resolve('relative'), signingKeysFile: join(resolve('relative'), 'signing-keys.json') }],
-    ['DATABASE_URL', 'postgresql://u:p@db:5432/ces?sslmode=require', { databaseUrl: 'postgresql://u:p@db:5432/ces?sslmode=require' }],
+    ['DATA_DIR', 'relative',
+      { dataDir: resolve('relative'), signingKeysFile: join(resolve('relative'), 'signing-keys.json') }],
+    ['DATABASE_URL', 'postgresql://u:p@db:5432/ces?sslmode=require',
+      { databaseUrl: 'postgresql://u:p@db:5432/ces?sslmode=require' }],
     ['DATABASE_URL', 'postgres://db/ces', { databaseUrl: 'postgres://db/ces' }],
     ['DATABASE_POOL_SIZE', '500', { databasePoolSize: 500 }],
-    ['ACCESS_TOKEN_TTL', '60', { accessTokenTtl: 60 }], ['REFRESH_TOKEN_TTL', '31536000', { refreshTokenTtl: 31_536_000 }],
+    ['ACCESS_TOKEN_TTL', '60', { accessTokenTtl: 60 }],
+    ['REFRESH_TOKEN_TTL', '31536000', { refreshTokenTtl: 31_536_000 }],
     // A file that was named is never created: a missing one is a mistake.
     ['SIGNING_KEYS_FILE', '/run/keys.json', { signingKeysFile: '/run/keys.json', createSigningKeys: false }],
     ['OBJECT_STORE', 'file', { objectStore: { kind: 'file' } }],
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80', { documentFetchAllowedHosts: ['a:80'] }],
-    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80 , b.example:8443', { documentFetchAllowedHosts: ['a:80', 'b.example:8443'] }],
-    ['VALIDATE_RESPONSES', 'true', { validateResponses: true }], ['VALIDATE_RESPONSES', 'false', { validateResponses: false }],
+    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80 , b.example:8443',
+      { documentFetchAllowedHosts: ['a:80', 'b.example:8443'] }],
+    ['VALIDATE_RESPONSES', 'true', { validateResponses: true }],
+    ['VALIDATE_RESPONSES', 'false', { validateResponses: false }],
     ['DRAIN_TIMEOUT', '1', { drainTimeout: 1_000 }],
   ])('%s=%s changes just what it says', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
@@ -72,13 +78,16 @@ describe('a variable', () => {
     ['BASE_URL', 'api.example.com'], ['BASE_URL', 'ftp://example.com'], ['BASE_URL', 'https://example.com/'],
     ['BASE_URL', 'https://example.com?x=1'], ['BASE_URL', 'https://example.com#x'], ['BASE_URL', 'https://'],
     ['LOG_LEVEL', 'loud'], ['LOG_LEVEL', 'INFO'],
-    ['DATABASE_URL', 'mysql://root:pass-word-4711@db/x'], ['DATABASE_URL', 'pass-word-4711'], ['DATABASE_URL', 'postgres://'],
+    ['DATABASE_URL', 'mysql://root:pass-word-4711@db/x'], ['DATABASE_URL', 'pass-word-4711'],
+    ['DATABASE_URL', 'postgres://'],
     ['DATABASE_POOL_SIZE', '0'], ['DATABASE_POOL_SIZE', '501'], ['DATABASE_POOL_SIZE', 'many'],
     ['ACCESS_TOKEN_TTL', '0'], ['ACCESS_TOKEN_TTL', '7h'], ['ACCESS_TOKEN_TTL', '1e400'], ['REFRESH_TOKEN_TTL', '-5'],
     ['REFRESH_TOKEN_TTL', '31536001'],
     ['OBJECT_STORE', 'disk'], ['OBJECT_STORE', 'S3'], ['S3_ENDPOINT', 's3.example.com'],
-    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a'], ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'http://a:80'], ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80/x'],
-    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80;b:80'], ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80,'], ['DOCUMENT_FETCH_ALLOWED_HOSTS', '*:*'],
+    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a'], ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'http://a:80'],
+    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80/x'],
+    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80;b:80'], ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80,'],
+    ['DOCUMENT_FETCH_ALLOWED_HOSTS', '*:*'],
     ['VALIDATE_RESPONSES', '1'], ['VALIDATE_RESPONSES', 'yes'], ['DRAIN_TIMEOUT', '0'], ['DRAIN_TIMEOUT', 'soon'],
   ])('%s=%s is refused by its name, and its value is not repeated', (name, value) => {
     const message = refusalOf({ [name]: value });
@@ -89,15 +98,22 @@ describe('a variable', () => {
 
 describe('several wrong variables', () => {
   it('are all named at once', () => {
-    const message = refusalOf({ PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'pass-word-4711', OBJECT_STORE: 's3', S3_SECRET_KEY: 'key-4711' });
-    for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_URL', 'S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY']) expect(message).toContain(name);
+    const message = refusalOf({
+      PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'pass-word-4711', OBJECT_STORE: 's3', S3_SECRET_KEY: 'key-4711',
+    });
+    for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_URL', 'S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY']) {
+      expect(message).toContain(name);
+    }
     expect(message).not.toMatch(/S3_SECRET_KEY|4711/);
   });
 });
 
 describe('the object store s3', () => {
   it('takes its place from four variables and a region with a default', () => {
-    const place = { kind: 's3', endpoint: s3.S3_ENDPOINT, bucket: s3.S3_BUCKET, accessKey: s3.S3_ACCESS_KEY, secretKey: s3.S3_SECRET_KEY };
+    const place = {
+      kind: 's3', endpoint: s3.S3_ENDPOINT, bucket: s3.S3_BUCKET,
+      accessKey: s3.S3_ACCESS_KEY, secretKey: s3.S3_SECRET_KEY,
+    };
     expect(readConfig(s3).objectStore).toEqual({ ...place, region: 'us-east-1' });
     expect(readConfig({ ...s3, S3_REGION: 'eu-central-1' }).objectStore).toEqual({ ...place, region: 'eu-central-1' });
   });

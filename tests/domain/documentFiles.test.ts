@@ -58,7 +58,8 @@ describe('the type of a file', () => {
     ['a camera’s raw picture', Buffer.from('II*\0\x10\0\0\0CR\x02\0\0\0\0\0', 'latin1')],
   ])('is none that a document may have: %s', async (_name, content) => {
     const type = await sniffType(content);
-    expect(codeOf(() => describeAs({}, { sniffedType: type, declaredType: undefined }))).toBe('document_type_not_allowed');
+    expect(codeOf(() => describeAs({}, { sniffedType: type, declaredType: undefined })))
+      .toBe('document_type_not_allowed');
   });
 });
 
@@ -90,7 +91,9 @@ describe('a fetched file', () => {
     expect(codeOf(() => describeAs({}, { declaredType }))).toBe('accepted');
   });
 
-  it.each(['image/png', 'text/html; charset=utf-8', 'text/plain', 'application/json', 'image/svg+xml', 'application/zip'])(
+  it.each([
+    'image/png', 'text/html; charset=utf-8', 'text/plain', 'application/json', 'image/svg+xml', 'application/zip',
+  ])(
     'is a mismatch when the server declares %s for a PDF', (declaredType) => {
       expect(codeOf(() => describeAs({}, { declaredType }))).toBe('document_type_mismatch');
     });
@@ -108,7 +111,8 @@ describe('a fetched file', () => {
     });
 
   it('is judged by the caller’s name, not by the URL’s, when there is one', () => {
-    expect(codeOf(() => describeAs({ fileName: 'blood.pdf', url: 'https://files.example.com/scan.png' }))).toBe('accepted');
+    const url = 'https://files.example.com/scan.png';
+    expect(codeOf(() => describeAs({ fileName: 'blood.pdf', url }))).toBe('accepted');
   });
 });
 
@@ -117,7 +121,7 @@ describe('the name of a stored file', () => {
     ['the caller’s', { fileName: 'Blood test.pdf' }, 'Blood test.pdf', 'blood.pdf'],
     ['the last segment of the URL’s path', {}, 'blood.pdf', 'blood.pdf'],
     ['that segment decoded', { url: 'https://x.example/a/Bl%C3%BCte%20%231.pdf#top' }, 'Blüte #1.pdf', 'Blüte #1.pdf'],
-    ['its base name if it hides a path', { url: 'https://x.example/a%2F..%2F..%2Fetc%2Fscan.pdf' }, 'scan.pdf', 'scan.pdf'],
+    ['its base name if it hides a path', { url: 'https://x.example/a%2F..%2Fetc%2Fscan.pdf' }, 'scan.pdf', 'scan.pdf'],
     ['that segment as it is if it can’t be decoded', { url: 'https://x.example/100%.pdf' }, '100%.pdf', '100%.pdf'],
     ['made of type and id without one', { url: 'https://x.example/?file=a.pdf' },
       `lab-results-${documentId}.pdf`, `lab-results-${documentId}.pdf`],
@@ -133,11 +137,14 @@ describe('the name of a stored file', () => {
   });
 
   it.each([
-    ['../../etc/passwd', 'passwd'], ['C:\\Users\\jane\\card.png', 'card.png'], ['a/b\\c/', 'c'], ['..', undefined], ['.', undefined],
+    ['../../etc/passwd', 'passwd'], ['C:\\Users\\jane\\card.png', 'card.png'], ['a/b\\c/', 'c'], ['..', undefined],
+    ['.', undefined],
     ['', undefined], ['/', undefined], ['...', undefined], ['  scan.pdf  ', 'scan.pdf'], ['.htaccess', 'htaccess'],
     ['scan.pdf.', 'scan.pdf'], ['a\u0000b\r\nc\u007f\u0085.pdf', 'abc.pdf'], ['a\u202efdp.exe', 'afdp.exe'],
-    ['\u2066a\u2069\u200f.pdf', 'a.pdf'], ['\ufeffa.pdf', 'a.pdf'], ['a\u2028b.pdf', 'ab.pdf'], ['a\ud800b.pdf', 'ab.pdf'],
-    ['e\u0301.pdf', 'é.pdf'], ['e\u202e\u0301.pdf', 'é.pdf'], ['血液検査.pdf', '血液検査.pdf'], ['👩‍⚕️.pdf', '👩‍⚕️.pdf'], ['نتيجة.pdf', 'نتيجة.pdf'],
+    ['\u2066a\u2069\u200f.pdf', 'a.pdf'], ['\ufeffa.pdf', 'a.pdf'], ['a\u2028b.pdf', 'ab.pdf'],
+    ['a\ud800b.pdf', 'ab.pdf'],
+    ['e\u0301.pdf', 'é.pdf'], ['e\u202e\u0301.pdf', 'é.pdf'], ['血液検査.pdf', '血液検査.pdf'], ['👩‍⚕️.pdf', '👩‍⚕️.pdf'],
+    ['نتيجة.pdf', 'نتيجة.pdf'],
     ['"quoted"; x=1.pdf', '"quoted"; x=1.pdf'], ['100%.pdf', '100%.pdf'], ['__proto__', '__proto__'],
   ])('made of %j is %j', (text, name) => {
     expect(safeFileName(text)).toBe(name);
@@ -151,7 +158,8 @@ describe('the name of a stored file', () => {
   });
 
   it('is one safe segment of a path for any text', () => {
-    const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 400 }), fc.string({ unit: 'grapheme', maxLength: 300 }));
+    const units = (['binary', 'grapheme'] as const).map((unit) => fc.string({ unit, maxLength: 400 }));
+    const text = fc.oneof(...units);
     fc.assert(fc.property(text, (start) => {
       // The end keeps the text from having an extension of another type, which would be a mismatch.
       const { fileName } = describeAs({ url: 'https://x.example/', fileName: `${start}.scan` });
@@ -164,7 +172,8 @@ describe('the name of a stored file', () => {
 
 describe('the key of a stored file', () => {
   it('is tenant, patient, documentType, document and name', () => {
-    const place = { tenantId: 'glow', patientId: 'p', documentType: 'id-card', documentId: 'd', fileName: 'a b.pdf' } as const;
+    const ids = { tenantId: 'glow', patientId: 'p', documentId: 'd' };
+    const place = { ...ids, documentType: 'id-card', fileName: 'a b.pdf' } as const;
     expect(blobPath(place)).toBe('glow/clients/p/id-card/d/a b.pdf');
   });
 });

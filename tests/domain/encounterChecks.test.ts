@@ -21,7 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const create = (json: object, token = partner.token, headers = {}) => call(harness, 'POST /encounters', { token, json, headers });
+const create = (json: object, token = partner.token, headers = {}) =>
+  call(harness, 'POST /encounters', { token, json, headers });
 const stored = () => harness.domain.db.encounter.count({ where: { tenantId: partner.tenantId } });
 
 async function inactivePatient(): Promise<string> {
@@ -77,7 +78,8 @@ describe('the order of the checks', () => {
     expectProblem(await create({ ...strange, scheduledTimeZone: '+05:30' }), 400, 'schedule_time_zone_unknown');
     expectProblem(await create(strange), 404, 'clinic_not_found');
     const zoneless = await newClinic(harness, partner, { places: [] });
-    expectProblem(await create({ ...valid, clinicId: zoneless, patientId: nobody, ...schedule }), 400, 'schedule_time_zone_required');
+    const answer = await create({ ...valid, clinicId: zoneless, patientId: nobody, ...schedule });
+    expectProblem(answer, 400, 'schedule_time_zone_required');
   });
 });
 
@@ -108,7 +110,8 @@ describe('the faults of one check', () => {
   });
 
   it('are all told: inactive treatments', async () => {
-    const [first, last] = [await newProduct(harness, partner, { isActive: false }), await newProduct(harness, partner, { isActive: false })];
+    const inactive = () => newProduct(harness, partner, { isActive: false });
+    const [first, last] = [await inactive(), await inactive()];
     const answer = await create({ ...valid, treatmentIds: [first, ...valid.treatmentIds, last] });
     const code = 'treatment_inactive';
     expectProblem(answer, 409, code, [{ pointer: '#/treatmentIds/0', code }, { pointer: '#/treatmentIds/2', code }]);
@@ -116,7 +119,8 @@ describe('the faults of one check', () => {
 
   it('are all told: treatments that are not available', async () => {
     const availability = [{ clinicId: valid.clinicId, isActive: false }];
-    const [first, last] = [await newProduct(harness, partner, { availability }), await newProduct(harness, partner, { availability })];
+    const unavailable = () => newProduct(harness, partner, { availability });
+    const [first, last] = [await unavailable(), await unavailable()];
     const answer = await create({ ...valid, treatmentIds: [first, ...valid.treatmentIds, last] });
     const code = 'treatment_unavailable_at_clinic';
     expectProblem(answer, 409, code, [{ pointer: '#/treatmentIds/0', code }, { pointer: '#/treatmentIds/2', code }]);
@@ -159,7 +163,8 @@ describe("another tenant's", () => {
   it.each<[string, (id: string) => object, () => Promise<string>]>([
     ['clinic', (clinicId) => ({ clinicId }), () => newClinic(harness, other)],
     ['inactive clinic', (clinicId) => ({ clinicId }), () => newClinic(harness, other, { isActive: false })],
-    ['clinic without a zone, when one is needed', (clinicId) => ({ clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' }),
+    ['clinic without a zone, when one is needed',
+      (clinicId) => ({ clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' }),
       () => newClinic(harness, other, { places: [] })],
     ['patient', (patientId) => ({ patientId }), () => newPatient(harness, other)],
     ['treatment', (id) => ({ treatmentIds: [id] }), () => newProduct(harness, other)],

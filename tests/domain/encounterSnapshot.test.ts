@@ -14,7 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const read = async (encounterNo: number) => (await call(harness, `GET /encounters/${encounterNo}`, { token: partner.token })).body;
+const read = async (encounterNo: number) =>
+  (await call(harness, `GET /encounters/${encounterNo}`, { token: partner.token })).body;
 const statusOf = async (encounterNo: number) =>
   (await call(harness, 'POST /encounters/status', { token: partner.token, json: { encounter_id: encounterNo } })).body;
 
@@ -113,16 +114,19 @@ describe('an open encounter', () => {
         id: harness.domain.newId(), tenantId, productId, clinicId, isActive: false, createdAt: new Date(), updatedAt: new Date(),
       },
     });
-    await db.productOffer.updateMany({ ...owned, data: { price: '999.00', shippingType: 'FREE_SHIPPING', shippingAmount: '0.00' } });
+    const data = { price: '999.00', shippingType: 'FREE_SHIPPING', shippingAmount: '0.00' } as const;
+    await db.productOffer.updateMany({ ...owned, data });
     await db.product.updateMany({
       where: { tenantId, id: productId },
       data: {
-        name: 'Other', sku: 'OTHER', unitPrice: '999.00', pharmacyId: harness.domain.newId(), pharmacyName: 'Other', isActive: false,
-        isDeleted: true, ...await newCategory(harness, partner),
+        name: 'Other', sku: 'OTHER', unitPrice: '999.00', pharmacyId: harness.domain.newId(), pharmacyName: 'Other',
+        isActive: false, isDeleted: true, ...await newCategory(harness, partner),
       },
     });
     await db.subcategory.updateMany({ where: { tenantId, id: item.subcategoryId }, data: { subCategoryName: 'Other' } });
-    await db.category.updateMany({ where: { tenantId, id: item.categoryId }, data: { categoryName: 'Other', reviewOften: 'MONTHLY' } });
+    await db.category.updateMany({
+      where: { tenantId, id: item.categoryId }, data: { categoryName: 'Other', reviewOften: 'MONTHLY' },
+    });
     await db.clinicLocation.updateMany({ where: { tenantId, clinicId }, data: { timezone: 'Asia/Tokyo' } });
     await db.clinic.updateMany({ where: { tenantId, id: clinicId }, data: { isActive: false, legalName: 'Other' } });
     await db.patient.updateMany({ where: { tenantId, id: patientId }, data: { accountIsActive: false } });

@@ -51,7 +51,8 @@ describe('an e-mail', () => {
   const long = `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(58)}.co`;
 
   it.each([
-    'jane@example.com', 'JANE.Q.O\'Neil+tag_1=x/y@sub.example.co', 'x@1.2', `a{b}|c~d^e?f*g!h#i$j%k&l@x-y.example`, long,
+    'jane@example.com', 'JANE.Q.O\'Neil+tag_1=x/y@sub.example.co', 'x@1.2', `a{b}|c~d^e?f*g!h#i$j%k&l@x-y.example`,
+    long,
   ])('such as %s is stored as sent', async (email) => {
     const { status, body } = await create({ email });
     expect(status).toBe(201);
@@ -61,9 +62,12 @@ describe('an e-mail', () => {
   });
 
   it.each([
-    '', 'jane', 'jane@', '@example.com', 'jane@@example.com', 'jane@example', 'jane@localhost', 'jane@.example.com', 'jane@example.com.',
-    '.jane@example.com', 'ja..ne@example.com', 'ja ne@example.com', 'jane@exam ple.com', 'jane@-example.com', 'jane@exam_ple.com',
-    'jane@example.com,tom@example.com', 'Jane <jane@example.com>', '"jane"@example.com', 'mailto:jane@example.com', 'jane@[192.0.2.1]',
+    '', 'jane', 'jane@', '@example.com', 'jane@@example.com', 'jane@example', 'jane@localhost', 'jane@.example.com',
+    'jane@example.com.',
+    '.jane@example.com', 'ja..ne@example.com', 'ja ne@example.com', 'jane@exam ple.com', 'jane@-example.com',
+    'jane@exam_ple.com',
+    'jane@example.com,tom@example.com', 'Jane <jane@example.com>', '"jane"@example.com', 'mailto:jane@example.com',
+    'jane@[192.0.2.1]',
     'jané@example.com', 'jane@exämple.com', 'jane\u212a@example.com', 'jane\u017f@example.com', 'jane@example.com\0',
   ])('such as %j is refused', async (email) => {
     await expectRefused('email', email, 'format');

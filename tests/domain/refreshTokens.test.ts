@@ -124,6 +124,7 @@ describe('refused as invalid_grant', () => {
     ['a token of another issuer', (token) => forged(token, {}, { iss: 'https://elsewhere.example.com' })],
     ['a token for another audience', (token) => forged(token, {}, { aud: harness.baseUrl })],
     ['a token of another tenant', (token) => forged(token, {}, { tenant_id: 'other-tenant' })],
+    ['a token of another client', (token) => forged(token, {}, { client_id: `ces_${'a'.repeat(20)}` })],
     ['a token without a secret', (token) => forged(token, {}, { secret_id: undefined })],
     ['a token that never ends', (token) => forged(token, {}, { exp: undefined })],
   ];

@@ -19,9 +19,10 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([harness.close(), host.close()]));
 
-const upload = (fileName?: string): Promise<Answer> => call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
-  token: partner.token, json: { url: host.serve('/blood.pdf', { content: sampleFiles.pdf }), ...(fileName ? { fileName } : {}) },
-});
+const upload = (fileName = 'blood.pdf'): Promise<Answer> => {
+  const json = { url: host.serve('/blood.pdf', { content: sampleFiles.pdf }), fileName };
+  return call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, { token: partner.token, json });
+};
 
 interface Uploaded {
   readonly fileUrl: string;
@@ -113,7 +114,8 @@ describe('when the database goes away while a row is written', () => {
     expect([answer.status, answer.body.code]).toEqual([503, 'dependency_unavailable']);
     const folder = join(harness.dataDir, 'documents', partner.tenantId, 'clients', patientId, 'lab-results');
     const kept = (await readdir(folder)).filter((documentId) => documentId > newest);
-    expect(await Promise.all(kept.map((documentId) => readFile(join(folder, documentId, 'kept.pdf'))))).toEqual([sampleFiles.pdf]);
+    const objects = await Promise.all(kept.map((documentId) => readFile(join(folder, documentId, 'kept.pdf'))));
+    expect(objects).toEqual([sampleFiles.pdf]);
     expect((await upload()).status).toBe(200);
   });
 });

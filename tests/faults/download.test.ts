@@ -55,7 +55,8 @@ describe('a fetched document', () => {
 
   it('is never unpacked', async () => {
     const content = gzipSync(Buffer.alloc(8 * mebibyte));
-    const url = host.serve('/bomb', { content, headers: { 'content-encoding': 'gzip', 'content-type': 'application/pdf' } });
+    const headers = { 'content-encoding': 'gzip', 'content-type': 'application/pdf' };
+    const url = host.serve('/bomb', { content, headers });
     const { value, sizeBytes } = await download(url, { maxBytes: mebibyte }, async (file) => {
       await readAll(file);
       return file.sniffedType;
@@ -66,15 +67,18 @@ describe('a fetched document', () => {
   it('is fetched after up to three redirects and not after a fourth', async () => {
     host.serve('/hop0', { content: sampleFiles.jpeg });
     for (const [hop, status] of [[1, 301], [2, 303], [3, 307], [4, 308]] as const) {
-      host.serve(`/hop${hop}`, (_request, response) => { response.writeHead(status, { location: `hop${hop - 1}` }).end(); });
+      const location = `hop${hop - 1}`;
+      host.serve(`/hop${hop}`, (_request, response) => { response.writeHead(status, { location }).end(); });
     }
-    await expect(fetchWith(download, `http://${host.host}/hop3`)).resolves.toMatchObject({ sizeBytes: sampleFiles.jpeg.length });
+    await expect(fetchWith(download, `http://${host.host}/hop3`))
+      .resolves.toMatchObject({ sizeBytes: sampleFiles.jpeg.length });
     expect(await codeOf(fetchWith(download, `http://${host.host}/hop4`))).toBe('document_fetch_failed');
   });
 
   it('closes the connection and passes the reason when the reader fails', async () => {
     const url = host.serve('/unwanted', endless);
-    await expect(download(url, { maxBytes: mebibyte }, () => Promise.reject(new Error('disk full')))).rejects.toThrow('disk full');
+    const failing = () => Promise.reject(new Error('disk full'));
+    await expect(download(url, { maxBytes: mebibyte }, failing)).rejects.toThrow('disk full');
     await expect(download(url, { maxBytes: mebibyte }, async () => 'not read')).rejects.toThrow('not read to its end');
   });
 
@@ -91,7 +95,9 @@ describe('a fetched document', () => {
   it('is not fetched through a proxy of the environment', async () => {
     const proxy = await startFileHost();
     const before = { ...process.env };
-    const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy', 'NODE_USE_ENV_PROXY'];
+    const names = [
+      'HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy', 'NODE_USE_ENV_PROXY',
+    ];
     try {
       for (const name of names) process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://${proxy.host}`;
       await fetchWith(downloaderFor(), host.serve('/direct', { content: sampleFiles.png }));
@@ -129,10 +135,13 @@ describe('a document of the wrong size', () => {
       response.write(Buffer.alloc(size - 1));
       response.end('x');
     };
-    const count = async (file: RemoteFile) => { for await (const chunk of file.body) expect(chunk.length).toBeLessThan(mebibyte); };
+    const count = async ({ body }: RemoteFile) => {
+      for await (const chunk of body) expect(chunk.length).toBeLessThan(mebibyte);
+    };
     const full = await download(host.serve('/full', chunked(limit)), { maxBytes: limit }, count);
     expect(full.sizeBytes).toBe(limit);
-    expect(await codeOf(download(host.serve('/over', chunked(limit + 1)), { maxBytes: limit }, count))).toBe('document_too_large');
+    const over = host.serve('/over', chunked(limit + 1));
+    expect(await codeOf(download(over, { maxBytes: limit }, count))).toBe('document_too_large');
     expect(await codeOf(fetchWith(download, host.serve('/endless', endless)))).toBe('document_too_large');
   });
 });
@@ -156,7 +165,8 @@ describe('https', () => {
 
   it('refuses a certificate that nobody vouches for', async () => {
     const { ca: _ca, ...options } = { ca: '', allowedHosts: [secure.host], lookup: async () => [loopback] };
-    expect(await codeOf(fetchWith(createDownloader(options), `https://${secure.host}/a.png`))).toBe('document_fetch_failed');
+    const strict = createDownloader(options);
+    expect(await codeOf(fetchWith(strict, `https://${secure.host}/a.png`))).toBe('document_fetch_failed');
   });
 
   it('asks DNS once for each hop: an answer that changes afterwards changes nothing', async () => {
@@ -176,7 +186,10 @@ describe('https', () => {
     await once(response.resume(), 'end');
     const before = secure.requests.length;
     const strict = createDownloader({
-      allowedHosts: [], ca: tlsCertificate, connectTimeout: 300, lookup: async () => [{ address: '8.8.8.8', family: 4 }],
+      allowedHosts: [],
+      ca: tlsCertificate,
+      connectTimeout: 300,
+      lookup: async () => [{ address: '8.8.8.8', family: 4 }],
     });
     expect(await codeOf(fetchWith(strict, `https://${secure.host}/a.png`))).toBe('document_fetch_failed');
     expect(secure.requests.length).toBe(before);

@@ -41,7 +41,8 @@ describe('a server that does not deliver', () => {
   it.each([300, 304, 400, 401, 403, 404, 410, 418, 500, 503, 206])('answers %i', async (status) => {
     const url = host.serve(`/status-${status}`, (_request, response) => { response.writeHead(status).end(); });
     const refusal = await refusalOf(fetchWith(download, url));
-    expect([refusal.code, refusal.message]).toEqual(['document_fetch_failed', 'The URL did not deliver the file in time.']);
+    const message = 'The URL did not deliver the file in time.';
+    expect([refusal.code, refusal.message]).toEqual(['document_fetch_failed', message]);
   });
 
   it.each([[404, {}], [302, { location: '/landing' }], [302, {}], [500, {}]])(
@@ -75,7 +76,8 @@ describe('a server that does not deliver', () => {
     });
     const url = host.serve('/to-drip', (_request, response) => { response.writeHead(302, { location: drip }).end(); });
     const started = performance.now();
-    expect(await codeOf(fetchWith(downloaderFor({ totalTimeout: 400, stallTimeout: 200 }), url))).toBe('document_fetch_failed');
+    const impatient = downloaderFor({ totalTimeout: 400, stallTimeout: 200 });
+    expect(await codeOf(fetchWith(impatient, url))).toBe('document_fetch_failed');
     expect(performance.now() - started).toBeLessThan(2000);
   });
 
@@ -86,7 +88,10 @@ describe('a server that does not deliver', () => {
     ['breaks off in chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n%PDF-\r\n'],
     ['sends a broken chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n%PDF-\r\nzz\r\n'],
     ['sends two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n%PDF-'],
-    ['sends a length and chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n'],
+    [
+      'sends a length and chunks',
+      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n',
+    ],
     ['sends a negative length', 'HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n%PDF-'],
     ['sends an absurd length', 'HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n%PDF-'],
     ['sends more than it said', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n%PDF-1.4 and more'],

@@ -37,13 +37,14 @@ const sendText = (operation: ContractOperation, raw: string | Uint8Array<ArrayBu
   send(operation, { raw, headers: { ...json, ...headers } });
 
 /** The token endpoint has one code for all that is wrong with a request (RFC 6749 §5.2). */
-function expectRefusal({ operationId }: ContractOperation, { status, body, text }: Answer, code: string | RegExp): void {
+function expectRefusal(operation: ContractOperation, { status, body, text }: Answer, code: string | RegExp): void {
   expect({ text: text.slice(0, 200), status }).toEqual({ text: text.slice(0, 200), status: 400 });
-  expect(operationId === 'issueToken' ? body.error : body.code).toMatch(operationId === 'issueToken' ? 'invalid_request' : code);
+  if (operation.operationId === 'issueToken') expect(body.error).toBe('invalid_request');
+  else expect(body.code).toMatch(code);
 }
 
-const schemaOf = (operation: ContractOperation): Schema => operation.requestBody?.content['application/json']?.schema ?? {};
-const propertiesOf = (operation: ContractOperation): [string, Schema][] => Object.entries(schemaOf(operation).properties ?? {});
+const propertiesOf = (operation: ContractOperation): [string, Schema][] =>
+  Object.entries(operation.requestBody?.content['application/json']?.schema.properties ?? {});
 
 /** The contract's first example of the request. */
 function exampleOf(operation: ContractOperation): Record<string, unknown> {
@@ -76,11 +77,13 @@ describe('a body of more than 256 KiB', () => {
       token: partner.token, raw: padded(patientBody({ employer: 'of 256 KiB' }), LIMIT), headers: json,
     });
     expect(status).toBe(201);
-    expect((await call(harness, `GET /clients/${body.user_id}`, { token: partner.token })).body.employer).toBe('of 256 KiB');
+    const read = await call(harness, `GET /clients/${body.user_id}`, { token: partner.token });
+    expect(read.body.employer).toBe('of 256 KiB');
   });
 
   it('is not read at all for a caller who may not send it', async () => {
-    const { status, headers, body } = await call(harness, 'POST /clients', { raw: padded({}, LIMIT + 1), headers: json });
+    const { status, headers, body } = await call(harness, 'POST /clients',
+      { raw: padded({}, LIMIT + 1), headers: json });
     expect({ status, code: body.code, connection: headers.get('Connection') })
       .toEqual({ status: 401, code: 'token_missing', connection: 'close' });
   });
@@ -89,7 +92,8 @@ describe('a body of more than 256 KiB', () => {
 describe('a Content-Length that lies', () => {
   const start = (length: number) => requestBytes({
     method: 'POST', target: '/encounters/status', body: '{"encounter_id":999999999}',
-    headers: [['Content-Length', String(length)], ['Content-Type', 'application/json'], ['Authorization', `Bearer ${partner.token}`]],
+    headers: [['Content-Length', String(length)], ['Content-Type', 'application/json'],
+      ['Authorization', `Bearer ${partner.token}`]],
   });
 
   it('by too little makes the rest another, malformed request', async () => {
@@ -110,18 +114,22 @@ describe('a Content-Length that lies', () => {
 describe('the content type', () => {
   it.each(bodied)('of %s is checked', async (_operationId, operation) => {
     const raw = JSON.stringify(exampleOf(operation));
-    for (const type of ['text/plain', 'application/xml', 'application/vnd.api+json', 'application/jsonp', 'multipart/form-data',
+    for (const type of ['text/plain', 'application/xml', 'application/vnd.api+json', 'application/jsonp',
+      'multipart/form-data',
       'application/problem+json', '*/*', 'garbage', ';;;', 'application/json, text/plain']) {
       expectRefusal(operation, await sendText(operation, raw, { 'Content-Type': type }), 'content_type_not_json');
     }
     // A body of bytes, because an HTTP client gives text a type.
     expectRefusal(operation, await send(operation, { raw: Buffer.from(raw) }), 'content_type_not_json');
     if (operation.operationId === 'issueToken') return;
-    expectRefusal(operation, await sendText(operation, 'a=1', { 'Content-Type': 'application/x-www-form-urlencoded' }), 'content_type_not_json');
+    expectRefusal(operation, await sendText(operation, 'a=1', { 'Content-Type': 'application/x-www-form-urlencoded' }),
+      'content_type_not_json');
   });
 
-  it.each(bodied)('of %s may have any spelling and charset: the text is UTF-8 (RFC 8259 §8.1)', async (_operationId, operation) => {
-    for (const type of ['application/json;charset=utf-8', 'application/json; charset="UTF-8"', 'Application/JSON', 'application/json; charset=latin1']) {
+  // RFC 8259 §8.1: the text is UTF-8 whatever the charset says.
+  it.each(bodied)('of %s may have any spelling and charset', async (_operationId, operation) => {
+    for (const type of ['application/json;charset=utf-8', 'application/json; charset="UTF-8"', 'Application/JSON',
+      'application/json; charset=latin1']) {
       expectRefusal(operation, await sendText(operation, '{', { 'Content-Type': type }), 'malformed_json');
     }
   });
@@ -135,17 +143,22 @@ describe('the content type', () => {
 });
 
 describe('text that is not JSON in UTF-8', () => {
-  const bytes = (...parts: (string | number[])[]) => new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string))));
+  const bytes = (...parts: (string | number[])[]) =>
+    new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string))));
   const deep = 100_000;
   const rows: [string, string | Uint8Array<ArrayBuffer>][] = [
-    ['blanks', '  '], ['half of an object', '{"a":'], ['a trailing comma', '{"a":1,}'], ['single quotes', "{'a':1}"], ['two values', '{}{}'],
-    ['NaN', '{"a":NaN}'], ['a comment', '{/* */}'], ['a NUL byte', '{"a":"\u0000"}'], ['a line break in a text', '{"a":"\n"}'],
+    ['blanks', '  '], ['half of an object', '{"a":'], ['a trailing comma', '{"a":1,}'], ['single quotes', "{'a':1}"],
+    ['two values', '{}{}'],
+    ['NaN', '{"a":NaN}'], ['a comment', '{/* */}'], ['a NUL byte', '{"a":"\u0000"}'],
+    ['a line break in a text', '{"a":"\n"}'],
     ['invalid UTF-8', bytes('{"a":"', [0xff], '"}')], ['overlong UTF-8', bytes('{"a":"', [0xc0, 0xaf], '"}')],
-    ['UTF-8 that is cut off', bytes('{"a":"', [0xe2, 0x82], '"}')], ['a surrogate as bytes', bytes('{"a":"', [0xed, 0xa0, 0x80], '"}')],
+    ['UTF-8 that is cut off', bytes('{"a":"', [0xe2, 0x82], '"}')],
+    ['a surrogate as bytes', bytes('{"a":"', [0xed, 0xa0, 0x80], '"}')],
     ['UTF-16', new Uint8Array(Buffer.from('{"a":1}', 'utf16le'))], ['half of a surrogate pair', '{"a":"\\ud800"}'],
     ['the other half', '{"a":"x\\uDC00y"}'], ['a pair the wrong way round', '{"a":"\\udc00\\ud800"}'],
     ['half a pair in a name', '{"\\ud800":1}'], ['half a pair deep inside', '{"a":[{"b":["\\uD83D"]}]}'],
-    ['deep brackets and half a pair', `{"\\ud800":${'['.repeat(deep)}${']'.repeat(deep)}}`], ['open brackets', '['.repeat(deep)],
+    ['deep brackets and half a pair', `{"\\ud800":${'['.repeat(deep)}${']'.repeat(deep)}}`],
+    ['open brackets', '['.repeat(deep)],
   ];
 
   it.each(bodied)('is told to be malformed by %s', async (_operationId, operation) => {
@@ -170,21 +183,22 @@ describe('JSON that is not what the contract says', () => {
 
   it.each(bodied)('is refused by %s when it is no object', async (_operationId, operation) => {
     const example = JSON.stringify(exampleOf(operation));
-    for (const raw of ['', 'null', 'true', '0', '1e400', '""', '"text"', JSON.stringify(example), '[]', `[${example}]`, nested('[', ']', deep)]) {
+    for (const raw of ['', 'null', 'true', '0', '1e400', '""', '"text"', JSON.stringify(example), '[]', `[${example}]`,
+      nested('[', ']', deep)]) {
       expectRefusal(operation, await sendText(operation, raw), 'validation_failed');
     }
   });
 
   it.each(bodied)('is refused by %s for every property of another type', async (_operationId, operation) => {
-    const others: [string, string][] = [['null', 'null'], ['boolean', 'true'], ['string', '"x"'], ['integer', '9007199254740992'],
-      ['array', '[["x"]]'], ['object', '{"x":1}'], ['number', '1e400'], ['number', '-0.5'], ['array', nested('[', ']', 50_000)],
-      ['object', nested('{"a":', '}', 40_000)]];
+    const others: [string, string][] = [['null', 'null'], ['boolean', 'true'], ['string', '"x"'],
+      ['integer', '9007199254740992'], ['number', '1e400'], ['number', '-0.5'], ['array', '[["x"]]'],
+      ['object', '{"x":1}'], ['array', nested('[', ']', 50_000)], ['object', nested('{"a":', '}', 40_000)]];
     for (const [name, { type }] of propertiesOf(operation)) {
       for (const [otherType, value] of others.filter(([other]) => other !== type)) {
         const raw = JSON.stringify({ ...exampleOf(operation), [name]: 'MARK' }).replace('"MARK"', value);
         const answer = await sendText(operation, raw);
         expectRefusal(operation, answer, /^(validation_failed|document_url_invalid)$/);
-        expect({ name, otherType, text: answer.text }).toEqual({ name, otherType, text: expect.stringContaining(name) });
+        expect({ otherType, text: answer.text }).toEqual({ otherType, text: expect.stringContaining(name) });
       }
     }
   });
@@ -205,7 +219,7 @@ describe('JSON that is not what the contract says', () => {
     for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf']) {
       const answer = await sendText(operation, `{"${name}":{"polluted":1,"prototype":{"polluted":1}},${example}`);
       // The token endpoint ignores what it does not know (RFC 6749 §3.2): its example is of no client of ours.
-      if (operation.operationId === 'issueToken') expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client']);
+      if (operation.operationId === 'issueToken') expect(answer.body.error).toBe('invalid_client');
       else expectRefusal(operation, answer, 'validation_failed');
     }
     expectRefusal(operation, await sendText(operation, `{"__proto__":{${example}}`), 'validation_failed');
@@ -215,7 +229,8 @@ describe('JSON that is not what the contract says', () => {
     'is refused by %s with a bounded list of faults',
     async (_operationId, operation) => {
       const unknown = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`unknown${index}`, 1]));
-      const wrong = { treatmentIds: Array.from({ length: 10_000 }, () => 1), documentIds: Array.from({ length: 10_000 }, () => 1) };
+      const ones = Array.from({ length: 10_000 }, () => 1);
+      const wrong = { treatmentIds: ones, documentIds: ones };
       for (const body of [unknown, wrong]) {
         const answer = await send(operation, { json: body });
         expectRefusal(operation, answer, 'validation_failed');
@@ -233,7 +248,8 @@ describe('JSON that is not what the contract says', () => {
   });
 
   it.each([
-    ['0', 400], ['-1', 400], ['1.5', 400], ['1e400', 400], ['-1e400', 400], ['9007199254740992', 400], ['9223372036854775808', 400],
+    ['0', 400], ['-1', 400], ['1.5', 400], ['1e400', 400], ['-1e400', 400], ['9007199254740992', 400],
+    ['9223372036854775808', 400],
     ['1E+400', 400], ['"100001"', 400], ['2147483648', 404], ['9007199254740991', 404], ['1e2', 404],
   ])('as an encounter_id of %s is answered with %i', async (number, status) => {
     const answer = await call(harness, 'POST /encounters/status', {

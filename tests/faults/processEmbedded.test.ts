@@ -62,7 +62,9 @@ async function postgresRuns(): Promise<boolean> {
 describe('the first start without configuration', () => {
   it('leaves the credentials of two demo tenants that only their owner can read', async () => {
     expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
-    const tenant = { clientId: expect.stringMatching(/^ces_[a-z2-7]{20}$/), clientSecret: expect.stringMatching(/^cess_test_.{40,}$/) };
+    const tenant = {
+      clientId: expect.stringMatching(/^ces_[a-z2-7]{20}$/), clientSecret: expect.stringMatching(/^cess_test_.{40,}$/),
+    };
     expect(await readCredentials()).toEqual({
       baseUrl, tenants: [{ name: 'demo', ...tenant }, { name: expect.any(String), ...tenant }],
     });
@@ -82,13 +84,15 @@ describe('the first start without configuration', () => {
     const [, command = ''] = server.stderr().split('first call\n');
     expect(command).toContain(`curl -s ${baseUrl}/oauth/token `);
     const { stdout } = await run('bash', ['-c', command]);
-    expect(JSON.parse(stdout)).toMatchObject({ token_type: 'Bearer', expires_in: 25_200, access_token: expect.any(String) });
+    const token = { token_type: 'Bearer', expires_in: 25_200, access_token: expect.any(String) };
+    expect(JSON.parse(stdout)).toMatchObject(token);
   });
 
   it.each([0, 1])('gives tenant %i clinics and products to try everything with', async (index) => {
     const token = await tokenOf(index);
     const clinics: Schemas['Clinic'][] = (await call({ baseUrl }, 'GET /clinics?limit=100', { token })).body.data;
-    const products: Schemas['Product'][] = (await call({ baseUrl }, 'GET /tenants/products?limit=100', { token })).body.data;
+    const products: Schemas['Product'][] = (await call({ baseUrl }, 'GET /tenants/products?limit=100',
+      { token })).body.data;
     const states = new Set(clinics.flatMap(({ locations }) => locations.map(({ state }) => state)));
     expect(clinics.length).toBeGreaterThanOrEqual(6);
     expect(states.size).toBeGreaterThanOrEqual(3);
@@ -101,7 +105,8 @@ describe('the first start without configuration', () => {
 
   it('gives each client every permission of a partner, and no more than its own tenant', async () => {
     const [own, other] = [await tokenOf(0), await tokenOf(1)];
-    const patient = await call({ baseUrl }, 'POST /clients', { token: own, json: patientBody({ email: 'own@example.com' }) });
+    const patient = await call({ baseUrl }, 'POST /clients',
+      { token: own, json: patientBody({ email: 'own@example.com' }) });
     expect(patient.status).toBe(201);
     expect((await call({ baseUrl }, `GET /clients/${patient.body.user_id}`, { token: own })).status).toBe(200);
     expect((await call({ baseUrl }, `GET /clients/${patient.body.user_id}`, { token: other })).status).toBe(404);
@@ -109,16 +114,19 @@ describe('the first start without configuration', () => {
       expect((await call({ baseUrl }, target, { token: own })).status).toBe(200);
     }
     const upload = { token: own, json: { url: 'https://127.0.0.1/x.pdf' } };
-    const refused = await call({ baseUrl }, `POST /clients-documents/${patient.body.user_id}/upload-url/id-card`, upload);
+    const refused = await call({ baseUrl }, `POST /clients-documents/${patient.body.user_id}/upload-url/id-card`,
+      upload);
     expect(refused.body.code).toBe('document_url_forbidden');
     expect((await call({ baseUrl }, 'POST /encounters', { token: own, json: {} })).status).toBe(400);
-    expect((await call({ baseUrl }, 'POST /encounters/status', { token: own, json: { encounter_id: 1 } })).status).toBe(404);
+    const status = await call({ baseUrl }, 'POST /encounters/status', { token: own, json: { encounter_id: 1 } });
+    expect(status.body.code).toBe('encounter_not_found');
   });
 });
 
 it('SIGTERM stops the embedded PostgreSQL too, and the next start keeps the data and the credentials', async () => {
   const before = await readCredentials();
-  const { body } = await call({ baseUrl }, 'POST /clients', { token: await tokenOf(0), json: patientBody({ email: 'kept@example.com' }) });
+  const { body } = await call({ baseUrl }, 'POST /clients',
+    { token: await tokenOf(0), json: patientBody({ email: 'kept@example.com' }) });
   expect(await postgresRuns()).toBe(true);
   server.child.kill('SIGTERM');
   expect(await server.ended).toEqual({ code: 0, signal: null });

@@ -27,8 +27,14 @@ describe('the S3 store without its server', () => {
   };
 
   const faults: [string, RequestListener][] = [
-    ['is overloaded', (request, response) => { request.resume(); response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>'); }],
-    ['redirects', (request, response) => { request.resume(); response.writeHead(301, { location: '/elsewhere' }).end(); }],
+    ['is overloaded', (request, response) => {
+      request.resume();
+      response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
+    }],
+    ['redirects', (request, response) => {
+      request.resume();
+      response.writeHead(301, { location: '/elsewhere' }).end();
+    }],
     ['never answers', (request) => { request.resume(); }],
     ['hangs up in the middle', (request) => { request.once('data', () => { request.socket.destroy(); }).resume(); }],
     ['hangs up at once', (request) => { request.socket.destroy(); }],
@@ -48,7 +54,9 @@ describe('the S3 store without its server', () => {
 
   it('takes “no such key” for removed, as some servers answer, but no other 404', async () => {
     let code = 'NoSuchKey';
-    const { origin } = await serve((_request, response) => { response.writeHead(404).end(`<Error><Code>${code}</Code></Error>`); });
+    const { origin } = await serve((_request, response) => {
+      response.writeHead(404).end(`<Error><Code>${code}</Code></Error>`);
+    });
     const store = await openS3Store({ ...account, endpoint: origin, spoolFolder });
     expect(await outcomeOf(store.remove('a/b.pdf'))).toBe('accepted');
     code = 'NoSuchBucket';
@@ -64,6 +72,7 @@ describe('the S3 store without its server', () => {
   });
 
   it('refuses an endpoint that is no origin', async () => {
-    await expect(openS3Store({ ...account, endpoint: 'https://s3.example.com/path', spoolFolder })).rejects.toThrow('S3_ENDPOINT');
+    const endpoint = 'https://s3.example.com/path';
+    await expect(openS3Store({ ...account, endpoint, spoolFolder })).rejects.toThrow('S3_ENDPOINT');
   });
 });

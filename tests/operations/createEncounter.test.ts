@@ -57,8 +57,8 @@ describe('201', () => {
     const treatmentIds = await Promise.all([1, 2, 3].map(() => newProduct(harness, partner)));
     const documentIds = await Promise.all([1, 2, 3].map(() => newDocument(harness, partner, patientId)));
     const sent = {
-      ...valid, patientId, treatmentIds: treatmentIds.toReversed(), documentIds: documentIds.toReversed(), reviewType: 'synchronous',
-      additionalNotes: 'BP 120/80 – “stable” 血圧 👩‍⚕️\n<b>',
+      ...valid, patientId, treatmentIds: treatmentIds.toReversed(), documentIds: documentIds.toReversed(),
+      reviewType: 'synchronous', additionalNotes: 'BP 120/80 – “stable” 血圧 👩‍⚕️\n<b>',
       scheduledDay: '2027-06-30', scheduledTime: '09:30:00', scheduledTimeZone: 'US/Pacific',
     };
     const { body } = await create(sent);
@@ -100,7 +100,8 @@ describe('201', () => {
   });
 
   it.each([
-    ['the earlier of two instants', { scheduledDay: '2027-11-07', scheduledTime: '01:30:00', scheduledTimeZone: 'America/New_York' },
+    ['the earlier of two instants',
+      { scheduledDay: '2027-11-07', scheduledTime: '01:30:00', scheduledTimeZone: 'America/New_York' },
       '2027-11-07T05:30:00.000Z', '2027-12-07T05:30:00.000Z'],
     ['by a zone that is kept as sent', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'EST' },
       '2027-01-05T17:00:00.000Z', '2027-02-04T17:00:00.000Z'],
@@ -109,7 +110,8 @@ describe('201', () => {
     ['in the past (D-41)', { scheduledDay: '1999-12-31', scheduledTime: '23:59:59', scheduledTimeZone: 'UTC' },
       '1999-12-31T23:59:59.000Z', '2026-12-20T16:00:00.000Z'],
     ['as a day of the clinic’s zone', { scheduledDay: '2027-01-05' }, null, '2027-02-04T06:00:00.000Z'],
-    ['as a day of the given zone', { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' }, null, '2027-02-03T15:00:00.000Z'],
+    ['as a day of the given zone', { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
+      null, '2027-02-03T15:00:00.000Z'],
     ['as a day that has begun', { scheduledDay: '2026-11-20' }, null, '2026-12-20T16:00:00.000Z'],
   ])('resolves a schedule: %s', async (_rule, schedule, scheduledAt, expiresAt) => {
     const { body } = await create({ ...valid, ...schedule });
@@ -126,17 +128,19 @@ describe('201', () => {
 });
 
 describe('400', () => {
+  type Fault = [what: string, change: Record<string, unknown>, pointer: string, rule: string];
   const many = Array.from({ length: 21 }, (_, index) => `01a10caf-a4c0-7000-8000-0000000000${index + 10}`);
 
-  it.each<[string, Record<string, unknown>, string, string]>([
+  it.each<Fault>([
     ...['clinicId', 'patientId', 'treatmentIds', 'reviewType', 'serviceQueue'].map(
-      (name): [string, Record<string, unknown>, string, string] => [`no ${name}`, { [name]: undefined }, `#/${name}`, 'required']),
+      (name): Fault => [`no ${name}`, { [name]: undefined }, `#/${name}`, 'required']),
     ['a clinicId that is no UUID', { clinicId: '7' }, '#/clinicId', 'format'],
     ['a URN as patientId (D-51)', { patientId: `urn:uuid:${nobody}` }, '#/patientId', 'maxLength'],
     ['no treatment', { treatmentIds: [] }, '#/treatmentIds', 'minItems'],
     ['21 treatments', { treatmentIds: many }, '#/treatmentIds', 'maxItems'],
     ['a treatment twice', { treatmentIds: [nobody, nobody] }, '#/treatmentIds', 'uniqueItems'],
-    ['a treatment in two spellings', { treatmentIds: [many[0], nobody, nobody.toUpperCase()] }, '#/treatmentIds/2', 'uniqueItems'],
+    ['a treatment in two spellings', { treatmentIds: [many[0], nobody, nobody.toUpperCase()] },
+      '#/treatmentIds/2', 'uniqueItems'],
     ['one treatment that is no UUID', { treatmentIds: [nobody, 'SKU-1'] }, '#/treatmentIds/1', 'format'],
     ['a text as treatments', { treatmentIds: nobody }, '#/treatmentIds', 'type'],
     ['21 documents', { documentIds: many }, '#/documentIds', 'maxItems'],
@@ -154,7 +158,7 @@ describe('400', () => {
     ['a day with a time', { scheduledDay: '2027-02-03T00:00:00Z' }, '#/scheduledDay', 'format'],
     ['a day of the year 0001', { scheduledDay: '0001-01-01' }, '#/scheduledDay', 'pattern'],
     ...['24:00:00', '23:59:60', '23:60:00', '09:30', '9:30:00', '09:30:00Z', '09:30:00.5'].map(
-      (scheduledTime): [string, Record<string, unknown>, string, string] =>
+      (scheduledTime): Fault =>
         [`the time ${scheduledTime}`, { scheduledDay: '2027-02-03', scheduledTime }, '#/scheduledTime', 'pattern']),
     ['an endless zone', { scheduledDay: '2027-02-03', scheduledTimeZone: 'A'.repeat(65) }, '#/scheduledTimeZone', 'maxLength'],
   ])('refuses %s', async (_what, change, pointer, code) => {
@@ -183,7 +187,8 @@ describe('400', () => {
   });
 
   it('asks for a zone when the clinic has none', async () => {
-    const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone: null }, { state: 'TX', timezone: 'UTC' }] });
+    const places = [{ state: 'TX', timezone: null }, { state: 'TX', timezone: 'UTC' }];
+    const clinicId = await newClinic(harness, partner, { places });
     const answer = await create({ ...valid, clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' });
     expectProblem(answer, 400, 'schedule_time_zone_required', [{ pointer: '#/scheduledTimeZone' }]);
   });
@@ -258,7 +263,9 @@ describe('413', () => {
 });
 
 describe('500', () => {
-  it.each(['encounter_treatment', 'gfe_item', 'encounter_document'])('leaves no part of an encounter when %s fails', async (table) => {
+  const parts = ['encounter_treatment', 'gfe_item', 'encounter_document'];
+
+  it.each(parts)('leaves no part of an encounter when %s fails', async (table) => {
     const before = await stored();
     const documentIds = [await newDocument(harness, partner, valid.patientId)];
     expectProblem(await withoutTable(harness, table, () => create({ ...valid, documentIds })), 500, 'internal_error');

@@ -21,7 +21,8 @@ const optional = {
   gender: 'other', address: '301 Congress Avenue', address2: 'Suite 4', postalCode: '78701',
   cityId: '01a10caf-a4c0-7000-8000-000000000c17', stateId: '01a10caf-a4c0-7000-8000-0000000005a7',
   countryId: '01a10caf-a4c0-7000-8000-000000000c00', gfeStateId: '01a10caf-a4c0-7000-8000-0000000006f3',
-  notes: 'Prefers mornings', emergencyContact: '5125550199', emergencyContactCode: '+1', emergencyContactName: 'Tom Miller',
+  notes: 'Prefers mornings', emergencyContact: '5125550199', emergencyContactCode: '+1',
+  emergencyContactName: 'Tom Miller',
   employer: 'Acme', workMobile: '5125550111', maritalStatus: 'married', isHomeAddressSameAsShipping: false,
   insuranceInfo: 'Plan 9', medicalHistory: 'None',
 };
@@ -35,7 +36,8 @@ describe('201', () => {
     expect(body).toEqual({
       user_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
       firstName: json['firstName'], lastName: json['lastName'], email: 'First.Patient+tag@Example.com',
-      dateOfBirth: '1990-06-30T00:00:00.000Z', sex: null, phone: json['phone'], countryCode: '1', isVerified: 'NOTVERIFIED',
+      dateOfBirth: '1990-06-30T00:00:00.000Z', sex: null, phone: json['phone'], countryCode: '1',
+      isVerified: 'NOTVERIFIED',
       address1: null, address2: null, cityId: null, stateId: null, countryId: null, postal: null, metadata: null,
       createdAt: harness.clock.now.toISOString(), updatedAt: harness.clock.now.toISOString(),
     });
@@ -51,7 +53,8 @@ describe('201', () => {
     const { gender, address, postalCode, ...same } = optional;
     expect(status).toBe(201);
     expect(body).toMatchObject({
-      sex: gender, address1: address, address2: same.address2, postal: postalCode, cityId: same.cityId, stateId: same.stateId,
+      sex: gender, address1: address, address2: same.address2, postal: postalCode, cityId: same.cityId,
+      stateId: same.stateId,
       countryId: same.countryId,
     });
     const stored = await harness.domain.db.patient.findFirst({ where: { tenantId: partner.tenantId, id: body.user_id } });

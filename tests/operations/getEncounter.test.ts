@@ -27,7 +27,8 @@ describe('200', () => {
   it('tells the present state, and the order once there is one', async () => {
     const encounter = await newEncounter(harness, partner);
     const { tenantId } = partner;
-    const [claimedAt, completedAt, validUntil] = ['2026-11-21T10:00:00.000Z', '2026-11-21T10:05:00.000Z', '2027-11-21T10:05:00.000Z'];
+    const [claimedAt, completedAt] = ['2026-11-21T10:00:00.000Z', '2026-11-21T10:05:00.000Z'];
+    const validUntil = '2027-11-21T10:05:00.000Z';
     await harness.domain.db.encounter.updateMany({
       where: { tenantId, id: encounter.id },
       data: { status: 'completed', reviewerRef: 'NPI-1', claimedAt, completedAt, updatedAt: completedAt, version: 3 },

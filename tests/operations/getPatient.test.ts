@@ -29,7 +29,8 @@ describe('200', () => {
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(body).toEqual({
       ...created.body,
-      timezone: null, locale: null, notes: null, emergencyContact: null, emergencyContactCode: null, emergencyContactName: null,
+      timezone: null, locale: null, notes: null, emergencyContact: null, emergencyContactCode: null,
+      emergencyContactName: null,
       employer: null, workMobile: null, maritalStatus: null, gfeStateId: null, profileImageBlobPath: null,
       isHomeAddressSameAsShipping: true, verifierJobId: null, verifierInviteSentDate: null, verifierResultMessage: null,
       verifierResponsePayload: null, verifierReminderCount: 0, commsUserId: null, state: null,
@@ -43,8 +44,10 @@ describe('200', () => {
 
   it('tells what was sent when the patient was created', async () => {
     const sent = {
-      notes: 'Prefers mornings', emergencyContact: '5125550199', emergencyContactCode: '+1', emergencyContactName: 'Tom',
-      employer: 'Acme', workMobile: '5125550111', maritalStatus: 'married', gfeStateId: texas, isHomeAddressSameAsShipping: false,
+      notes: 'Prefers mornings', emergencyContact: '5125550199', emergencyContactCode: '+1',
+      emergencyContactName: 'Tom',
+      employer: 'Acme', workMobile: '5125550111', maritalStatus: 'married', gfeStateId: texas,
+      isHomeAddressSameAsShipping: false,
     };
     const { body } = await get(await newPatient(harness, partner, sent));
     expect(body).toMatchObject(sent);
@@ -57,7 +60,8 @@ describe('200', () => {
       where: { tenantId_id: { tenantId: partner.tenantId, id } },
       data: {
         isVerified: 'INVITED', verifierJobId: 'job-7', verifierInviteSentDate: at, verifierReminderCount: 2,
-        verifierResultMessage: 'waiting', verifierResponsePayload: { score: 1 }, metadata: { source: 'crm' }, timezone: 'America/Chicago',
+        verifierResultMessage: 'waiting', verifierResponsePayload: { score: 1 }, metadata: { source: 'crm' },
+        timezone: 'America/Chicago',
         locale: 'en-US', profileImageBlobPath: 'a/b', commsUserId: 'comms-1', accountIsActive: false,
         accountIsTemporaryPassword: false, accountOtpExpiresAt: at, accountLastPasswordReset: at,
       },
@@ -65,10 +69,12 @@ describe('200', () => {
     const { body } = await get(id);
     expect(body).toMatchObject({
       isVerified: 'INVITED', verifierJobId: 'job-7', verifierInviteSentDate: at.toISOString(), verifierReminderCount: 2,
-      verifierResultMessage: 'waiting', verifierResponsePayload: { score: 1 }, metadata: { source: 'crm' }, timezone: 'America/Chicago',
+      verifierResultMessage: 'waiting', verifierResponsePayload: { score: 1 }, metadata: { source: 'crm' },
+      timezone: 'America/Chicago',
       locale: 'en-US', profileImageBlobPath: 'a/b', commsUserId: 'comms-1',
       adminUser: {
-        isActive: false, isTemporaryPassword: false, otpExpiresAt: at.toISOString(), lastPasswordReset: at.toISOString(),
+        isActive: false, isTemporaryPassword: false, otpExpiresAt: at.toISOString(),
+        lastPasswordReset: at.toISOString(),
       },
     });
   });

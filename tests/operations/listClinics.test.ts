@@ -24,14 +24,16 @@ describe('200', () => {
     const place = { address1: '1 Main St', city: 'Austin', state: 'TX', postal: '78701', country: 'US', createdAt, updatedAt };
     await domain.db.clinic.create({
       data: {
-        id, tenantId: mine.tenantId, legalName: 'Northwind, PLLC', displayName: 'Northwind', email: 'desk@northwind.example',
+        id, tenantId: mine.tenantId, legalName: 'Northwind, PLLC', displayName: 'Northwind',
+        email: 'desk@northwind.example',
         isActive: true, metadata: { region: 'south' }, createdAt, updatedAt,
         locations: {
           createMany: {
             data: [
               { id: side, name: 'Annex', isPrimary: false, isActive: false, ...place, state: 'OK', timezone: null },
               {
-                id: main, name: 'Main', isPrimary: true, isActive: true, ...place, address2: 'Suite 4', phone: '5125550142',
+                id: main, name: 'Main', isPrimary: true, isActive: true, ...place, address2: 'Suite 4',
+                phone: '5125550142',
                 timezone: 'America/Chicago',
               },
             ],
@@ -44,11 +46,13 @@ describe('200', () => {
     expect(status).toBe(200);
     expect(body).toEqual({
       data: [{
-        id, legalName: 'Northwind, PLLC', displayName: 'Northwind', email: 'desk@northwind.example', tenantId: mine.tenantId,
+        id, legalName: 'Northwind, PLLC', displayName: 'Northwind', email: 'desk@northwind.example',
+        tenantId: mine.tenantId,
         isActive: true, metadata: { region: 'south' }, ...times,
         locations: [
           {
-            id: main, clinicId: id, name: 'Main', ...place, address2: 'Suite 4', phone: '5125550142', timezone: 'America/Chicago',
+            id: main, clinicId: id, name: 'Main', ...place, address2: 'Suite 4', phone: '5125550142',
+            timezone: 'America/Chicago',
             isPrimary: true, isActive: true, ...times,
           },
           {
@@ -89,7 +93,8 @@ describe('200', () => {
       const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [one, two.toUpperCase()]);
       const stats = { total: 2, active: 1, inactive: 1 };
       for (const [query, ids] of [
-        ['', [one, two]], ['?isActive=true', [one]], ['?state=TX', [one, two]], ['?search=C', [one, two]], ['?limit=1&page=2', [two]],
+        ['', [one, two]], ['?isActive=true', [one]], ['?state=TX', [one, two]], ['?search=C', [one, two]],
+        ['?limit=1&page=2', [two]],
       ] as const) {
         const { body } = await list(query, limited);
         expect(idsOf(body)).toEqual(ids);

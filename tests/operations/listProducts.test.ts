@@ -36,7 +36,8 @@ describe('200', () => {
     const offer = { id: newId(), productId, qty: -3, qtyAlert: 5, ...audit };
     const variant = { id: newId(), productOfferId: offer.id, name: 'Box', sku: 'SEMA-1-B', qty: 1, isActive: true, createdAt, updatedAt };
     const rx = {
-      id: newId(), productId, rxNumber: 'RX1', drugForm: 'pen', drugStrength: '1 mg', directions: 'weekly', refills: 2, rxType: 'new',
+      id: newId(), productId, rxNumber: 'RX1', drugForm: 'pen', drugStrength: '1 mg', directions: 'weekly', refills: 2,
+      rxType: 'new',
       deaScheduleId: newId(), quantityUnitOfMeasureId: newId(), codeListQualifier: 'q', rxQty: 4, daysSupply: 28,
       dateWritten: '2026-01-01', daw: '0', requestedBy: 'Dr. No', refrigerationTypeId: newId(), notes: 'cold', ...audit,
     };
@@ -59,12 +60,14 @@ describe('200', () => {
         clinicAvailability: [{
           ...entry,
           clinic: {
-            id: clinicId, legalName: expect.stringMatching(/, PLLC$/), displayName: expect.any(String), email: expect.any(String),
+            id: clinicId, legalName: expect.stringMatching(/, PLLC$/), displayName: expect.any(String),
+            email: expect.any(String),
             metadata: null, tenantId, isActive: true, createdAt, updatedAt,
           },
         }],
         productOffer: {
-          ...offer, price: '9999999999.99', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00', vendorCost: '0.00', cogs: '1.50',
+          ...offer, price: '9999999999.99', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00', vendorCost: '0.00',
+          cogs: '1.50',
           product: summary, offerVariants: [{ ...variant, price: '12.30' }],
         },
       })],
@@ -89,7 +92,8 @@ describe('200', () => {
     await newProduct(harness, mine, { ...group, sku: 'BTX-2', name: 'Botox old', isDeleted: true });
     await newProduct(harness, mine, { ...group, sku: 'BTX-1', name: 'Botox older', isDeleted: true, isActive: false });
     for (const query of [
-      '', '?search=btx', '?search=botox', `?categoryId=${group.categoryId}`, `?clinicId=${clinicId}`, '?sort_by=sku', '?isActive=true',
+      '', '?search=btx', '?search=botox', `?categoryId=${group.categoryId}`, `?clinicId=${clinicId}`, '?sort_by=sku',
+      '?isActive=true',
     ]) {
       const { body } = await list(query, mine);
       expect(idsOf(body)).toEqual([kept]);

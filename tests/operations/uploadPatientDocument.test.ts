@@ -58,10 +58,11 @@ describe('200', () => {
       documentId: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
       fileUrl: expect.any(String),
       userDocument: {
-        id: body.documentId, user_id: patientId, clientId: patientId, clinicId: null, storageProvider: 'file', container: 'documents',
+        id: body.documentId, user_id: patientId, clientId: patientId, clinicId: null, storageProvider: 'file',
+        container: 'documents',
         blobPath: `${tenantId}/clients/${patientId}/lab-results/${body.documentId}/blood.pdf`, fileUrl: body.fileUrl,
-        contentType: 'application/pdf', sizeBytes: sampleFiles.pdf.length, checksum: sha256(sampleFiles.pdf), docType: 'lab-results',
-        fileName: 'blood.pdf', metadata: { uploadedById, originalFilename: 'blood.pdf' }, createdAt: now, updatedAt: now,
+        contentType: 'application/pdf', sizeBytes: sampleFiles.pdf.length, checksum: sha256(sampleFiles.pdf),
+        docType: 'lab-results', fileName: 'blood.pdf', metadata: { uploadedById, originalFilename: 'blood.pdf' }, createdAt: now, updatedAt: now,
       },
     });
   });
@@ -89,10 +90,10 @@ describe('200', () => {
   });
 
   it.each([
-    ['intake-forms', 'pdf'], ['lab-results', 'tiff'], ['gfe-forms', 'jpeg'], ['id-card', 'png'],
-  ] as const)('takes for %s a %s', async (type, kind) => {
+    ['intake-forms', 'pdf', 'pdf'], ['lab-results', 'tiff', 'tif'], ['gfe-forms', 'jpeg', 'jpg'], ['id-card', 'png', 'png'],
+  ] as const)('takes for %s a %s', async (type, kind, extension) => {
     const { body } = await upload({ url: host.serve(`/scan-${kind}`, { content: sampleFiles[kind] }) }, { type });
-    expect(body.userDocument).toMatchObject({ docType: type, fileName: `scan-${kind}.${kind.replace('jpeg', 'jpg').replace('tiff', 'tif')}` });
+    expect(body.userDocument).toMatchObject({ docType: type, fileName: `scan-${kind}.${extension}` });
   });
 
   it('takes only the base of a name, and names a file that has none', async () => {
@@ -155,7 +156,8 @@ describe('400', () => {
   it.each<[ProblemCode, string]>([
     ['document_url_invalid', ''], ['document_url_invalid', '/blood.pdf'], ['document_url_invalid', 'blood.pdf'],
     ['document_url_invalid', 'file:///etc/passwd'], ['document_url_invalid', 'ftp://files.example.com/blood.pdf'],
-    ['document_url_invalid', 'https://jane:pw@files.example.com/blood.pdf'], ['document_url_invalid', 'https://files.example.com:22/'],
+    ['document_url_invalid', 'https://jane:pw@files.example.com/blood.pdf'],
+    ['document_url_invalid', 'https://files.example.com:22/'],
     ['document_url_invalid', 'https://a b.example.com/'],
     ['document_url_forbidden', 'http://files.example.com/blood.pdf'], ['document_url_forbidden', 'https://127.0.0.1/blood.pdf'],
     ['document_url_forbidden', 'https://[::1]/'], ['document_url_forbidden', 'https://localhost/'],
@@ -178,7 +180,8 @@ describe('400', () => {
     ['document_url_forbidden', 'a redirect to a metadata service',
       (_, response) => { response.writeHead(302, { location: 'https://169.254.169.254/latest/meta-data/' }).end(); }, {}],
     ['document_fetch_failed', 'an error of the host', (_, response) => { response.writeHead(500).end(sampleFiles.pdf); }, {}],
-    ['document_fetch_failed', 'endless redirects', (_, response) => { response.writeHead(302, { location: '/file' }).end(); }, {}],
+    ['document_fetch_failed', 'endless redirects',
+      (_, response) => { response.writeHead(302, { location: '/file' }).end(); }, {}],
     ['document_fetch_failed', 'a connection that breaks', (request) => { request.socket.destroy(); }, {}],
     ['document_fetch_failed', 'a file that ends early',
       (request, response) => {
@@ -191,7 +194,8 @@ describe('400', () => {
       (_, response) => { response.write(big(21 * mebibyte)); response.end(); }, {}],
     ['document_too_large', 'an id-card of 10 MiB and a byte', { content: big(10 * mebibyte + 1) }, { type: 'id-card' }],
     ['document_type_not_allowed', 'a page', { content: Buffer.from('<html>'), headers: declare('application/pdf') }, {}],
-    ['document_type_not_allowed', 'an id-card as TIFF', { content: sampleFiles.tiff, headers: declare('image/tiff') }, { type: 'id-card' }],
+    ['document_type_not_allowed', 'an id-card as TIFF',
+      { content: sampleFiles.tiff, headers: declare('image/tiff') }, { type: 'id-card' }],
     ['document_type_mismatch', 'a PNG declared as PDF', { content: sampleFiles.png, headers: declare('application/pdf') }, {}],
     ['document_type_mismatch', 'a PDF called .png', { content: sampleFiles.pdf }, { fileName: 'scan.png' }],
   ])('is %s for %s, and nothing is left of it', async (code, _what, answer, { fileName, ...options }) => {
@@ -247,7 +251,8 @@ describe('403', () => {
   it('refuses a token without write:document, whatever else is wrong, and fetches nothing', async () => {
     const token = await tokenWithout(harness, partner, 'write:document');
     const before = host.connections();
-    for (const [json, options] of [[{ url }, {}], [{}, {}], [{ url }, { patient: nobody }], [{ url }, { type: 'x-ray' }]] as const) {
+    const requests = [[{ url }, {}], [{}, {}], [{ url }, { patient: nobody }], [{ url }, { type: 'x-ray' }]] as const;
+    for (const [json, options] of requests) {
       expectProblem(await upload(json, { ...options, token }), 403, 'insufficient_permission');
     }
     expect(host.connections()).toBe(before);

@@ -5,7 +5,9 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /** What a path of the host answers: a listener, or a file with its headers. */
-export type Answer = RequestListener | { readonly content: Uint8Array; readonly headers?: Readonly<Record<string, string>> };
+export type Answer =
+  | RequestListener
+  | { readonly content: Uint8Array; readonly headers?: Readonly<Record<string, string>> };
 
 /** A server on loopback that documents are fetched from. */
 export interface FileHost {
@@ -48,6 +50,8 @@ export async function startFileHost(options: { readonly tls?: boolean } = {}): P
     socket.once('close', () => { open -= 1; });
   });
   server.listen(0, '127.0.0.1');
+  // Who fails before closing it must not wait for it.
+  server.unref();
   await once(server, 'listening');
   const port = portOf(server.address());
   const hostName = options.tls ? tlsHostName : '127.0.0.1';
@@ -84,7 +88,9 @@ function pdf(): Buffer {
 
 /** One black pixel; its directory is at the end of the file, as scanners write it, `gap` bytes after the header. */
 function tiff(gap: number): Buffer {
-  const entries = [[256, 3, 1, 1], [257, 3, 1, 1], [258, 3, 1, 1], [259, 3, 1, 1], [262, 3, 1, 1], [273, 4, 1, 8], [279, 4, 1, 1]];
+  const entries = [
+    [256, 3, 1, 1], [257, 3, 1, 1], [258, 3, 1, 1], [259, 3, 1, 1], [262, 3, 1, 1], [273, 4, 1, 8], [279, 4, 1, 1],
+  ];
   const file = Buffer.alloc(8 + gap + 2 + entries.length * 12 + 4);
   file.write('II*\0', 'latin1');
   file.writeUInt32LE(8 + gap, 4);

@@ -74,9 +74,11 @@ export async function rawCall(harness: Pick<Harness, 'baseUrl'>, request: RawReq
 /** The bytes of a request. */
 export function requestBytes({ method = 'GET', target = '/', headers = [], body }: RawRequest): Buffer {
   const framed = headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
-  const length: [string, string][] = body === undefined || framed ? [] : [['Content-Length', `${Buffer.byteLength(body)}`]];
+  const bytes = Buffer.from(body ?? '');
+  const length: [string, string][] = body === undefined || framed ? [] : [['Content-Length', `${bytes.length}`]];
   const lines = [['Host', 'localhost'], ...headers, ...length].map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1'), Buffer.from(body ?? '')]);
+  const start = `${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`;
+  return Buffer.concat([Buffer.from(start, 'latin1'), bytes]);
 }
 
 /** Our answers always say how long they are. */

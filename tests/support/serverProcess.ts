@@ -18,9 +18,10 @@ export interface ServerProcess {
 
 const running = new Set<ChildProcess>();
 
-/** Starts `src/main.ts` with these arguments and just this environment, on a port that is free unless PORT says otherwise. */
+/** Starts `src/main.ts` with these arguments and just this environment; on any free port unless PORT names one. */
 export function startServer(environment: Readonly<Record<string, string>>, ...args: readonly string[]): ServerProcess {
-  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('src/main.ts', packageRoot)), ...args], {
+  const program = fileURLToPath(new URL('src/main.ts', packageRoot));
+  const child = spawn(process.execPath, ['--import', 'tsx', program, ...args], {
     cwd: fileURLToPath(packageRoot),
     env: { PATH: process.env['PATH'], PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -42,7 +43,8 @@ export function startServer(environment: Readonly<Record<string, string>>, ...ar
       const line = logged().find(({ msg }) => msg === 'started');
       if (line && stderr.endsWith('\n')) return String(line['baseUrl']);
       const over = await Promise.race([
-        once(child.stdout, 'data').then(() => false), once(child.stderr, 'data').then(() => false), ended.then(() => true),
+        once(child.stdout, 'data').then(() => false), once(child.stderr, 'data').then(() => false),
+        ended.then(() => true),
       ]);
       if (over) throw new Error(`The service ended: ${stderr}`);
     }
