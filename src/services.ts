@@ -24,9 +24,10 @@ export interface ServiceOptions {
 export async function openServices({ config, domain, log, baseUrl, isStopping }: ServiceOptions): Promise<Services> {
   const { now, newId } = domain;
   const create = config.createSigningKeys ? { now: now(), newId } : null;
-  const keys = await openSigningKeys(config.signingKeysFile, create).catch((cause: unknown) => {
-    const reason = types.isNativeError(cause) ? cause.message : 'unknown';
-    throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reason}`, { cause });
+  const keys = await openSigningKeys(config.signingKeysFile, create, (error) => {
+    log.error({ reason: reasonOf(error) }, 'the signing keys are damaged; those that were read before are used');
+  }).catch((cause: unknown) => {
+    throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}`, { cause });
   });
   return {
     ...domain,
@@ -42,3 +43,5 @@ export async function openServices({ config, domain, log, baseUrl, isStopping }:
     isStopping,
   };
 }
+
+const reasonOf = (error: unknown): string => (types.isNativeError(error) ? error.message : 'unknown');

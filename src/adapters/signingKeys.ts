@@ -26,11 +26,13 @@ const LIVE_KEYS = 2;
 /**
  * Opens the file of private keys (a JWKS, mode 0600).
  * @param create make a first key when the file is missing
+ * @param onUnreadable told when the file has changed and is not readable any more
  * @throws Error naming the file when it is missing or is not a JWKS of ES256 private keys
  */
 export async function openSigningKeys(
   file: string,
   create: { now: Date; newId: () => string } | null,
+  onUnreadable: (error: unknown) => void,
 ): Promise<SigningKeys> {
   if (create && !(await modifiedAt(file))) await writeKeys(file, [newKey(create.now, create.newId())]);
   let version = await modifiedAt(file);
@@ -39,8 +41,12 @@ export async function openSigningKeys(
     async current() {
       const found = await modifiedAt(file);
       if (found && found !== version) {
-        keys = await readKeys(file);
         version = found;
+        // A file that somebody damaged must not take a running service down: it goes on with the keys that it has.
+        keys = await readKeys(file).catch((error: unknown) => {
+          onUnreadable(error);
+          return keys;
+        });
       }
       return keys;
     },

@@ -11,6 +11,9 @@ const TIMEOUTS = {
   connectionsCheckingInterval: 2_000,
 };
 
+/** Milliseconds for the other side to take the last answer and to close; then the connection is cut. */
+const LINGER = 1_000;
+
 /**
  * An HTTP server that slow and malformed requests cannot hold up. What Node refuses by itself, with an empty answer, is
  * answered in the documented shape.
@@ -29,8 +32,9 @@ export function createHttpServer(listener: RequestListener, newId: () => string,
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const answer = answers.get(socket);
     const end = (): void => {
-      if (socket.writable) socket.end(refusalText(newId()));
-      else socket.destroy();
+      if (!socket.writable) return void socket.destroy();
+      socket.end(refusalText(newId()));
+      setTimeout(() => socket.destroy(), LINGER).unref();
     };
     if (error.code === 'ECONNRESET') socket.destroy();
     // A whole request came before the malformed one: its answer goes first, and is not mixed with this one.

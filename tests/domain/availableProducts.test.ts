@@ -13,17 +13,18 @@ beforeAll(async () => {
   partner = await newPartner(harness);
   [here, there] = [await newClinic(harness, partner), await newClinic(harness, partner)];
   closed = await newClinic(harness, partner, { isActive: false });
-  const product = async (name: string, availability: readonly { clinicId: string; isActive: boolean }[], isActive = true) => {
-    await newProduct(harness, partner, { name, availability, isActive });
-  };
+  const active = (clinicId: string) => ({ clinicId, isActive: true });
+  const over = (clinicId: string) => ({ clinicId, isActive: false });
+  const product = (name: string, availability: readonly { clinicId: string; isActive: boolean }[], isActive = true) =>
+    newProduct(harness, partner, { name, availability, isActive });
   await product('anywhere', []);
-  await product('here', [{ clinicId: here, isActive: true }]);
-  await product('there', [{ clinicId: there, isActive: true }]);
-  await product('both', [{ clinicId: here, isActive: true }, { clinicId: there, isActive: true }]);
-  await product('no longer here', [{ clinicId: here, isActive: false }]);
-  await product('no longer here, but there', [{ clinicId: here, isActive: false }, { clinicId: there, isActive: true }]);
-  await product('inactive', [{ clinicId: here, isActive: true }], false);
-  await product('at a closed one', [{ clinicId: closed, isActive: true }]);
+  await product('here', [active(here)]);
+  await product('there', [active(there)]);
+  await product('both', [active(here), active(there)]);
+  await product('no longer here', [over(here)]);
+  await product('no longer here, but there', [over(here), active(there)]);
+  await product('inactive', [active(here)], false);
+  await product('at a closed one', [active(closed)]);
 });
 afterAll(() => harness.close());
 
@@ -41,7 +42,8 @@ describe('products available at a clinic (D-38)', () => {
 
   it('are told with all their entries, also those of other clinics', async () => {
     const [both] = (await at(here, '&search=both')).data;
-    expect(both.clinicAvailability.map(({ clinicId }: { clinicId: string }) => clinicId).sort()).toEqual([here, there].sort());
+    const clinics = both.clinicAvailability.map(({ clinicId }: { clinicId: string }) => clinicId);
+    expect(clinics.sort()).toEqual([here, there].sort());
   });
 
   it('are the same for the id in capitals', async () => {
@@ -62,7 +64,8 @@ describe('products available at a clinic (D-38)', () => {
   it("are none at an unknown clinic and at another tenant's", async () => {
     const foreign = await newClinic(harness, await newPartner(harness));
     const unknown = await at('01a10caf-a4c0-7000-8000-00000000dead');
-    expect(unknown).toEqual({ data: [], meta: { total: 0, page: 1, limit: 20, totalPages: 0, hasNext: false, hasPrev: false } });
+    const meta = { total: 0, page: 1, limit: 20, totalPages: 0, hasNext: false, hasPrev: false };
+    expect(unknown).toEqual({ data: [], meta });
     expect(await at(foreign)).toEqual(unknown);
   });
 

@@ -17,7 +17,8 @@ beforeAll(async () => {
   const clinics = await Promise.all(Array.from({ length: 100 }, () => newClinic(harness, partner, { places })));
   clinic = clinics[0] ?? '';
   const availability = clinics.slice(0, 3).map((clinicId) => ({ clinicId, isActive: true }));
-  await Promise.all(Array.from({ length: 100 }, () => newProduct(harness, partner, { ...group, isRx: true, availability })));
+  const product = { ...group, isRx: true, availability };
+  await Promise.all(Array.from({ length: 100 }, () => newProduct(harness, partner, product)));
   const { domain } = harness;
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
   const offers = await domain.db.productOffer.findMany({ where: { tenantId: partner.tenantId } });
@@ -47,7 +48,8 @@ describe('the number of SQL statements', () => {
     ['GET /tenants/products', 2],
     ['GET /tenants/products?clinicId=CLINIC&search=p&isActive=true&sort_by=sku', 2],
   ])('of %s is %i, whether the page has 1 element or 100', async (target, statements) => {
-    const page = (limit: number) => `${target.replace('CLINIC', clinic)}${target.includes('?') ? '&' : '?'}limit=${limit}`;
+    const list = target.replace('CLINIC', clinic);
+    const page = (limit: number) => `${list}${list.includes('?') ? '&' : '?'}limit=${limit}`;
     expect([await costOf(page(1), 1), await costOf(page(100), 100)]).toEqual([statements, statements]);
   });
 

@@ -27,15 +27,18 @@ async function expectRefused(name: string, value: unknown, code: string): Promis
 // Characters are code points (JSON Schema), whatever a language counts: an emoji is one.
 const lengths: [string, number][] = [
   ['firstName', 100], ['lastName', 100], ['notes', 5000], ['insuranceInfo', 10_000], ['medicalHistory', 10_000],
-  ...['address', 'address2', 'postalCode', 'emergencyContact', 'emergencyContactCode', 'emergencyContactName', 'employer', 'workMobile',
-    'maritalStatus'].map((name): [string, number] => [name, 255]),
+  ...[
+    'address', 'address2', 'postalCode', 'emergencyContact', 'emergencyContactCode', 'emergencyContactName', 'employer',
+    'workMobile', 'maritalStatus',
+  ].map((name): [string, number] => [name, 255]),
 ];
 
 describe('a text', () => {
   it.each(lengths)('in %s has %i characters at most, of whatever size', async (name, most) => {
     const { status, body } = await create({ [name]: '😀'.repeat(most) });
     expect(status).toBe(201);
-    const stored = await harness.domain.db.patient.findFirst({ where: { tenantId: partner.tenantId, id: body.user_id } });
+    const where = { tenantId: partner.tenantId, id: body.user_id };
+    const stored = await harness.domain.db.patient.findFirst({ where });
     expect(stored).toMatchObject({ [renamed[name] ?? name]: '😀'.repeat(most) });
     await expectRefused(name, '😀'.repeat(most + 1), 'maxLength');
     await expectRefused(name, 7, 'type');
@@ -57,8 +60,8 @@ describe('an e-mail', () => {
     const { status, body } = await create({ email });
     expect(status).toBe(201);
     expect(body.email).toBe(email);
-    expect((await call(harness, `GET /clients?email=${encodeURIComponent(email.toUpperCase())}`, { token: partner.token })).body.data)
-      .toEqual([body]);
+    const path = `GET /clients?email=${encodeURIComponent(email.toUpperCase())}`;
+    expect((await call(harness, path, { token: partner.token })).body.data).toEqual([body]);
   });
 
   it.each([
@@ -73,7 +76,7 @@ describe('an e-mail', () => {
     await expectRefused('email', email, 'format');
   });
 
-  it.each([' jane@example.com', 'jane@example.com ', '\tjane@example.com', 'jane@example.com\n', '\u00a0jane@example.com'])(
+  it.each([' jane@x.example', 'jane@x.example ', '\tjane@x.example', 'jane@example.com\n', '\u00a0jane@example.com'])(
     'with white space around it is refused, not trimmed (D-48): %j', async (email) => {
       await expectRefused('email', email, 'format');
     },
@@ -90,11 +93,12 @@ describe('a phone number', () => {
     expect((await create({ phone })).body.phone).toBe(phone);
   });
 
-  it.each(['123456', '1234567890123456', '+15125550142', '512-555-0142', '512 555 0142', '５１２５５５０１４２', '5125550142\n', '555CALL'])(
-    'such as %j is refused', async (phone) => {
-      await expectRefused('phone', phone, 'pattern');
-    },
-  );
+  it.each([
+    '123456', '1234567890123456', '+15125550142', '512-555-0142', '512 555 0142', '５１２５５５０１４２', '5125550142\n',
+    '555CALL',
+  ])('such as %j is refused', async (phone) => {
+    await expectRefused('phone', phone, 'pattern');
+  });
 
   it('that is a number is refused: nothing is converted', async () => {
     await expectRefused('phone', 5_125_550_142, 'type');
@@ -106,9 +110,11 @@ describe('a dialing code', () => {
     expect((await create({ countryCode })).body.countryCode).toBe(countryCode);
   });
 
-  it.each(['', '+', '0', '+01', '12345', '++1', '1+', ' 1', '+1\n', '001', 'US'])('such as %j is refused', async (countryCode) => {
-    await expectRefused('countryCode', countryCode, 'pattern');
-  });
+  it.each(['', '+', '0', '+01', '12345', '++1', '1+', ' 1', '+1\n', '001', 'US'])(
+    'such as %j is refused', async (countryCode) => {
+      await expectRefused('countryCode', countryCode, 'pattern');
+    },
+  );
 });
 
 describe('a choice', () => {

@@ -26,11 +26,13 @@ beforeAll(async () => {
   const json = patientBody({ email: 'private@example.com', ...secrets });
   const { user_id: patientId } = (await ask('createPatient', 'POST /clients', { json })).body;
   await ask('createPatient again', 'POST /clients', { json });
-  await ask('createPatient wrongly', 'POST /clients', { json: { ...json, medicalHistory: [secrets.medicalHistory], phone: 1 } });
+  const wrong = { ...json, medicalHistory: [secrets.medicalHistory], phone: 1 };
+  await ask('createPatient wrongly', 'POST /clients', { json: wrong });
   await ask('findPatients', 'GET /clients?email=private@example.com');
   await ask('getPatient', `GET /clients/${patientId}`);
   const url = files.serve('/card.pdf', { content: sampleFiles.pdf });
-  const upload = await ask('uploadPatientDocument', `POST /clients-documents/${patientId}/upload-url/id-card`, { json: { url } });
+  const uploads = `POST /clients-documents/${patientId}/upload-url/id-card`;
+  const upload = await ask('uploadPatientDocument', uploads, { json: { url } });
   const encounter = {
     clinicId: await newClinic(harness, partner), patientId, treatmentIds: [await newProduct(harness, partner)],
     documentIds: [upload.body.documentId], reviewType: 'asynchronous', serviceQueue: 'provider_network',
@@ -46,7 +48,8 @@ afterAll(async () => {
 
 describe('insuranceInfo and medicalHistory', () => {
   it('are stored', async () => {
-    expect(await harness.domain.db.patient.findMany({ where: { tenantId: partner.tenantId } })).toMatchObject([secrets]);
+    const where = { tenantId: partner.tenantId };
+    expect(await harness.domain.db.patient.findMany({ where })).toMatchObject([secrets]);
   });
 
   it('are returned by no operation that has to do with the patient', () => {
@@ -56,13 +59,15 @@ describe('insuranceInfo and medicalHistory', () => {
       uploadPatientDocument: 200, createEncounter: 201, getEncounter: 200, getEncounterStatus: 200,
     });
     for (const [operation, { text, headers }] of answers) {
-      expect([operation, text, JSON.stringify([...headers])].join('\n')).not.toMatch(/Secret|"(insuranceInfo|medicalHistory)"/);
+      const whole = [operation, text, JSON.stringify([...headers])].join('\n');
+      expect(whole).not.toMatch(/Secret|"(insuranceInfo|medicalHistory)"/);
     }
   });
 
   it.each(operations.map(({ operationId, responses }) => [operationId, responses] as const))(
     'are in no answer that the contract declares for %s', (_operationId, responses) => {
-      const schemas = Object.values(responses).flatMap(({ content }) => Object.values(content).map(({ schema }) => schema));
+      const contents = Object.values(responses).flatMap(({ content }) => Object.values(content));
+      const schemas = contents.map(({ schema }) => schema);
       expect(schemas).not.toEqual([]);
       expect(JSON.stringify(schemas)).not.toMatch(/insuranceInfo|medicalHistory/);
     },

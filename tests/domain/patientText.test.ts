@@ -16,7 +16,8 @@ afterAll(() => harness.close());
 
 const send = ({ token }: Partner, raw: string | Uint8Array<ArrayBuffer>) =>
   call(harness, 'POST /clients', { token, raw, headers: { 'Content-Type': 'application/json' } });
-const create = (changes: Record<string, unknown>, caller = partner) => send(caller, JSON.stringify(patientBody(changes)));
+const create = (changes: Record<string, unknown>, caller = partner) =>
+  send(caller, JSON.stringify(patientBody(changes)));
 const get = (id: string) => call(harness, `GET /clients/${id}`, { token: partner.token });
 
 const texts = [
@@ -45,12 +46,14 @@ describe('a text', () => {
     const read = (await get(body.user_id)).body;
     expect([read.firstName, read.address1, read.notes, read.employer]).toEqual([text, text, text, text]);
     expect(read.adminUser.name).toBe(`${text} Miller`);
-    const stored = await harness.domain.db.patient.findFirst({ where: { tenantId: partner.tenantId, id: body.user_id } });
+    const where = { tenantId: partner.tenantId, id: body.user_id };
+    const stored = await harness.domain.db.patient.findFirst({ where });
     expect(stored?.insuranceInfo).toBe(text);
   });
 
   it('may be sent in escapes, also of both halves of a surrogate pair', async () => {
-    const raw = JSON.stringify(patientBody({ firstName: 'HERE' })).replace('HERE', String.raw`\ud83d\ude00\u00e9\uD83D\uDE00`);
+    const json = JSON.stringify(patientBody({ firstName: 'HERE' }));
+    const raw = json.replace('HERE', String.raw`\ud83d\ude00\u00e9\uD83D\uDE00`);
     expect((await send(partner, raw)).body.firstName).toBe('😀é😀');
   });
 

@@ -89,6 +89,19 @@ describe('a rotation while the service runs', () => {
       await writeFile(signingKeysFile, text, { mode: 0o600 });
     }
   });
+
+  it('leaves the service with the keys that it has when the file is damaged, and says so', async () => {
+    const { signingKeysFile } = harness.services.config;
+    const text = await readFile(signingKeysFile);
+    await writeFile(signingKeysFile, '{ "keys": [');
+    try {
+      expect(await published()).toHaveLength(2);
+      expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
+      expect(harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys are damaged'))).toHaveLength(1);
+    } finally {
+      await writeFile(signingKeysFile, text, { mode: 0o600 });
+    }
+  });
 });
 
 describe('keys rotate', () => {
@@ -145,7 +158,7 @@ describe('keys rotate', () => {
     });
     let reads = 0;
     while (rotating) {
-      expect((await (await openSigningKeys(file, null)).current()).length).toBeLessThanOrEqual(2);
+      expect((await (await openSigningKeys(file, null, () => undefined)).current()).length).toBeLessThanOrEqual(2);
       reads += 1;
     }
     await rotations;

@@ -7,8 +7,8 @@ const day = (number: number) => new Date(Date.UTC(2026, 0, number));
 const uuid = (number: number) => `01a10caf-a4c0-7000-8000-${String(number).padStart(12, '0')}`;
 
 /**
- * Number (the ids have its order), name, sku, day of creation, day of the last change; stored in this order, which is none of
- * those asked for.
+ * Number (the ids have its order), name, sku, day of creation, day of the last change; stored in this order, which is
+ * none of those asked for.
  */
 const rows: [number, string, string, number, number][] = [
   [9, 'beta', 'Sku', 3, 9],
@@ -34,8 +34,9 @@ beforeAll(async () => {
     const [id, times] = [uuid(number), { createdAt: day(created), updatedAt: day(updated) }];
     // The other text is in the opposite order: nothing is sorted by it.
     const contrary = String(9 - number);
+    const email = `${contrary}@example.com`;
     await db.clinic.create({
-      data: { id, tenantId, legalName: name, displayName: contrary, email: `${contrary}@example.com`, isActive: true, ...times },
+      data: { id, tenantId, legalName: name, displayName: contrary, email, isActive: true, ...times },
     });
     await db.product.create({
       data: {

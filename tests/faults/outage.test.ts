@@ -80,10 +80,10 @@ async function objects(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
 }
 
-const upload = (path: string): Promise<Answer> => call(harness,
-  `POST /clients-documents/${patientId}/upload-url/lab-results`, {
-  token: partner.token, json: { url: `http://${files.host}${path}` },
-});
+function upload(path: string): Promise<Answer> {
+  const target = `POST /clients-documents/${patientId}/upload-url/lab-results`;
+  return call(harness, target, { token: partner.token, json: { url: `http://${files.host}${path}` } });
+}
 
 describe('while nothing listens where the database was', () => {
   const ids = securedOperations.map(({ operationId }) => operationId);
@@ -142,8 +142,9 @@ it('a database that hangs is given up in time for everybody, and found again', a
 it('a database that ends its sessions again and again never makes an internal error', async () => {
   const answers: Answer[] = [];
   const caller = async (): Promise<void> => {
-    for (let count = 0; count < 15; count += 1) answers.push(await call(harness, `GET /clients/${patientId}`,
-      { token: partner.token }), await login());
+    for (let count = 0; count < 15; count += 1) {
+      answers.push(await call(harness, `GET /clients/${patientId}`, { token: partner.token }), await login());
+    }
   };
   const callers = Promise.all(Array.from({ length: 5 }, caller)).then(() => 'done');
   while ((await Promise.race([callers, delay(10)])) !== 'done') {
@@ -178,8 +179,8 @@ describe('when every connection to the database is taken', () => {
     const small = openDatabase(database.url, { poolSize: 2, timeoutMs: 20_000 });
     Object.assign(harness.services, { db: small });
     try {
-      const answers = await Promise.all(Array.from({ length: 50 },
-        () => call(harness, 'GET /clinics', { token: partner.token })));
+      const list = () => call(harness, 'GET /clinics', { token: partner.token });
+      const answers = await Promise.all(Array.from({ length: 50 }, list));
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     } finally {
       Object.assign(harness.services, { db });

@@ -34,8 +34,8 @@ afterAll(async () => {
 
 /** Sends a request as the partner, who names its own software with a mark too; keeps the answer if it is a failure. */
 async function send(target: string, options: CallOptions = {}): Promise<Answer> {
-  const headers = { 'User-Agent': `${MARK}-agent`, 'X-Request-Id': `${MARK}-id`, Cookie: `a=${MARK}-cookie`,
-    ...options.headers };
+  const marked = { 'User-Agent': `${MARK}-agent`, 'X-Request-Id': `${MARK}-id`, Cookie: `a=${MARK}-cookie` };
+  const headers = { ...marked, ...options.headers };
   const answer = await call(harness, target, { token: partner.token, ...options, headers });
   if (answer.status >= 400) failures.push(answer);
   return answer;
@@ -107,9 +107,8 @@ async function wholeFlow(): Promise<void> {
   const link = new URL(upload.body.fileUrl).pathname;
   secrets.add(link.split('/').at(-1) ?? '');
   expect((await send(`GET ${link}`)).status).toBe(200);
-  const json = { ...(await encounterBody(harness, partner)), patientId, documentIds: [upload.body.documentId],
-    additionalNotes: `${MARK}-notes` };
-  const encounter = await send('POST /encounters', { json });
+  const changes = { patientId, documentIds: [upload.body.documentId], additionalNotes: `${MARK}-notes` };
+  const encounter = await send('POST /encounters', { json: { ...(await encounterBody(harness, partner)), ...changes } });
   expect(encounter.status).toBe(201);
   expect((await send(`GET /encounters/${encounter.body.encounter_id}`)).body.additionalNotes).toContain(MARK);
   expect((await send('POST /encounters/status', { json: { gfe_no: encounter.body.gfe_no } })).status).toBe(200);

@@ -52,14 +52,13 @@ const start = (environment: Record<string, string> = {}, ...args: string[]) => s
 /** Uploads a file whose host has been asked for it and does not answer yet. */
 async function holdUpload(baseUrl: string, path: string) {
   const token = await newToken({ baseUrl }, credentials);
-  const { body: patient } = await call({ baseUrl }, 'POST /clients',
-    { token, json: patientBody({ email: `${path.slice(1)}@example.com` }) });
+  const json = patientBody({ email: `${path.slice(1)}@example.com` });
+  const { body: patient } = await call({ baseUrl }, 'POST /clients', { token, json });
   const asked = new Promise<ServerResponse>((resolve) => {
     files.serve(path, (_request, response) => resolve(response));
   });
-  const url = `http://${files.host}${path}`;
-  const upload = call({ baseUrl }, `POST /clients-documents/${patient.user_id}/upload-url/lab-results`,
-    { token, json: { url } })
+  const target = `POST /clients-documents/${patient.user_id}/upload-url/lab-results`;
+  const upload = call({ baseUrl }, target, { token, json: { url: `http://${files.host}${path}` } })
     .then((answer): Answer | null => answer, () => null);
   return { patientId: String(patient.user_id), host: await asked, upload };
 }

@@ -17,8 +17,9 @@ beforeAll(async () => {
   bodies = {
     issueToken: { grant_type: 'client_credentials', client_id: partner.clientId, client_secret: partner.clientSecret },
     createPatient: patientBody({ isHomeAddressSameAsShipping: true, gender: 'female', notes: '' }),
-    createEncounter: { ...encounter, scheduledDay: '2027-03-01', scheduledTime: '10:00:00',
-      scheduledTimeZone: 'Europe/London' },
+    createEncounter: {
+      ...encounter, scheduledDay: '2027-03-01', scheduledTime: '10:00:00', scheduledTimeZone: 'Europe/London',
+    },
     getEncounterStatus: { encounter_id: 100_001, gfe_no: 'GFE-100001' },
     uploadPatientDocument: { url: 'https://127.0.0.1/a.pdf', fileName: 'a.pdf' },
   };
@@ -77,9 +78,8 @@ it('no request whatever gets an undocumented answer or makes the service fail', 
   expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
   // It was worth it only if some of it was accepted and some was not.
   for (const answer of ['issueToken 200', 'createPatient 201', 'createPatient 400', 'createEncounter 201',
-    'createEncounter 400',
-    'listClinics 200', 'listClinics 400', 'findPatients 400', 'listProducts 200', 'listProducts 400', 'getPatient 404',
-    'getEncounterStatus 400', 'uploadPatientDocument 400']) {
+    'createEncounter 400', 'listClinics 200', 'listClinics 400', 'findPatients 400', 'listProducts 200',
+    'listProducts 400', 'getPatient 404', 'getEncounterStatus 400', 'uploadPatientDocument 400']) {
     expect([...seen]).toContain(answer);
   }
 });

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Server } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createApp } from '../../src/app.js';
 import { createHttpServer, drain, listen } from '../../src/http/server.js';
 import { newPartner, type Partner } from '../support/factories.js';
@@ -33,6 +35,10 @@ function drip({ socket }: RawConnection, byte: string, everyMs = 20): void {
   const timer = setInterval(() => socket.write(byte), everyMs);
   socket.once('close', () => clearInterval(timer));
 }
+
+const openConnections = (server: Server): Promise<number> => new Promise((resolve, reject) => {
+  server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+});
 
 function expectRefused(answers: readonly RawAnswer[]): void {
   expect(answers).toMatchObject([{ status: 400, complete: true }]);
@@ -131,6 +137,17 @@ describe('a connection that the caller has half closed', () => {
     connection.socket.end();
     expect(await connection.closed()).toEqual([]);
   });
+});
+
+it('a connection that never closes its side is cut after the answer', async () => {
+  const { port } = new URL(hasty.baseUrl);
+  const socket = connect({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true });
+  socket.on('error', () => undefined).resume();
+  const timer = setInterval(() => socket.write('a'), 20);
+  await new Promise((resolve) => socket.once('end', resolve));
+  while ((await openConnections(hasty.server)) > 0) await delay(20);
+  clearInterval(timer);
+  socket.destroy();
 });
 
 describe('two hundred slow connections', () => {

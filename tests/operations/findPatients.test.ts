@@ -12,7 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const find = (query: string, { token }: { token: string | undefined } = partner) => call(harness, `GET /clients${query}`, { token });
+const find = (query: string, { token }: { token: string | undefined } = partner) =>
+  call(harness, `GET /clients${query}`, { token });
 const byEmail = (email: string, caller = partner) => find(`?email=${encodeURIComponent(email)}`, caller);
 
 describe('200', () => {
@@ -57,7 +58,8 @@ describe('200', () => {
     const [mine, theirs] = [await newPatient(harness, partner, { email: 'both@example.com' }),
       await newPatient(harness, other, { email: 'both@example.com' })];
     await newPatient(harness, other, { email: 'theirs@example.com' });
-    const answers = await Promise.all([byEmail('both@example.com'), byEmail('both@example.com', other), byEmail('theirs@example.com')]);
+    const [both, third] = ['both@example.com', 'theirs@example.com'];
+    const answers = await Promise.all([byEmail(both), byEmail(both, other), byEmail(third)]);
     expect(answers.map(({ body }) => body.data.map((patient: { user_id: string }) => patient.user_id)))
       .toEqual([[mine], [theirs], []]);
   });
@@ -81,7 +83,8 @@ describe('200', () => {
   it('leaves no trace of the e-mail in the log', async () => {
     await newPatient(harness, partner, { email: 'unlogged@example.com' });
     await byEmail('unlogged@example.com');
-    await call(harness, 'POST /clients', { token: partner.token, json: patientBody({ email: 'unlogged@example.com' }) });
+    const json = patientBody({ email: 'unlogged@example.com' });
+    await call(harness, 'POST /clients', { token: partner.token, json });
     await byEmail('unlogged example.com');
     expect(harness.logged.length).toBeGreaterThan(0);
     expect(JSON.stringify(harness.logged)).not.toContain('unlogged');
@@ -95,14 +98,13 @@ describe('400', () => {
     ['text that is no e-mail', '?email=jane', 'email', ['format']],
     ['white space around it (D-48)', '?email=%20jane@example.com', 'email', ['format']],
     ['a plus sign that is not encoded: it is a space', '?email=jane+tag@example.com', 'email', ['format']],
-    ['an e-mail of 255 characters', `?email=${'x'.repeat(64)}@${'y'.repeat(60)}.${'y'.repeat(60)}.${'y'.repeat(60)}.example`,
-      'email', ['maxLength']],
+    ['too long an e-mail', `?email=${'x'.repeat(64)}@${`${'y'.repeat(60)}.`.repeat(3)}example`, 'email', ['maxLength']],
     ['two e-mails', '?email=jane@example.com&email=tom@example.com', 'email', ['type']],
     ['a NUL', '?email=jane%00@example.com', 'email', ['format']],
     ['malformed percent-encoding', '?email=jane%E0%A4%A@example.com', 'email', ['format']],
     ['page 0', '?email=jane@example.com&page=0', 'page', ['minimum']],
     ['a limit of 101', '?email=jane@example.com&limit=101', 'limit', ['maximum']],
-    ['a parameter that does not exist (D-34)', '?email=jane@example.com&phone=5125550142', 'phone', ['additionalProperties']],
+    ['an unknown parameter (D-34)', '?email=jane@example.com&phone=5125550142', 'phone', ['additionalProperties']],
   ])('refuses %s, without repeating it', async (_what, query, parameter, rules) => {
     const answer = await find(query);
     expectProblem(answer, 400, 'validation_failed', rules.map((code) => ({ parameter, code })));

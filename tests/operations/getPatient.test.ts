@@ -6,6 +6,7 @@ import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutT
 
 const texas = '01a05c32-5e80-7000-8000-000000005048';
 const usa = '01a05c32-5e80-7000-8000-000000000840';
+const named = { id: texas, name: 'Texas', code: 'TX', countryId: usa };
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
 let harness: Harness;
@@ -18,7 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const get = (id: string, options = { token }) => call(harness, `GET /clients/${id}`, options);
+const get = (id: string, caller: { token: string | undefined } = partner) =>
+  call(harness, `GET /clients/${id}`, { token: caller.token });
 
 describe('200', () => {
   it('tells a new patient with its account, and null for what is not known', async () => {
@@ -80,8 +82,8 @@ describe('200', () => {
   });
 
   it.each([
-    ['the state that stateId names', texas, { id: texas, name: 'Texas', code: 'TX', countryId: usa }],
-    ['the same state when stateId came in capitals', texas.toUpperCase(), { id: texas, name: 'Texas', code: 'TX', countryId: usa }],
+    ['the state that stateId names', texas, named],
+    ['the same state when stateId came in capitals', texas.toUpperCase(), named],
     ['no state when stateId is unknown', nobody, null],
   ])('tells %s (D-02)', async (_which, stateId, state) => {
     const { body } = await get(await newPatient(harness, partner, { stateId }));
@@ -125,8 +127,8 @@ describe('400', () => {
 
 describe('401', () => {
   it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
-    const wrong = await tokenOf(harness, partner);
-    expectProblem(await call(harness, `GET /clients/${await newPatient(harness, partner)}`, { token: wrong }), 401, code);
+    const id = await newPatient(harness, partner);
+    expectProblem(await get(id, { token: await tokenOf(harness, partner) }), 401, code);
   });
 });
 

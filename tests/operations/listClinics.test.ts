@@ -12,7 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const list = (query = '', { token }: { token: string | undefined } = partner) => call(harness, `GET /clinics${query}`, { token });
+const list = (query = '', { token }: { token: string | undefined } = partner) =>
+  call(harness, `GET /clinics${query}`, { token });
 const idsOf = (body: { data: { id: string }[] }): string[] => body.data.map(({ id }) => id);
 
 describe('200', () => {
@@ -21,12 +22,13 @@ describe('200', () => {
     const { domain } = harness;
     const [id, main, side] = [domain.newId(), domain.newId(), domain.newId()];
     const [createdAt, updatedAt] = [new Date('2026-01-02T03:04:05.678Z'), new Date('2026-02-03T04:05:06.789Z')];
-    const place = { address1: '1 Main St', city: 'Austin', state: 'TX', postal: '78701', country: 'US', createdAt, updatedAt };
+    const times = { createdAt, updatedAt };
+    const place = { address1: '1 Main St', city: 'Austin', state: 'TX', postal: '78701', country: 'US', ...times };
     await domain.db.clinic.create({
       data: {
         id, tenantId: mine.tenantId, legalName: 'Northwind, PLLC', displayName: 'Northwind',
         email: 'desk@northwind.example',
-        isActive: true, metadata: { region: 'south' }, createdAt, updatedAt,
+        isActive: true, metadata: { region: 'south' }, ...times,
         locations: {
           createMany: {
             data: [
@@ -41,23 +43,23 @@ describe('200', () => {
         },
       },
     });
-    const times = { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+    const sent = { createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
     const { status, body } = await list('', mine);
     expect(status).toBe(200);
     expect(body).toEqual({
       data: [{
         id, legalName: 'Northwind, PLLC', displayName: 'Northwind', email: 'desk@northwind.example',
         tenantId: mine.tenantId,
-        isActive: true, metadata: { region: 'south' }, ...times,
+        isActive: true, metadata: { region: 'south' }, ...sent,
         locations: [
           {
             id: main, clinicId: id, name: 'Main', ...place, address2: 'Suite 4', phone: '5125550142',
             timezone: 'America/Chicago',
-            isPrimary: true, isActive: true, ...times,
+            isPrimary: true, isActive: true, ...sent,
           },
           {
             id: side, clinicId: id, name: 'Annex', ...place, address2: null, state: 'OK', phone: null, timezone: null,
-            isPrimary: false, isActive: false, ...times,
+            isPrimary: false, isActive: false, ...sent,
           },
         ],
       }],
@@ -88,8 +90,9 @@ describe('200', () => {
   describe('for a client that is limited to clinics', () => {
     it('lists, filters and counts only those', async () => {
       const mine = await newPartner(harness);
-      const [one, two, hidden] = [await newClinic(harness, mine, { legalName: 'A' }),
-        await newClinic(harness, mine, { legalName: 'B', isActive: false }), await newClinic(harness, mine, { legalName: 'C' })];
+      const one = await newClinic(harness, mine, { legalName: 'A' });
+      const two = await newClinic(harness, mine, { legalName: 'B', isActive: false });
+      const hidden = await newClinic(harness, mine, { legalName: 'C' });
       const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [one, two.toUpperCase()]);
       const stats = { total: 2, active: 1, inactive: 1 };
       for (const [query, ids] of [
@@ -125,8 +128,10 @@ describe('200', () => {
       const chicago = 'America/Chicago';
       const place = (...states: string[]) => states.map((state) => ({ state, timezone: chicago }));
       ids['texas'] = await newClinic(harness, mine, { legalName: 'Lone Star, PLLC', places: place('TX') });
-      ids['both'] = await newClinic(harness, mine, { legalName: 'Plains, LLC', email: 'lone@plains.example', places: place('OK', 'TX') });
-      ids['closed'] = await newClinic(harness, mine, { legalName: 'Lone Pine', isActive: false, places: place('TX', 'TX') });
+      const plains = { legalName: 'Plains, LLC', email: 'lone@plains.example', places: place('OK', 'TX') };
+      const pine = { legalName: 'Lone Pine', isActive: false, places: place('TX', 'TX') };
+      ids['both'] = await newClinic(harness, mine, plains);
+      ids['closed'] = await newClinic(harness, mine, pine);
       ids['none'] = await newClinic(harness, mine, { legalName: 'Nowhere', places: [] });
     });
 
@@ -180,7 +185,8 @@ describe('400', () => {
   it('names every fault at once', async () => {
     const answer = await list('?page=0&limit=101&sort_by=x');
     expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual(['limit', 'page', 'sort_by']);
+    const parameters = answer.body.errors.map(({ parameter }: { parameter: string }) => parameter);
+    expect(parameters.sort()).toEqual(['limit', 'page', 'sort_by']);
   });
 });
 

@@ -25,7 +25,8 @@ describe('200', () => {
     const [createdBy, updatedBy] = [newId(), newId()];
     const audit = { createdAt, createdBy, updatedAt, updatedBy };
     const clinicId = await newClinic(harness, mine, { createdAt, updatedAt });
-    const category = { id: newId(), categoryName: 'Weight', reviewOften: 'QUARTERLY', reviewRecurring: false, ...audit };
+    const review = { reviewOften: 'QUARTERLY', reviewRecurring: false };
+    const category = { id: newId(), categoryName: 'Weight', ...review, ...audit };
     const subcategory = { id: newId(), categoryId: category.id, subCategoryName: 'GLP-1', ...audit };
     const product = {
       id: newId(), sku: 'SEMA-1', name: 'Semaglutide', description: 'Weekly pen', isActive: false, isDeleted: false,
@@ -34,7 +35,9 @@ describe('200', () => {
     };
     const productId = product.id;
     const offer = { id: newId(), productId, qty: -3, qtyAlert: 5, ...audit };
-    const variant = { id: newId(), productOfferId: offer.id, name: 'Box', sku: 'SEMA-1-B', qty: 1, isActive: true, createdAt, updatedAt };
+    const variant = {
+      id: newId(), productOfferId: offer.id, name: 'Box', sku: 'SEMA-1-B', qty: 1, isActive: true, createdAt, updatedAt,
+    };
     const rx = {
       id: newId(), productId, rxNumber: 'RX1', drugForm: 'pen', drugStrength: '1 mg', directions: 'weekly', refills: 2,
       rxType: 'new',
@@ -149,7 +152,8 @@ describe('200', () => {
     });
 
     it('knows a category by its id in either case', async () => {
-      expect(idsOf((await list(`?categoryId=${group.categoryId.toUpperCase()}`, mine)).body)).toEqual([ids['botox'], ids['filler']]);
+      const { body } = await list(`?categoryId=${group.categoryId.toUpperCase()}`, mine);
+      expect(idsOf(body)).toEqual([ids['botox'], ids['filler']]);
     });
   });
 });

@@ -33,6 +33,7 @@ export async function openConnection({ baseUrl }: Pick<Harness, 'baseUrl'>, meth
   // A refused upload may be cut while it is still being sent: what came back counts.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
+  const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   const answers = (): RawAnswer[] => parseAnswers(Buffer.concat(chunks), method !== 'HEAD');
   return {
     socket,
@@ -42,11 +43,11 @@ export async function openConnection({ baseUrl }: Pick<Harness, 'baseUrl'>, meth
         const [first] = answers();
         if (first?.complete) return first;
         if (socket.closed) throw new Error(`closed after ${Buffer.concat(chunks).toString('latin1')}`);
-        await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+        await Promise.race([new Promise((resolve) => socket.once('data', resolve)), ended]);
       }
     },
     async closed() {
-      if (!socket.closed) await once(socket, 'close');
+      await ended;
       return answers();
     },
   };

@@ -35,8 +35,10 @@ export function expectProblem(
   }
 }
 
+type TokenMaker = (harness: Harness, partner: Partner) => Promise<string | undefined>;
+
 /** Ways not to be authenticated: name, how to come by the token, code of the refusal. */
-export const unauthenticated: [string, (harness: Harness, partner: Partner) => Promise<string | undefined>, ProblemCode][] = [
+export const unauthenticated: [string, TokenMaker, ProblemCode][] = [
   ['no token', async () => undefined, 'token_missing'],
   ['garbage', async () => 'garbage', 'token_invalid'],
   ['a token whose time is over', expiredToken, 'token_expired'],
@@ -44,8 +46,9 @@ export const unauthenticated: [string, (harness: Harness, partner: Partner) => P
 ];
 
 /** A token of the partner's tenant that lacks just one permission. */
-export async function tokenWithout(harness: Harness, { tenantId }: Partner, lacking: ClientPermission): Promise<string> {
-  const { token } = await newClient(harness, tenantId, permissions.filter((permission) => permission !== lacking));
+export async function tokenWithout(harness: Harness, partner: Partner, lacking: ClientPermission): Promise<string> {
+  const held = permissions.filter((permission) => permission !== lacking);
+  const { token } = await newClient(harness, partner.tenantId, held);
   return token;
 }
 

@@ -37,7 +37,8 @@ interface PlanNode {
 
 /** How PostgreSQL would read its tables for the statement with these very values. */
 export async function scansOf(observer: Client, { text, values }: Statement): Promise<Scan[]> {
-  const { rows } = await observer.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`EXPLAIN (FORMAT JSON) ${text}`, values);
+  type Row = { 'QUERY PLAN': [{ Plan: PlanNode }] };
+  const { rows } = await observer.query<Row>(`EXPLAIN (FORMAT JSON) ${text}`, values);
   return rows.flatMap(({ 'QUERY PLAN': [{ Plan }] }) => scansBelow(Plan, undefined));
 }
 
