@@ -110,13 +110,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const given = Object.entries(environment).filter(([name, value]) => value && name in variables.properties);
   const values: unknown = Object.fromEntries(given);
   // Coercion makes Infinity of "1e400", for which Ajv leaves the limits unchecked when it is strict about numbers.
-  const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true, strictTypes: false, strictNumbers: false });
+  const lenient = { strictTypes: false, strictNumbers: false };
+  const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true, ...lenient });
   addFormats.default(ajv);
   const valid = ajv.compile<Variables>(variables);
   if (!valid(values)) {
     const faults = (valid.errors ?? []).filter(({ keyword }) => keyword !== 'if').map((fault) => {
       const name = fault.instancePath.slice(1) || String(fault.params['missingProperty']);
-      const rule: unknown = fault.params['allowedValues'] ?? fault.params['pattern'] ?? '';
+      const rule = String(fault.params['allowedValues'] ?? fault.params['pattern'] ?? '');
       return `${name} ${fault.keyword === 'required' ? 'is required with OBJECT_STORE=s3' : `${fault.message} ${rule}`}`;
     });
     throw new Error(`Wrong configuration: ${[...new Set(faults.map((fault) => fault.trim()))].join('; ')}.`);

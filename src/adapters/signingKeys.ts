@@ -36,16 +36,17 @@ export async function openSigningKeys(
 ): Promise<SigningKeys> {
   if (create && !(await modifiedAt(file))) await writeKeys(file, [newKey(create.now, create.newId())]);
   let version = await modifiedAt(file);
-  let keys = await readKeys(file);
+  let keys = Promise.resolve(await readKeys(file));
   return {
     async current() {
       const found = await modifiedAt(file);
       if (found && found !== version) {
         version = found;
+        const before = keys;
         // A file that somebody damaged must not take a running service down: it goes on with the keys that it has.
-        keys = await readKeys(file).catch((error: unknown) => {
+        keys = readKeys(file).catch((error: unknown) => {
           onUnreadable(error);
-          return keys;
+          return before;
         });
       }
       return keys;

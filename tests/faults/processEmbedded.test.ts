@@ -123,6 +123,16 @@ describe('the first start without configuration', () => {
   });
 });
 
+it('nothing of a patient is in the log of the service or of PostgreSQL, not even when the database refuses it', async () => {
+  const token = await tokenOf(0);
+  const json = patientBody({ email: 'marked@example.com', firstName: 'Zqx', notes: 'zqx' });
+  expect((await call({ baseUrl }, 'POST /clients', { token, json })).status).toBe(201);
+  expect((await call({ baseUrl }, 'POST /clients', { token, json })).status).toBe(409);
+  const logs = server.stdout() + server.stderr() + (await readFile(join(dataDir, 'postgres.log'), 'utf8'));
+  expect(logs).not.toMatch(/marked@|zqx/i);
+  expect(logs).not.toContain(token);
+});
+
 it('SIGTERM stops the embedded PostgreSQL too, and the next start keeps the data and the credentials', async () => {
   const before = await readCredentials();
   const { body } = await call({ baseUrl }, 'POST /clients',
