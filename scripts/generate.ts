@@ -43,7 +43,7 @@ const vocabularyType = (schema: object): ts.TypeNode | undefined => {
 /** Handlers see the request after its defaults were filled in: a parameter with a default is always there. */
 const withDefaultsFilled = (contract: OpenAPI3): OpenAPI3 => {
   for (const parameter of Object.values(contract.components?.parameters ?? {})) {
-    if ('schema' in parameter && parameter.schema && 'default' in parameter.schema) parameter.required = true;
+    if ('schema' in parameter && 'default' in parameter.schema) parameter.required = true;
   }
   return contract;
 };

@@ -110,7 +110,7 @@ describe('beside a tenant with 20,000 clinics and products', () => {
       await newProduct(crowded, small, group);
     }));
     await observer.query('VACUUM ANALYZE');
-  });
+  }, 60_000);
   afterAll(async () => {
     await crowded.close();
     await observer.end();

@@ -152,7 +152,7 @@ describe('keys rotate', () => {
 
   it('never shows half a file to a reader, and leaves no draft behind, ten at once', async () => {
     await rotate(file);
-    let rotating = true;
+    let rotating = true as boolean;
     const rotations = Promise.all(Array.from({ length: 10 }, () => rotate(file, true))).finally(() => {
       rotating = false;
     });
