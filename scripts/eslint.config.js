@@ -21,7 +21,13 @@ export default ts.config(
       // Deprecated only to stand out: the tests talk to loopback.
       '@typescript-eslint/no-deprecated': [
         'error',
-        { allow: [{ from: 'package', package: ['oauth4webapi', 'openid-client'], name: 'allowInsecureRequests' }] },
+        {
+          allow: ['oauth4webapi', 'openid-client'].map((name) => ({
+            from: 'package',
+            package: name,
+            name: 'allowInsecureRequests',
+          })),
+        },
       ],
       // There are no classes here whose methods could lose their `this`.
       '@typescript-eslint/unbound-method': 'off',

@@ -49,7 +49,7 @@ it('as a process ends with 1 and one line for a refusal, and with 2 for a misuse
   expect(refused).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'The database does not answer: connect ECONNREFUSED 127.0.0.1:1\n',
+    stderr: 'DATABASE_URL does not answer: connect ECONNREFUSED 127.0.0.1:1\n',
   });
   expect(misused).toEqual({ code: 2, stdout: '', stderr: "error: missing required argument 'name'\n" });
 });

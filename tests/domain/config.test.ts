@@ -36,7 +36,7 @@ describe('a variable', () => {
     ['HOST', '0.0.0.0', { host: '0.0.0.0' }], ['HOST', '::1', { host: '::1' }],
     ['PORT', '0', { port: 0 }], ['PORT', '65535', { port: 65_535 }],
     ['BASE_URL', 'https://api.example.com', { baseUrl: 'https://api.example.com' }],
-    ['BASE_URL', 'http://localhost:3000/ces/v1', { baseUrl: 'http://localhost:3000/ces/v1' }],
+    ['BASE_URL', 'http://localhost:3000', { baseUrl: 'http://localhost:3000' }],
     ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
     ['DATA_DIR', '/var/lib/ces', { dataDir: '/var/lib/ces', signingKeysFile: '/var/lib/ces/signing-keys.json' }],
     ['DATA_DIR', 'relative',
@@ -76,6 +76,8 @@ describe('a variable', () => {
   it.each([
     ['PORT', 'x'], ['PORT', '-1'], ['PORT', '65536'], ['PORT', '1.5'], ['PORT', 'Infinity'], ['PORT', '1e400'],
     ['BASE_URL', 'api.example.com'], ['BASE_URL', 'ftp://example.com'], ['BASE_URL', 'https://example.com/'],
+    // RFC 8414 clients would look for the metadata outside of the path.
+    ['BASE_URL', 'https://example.com/ces'],
     ['BASE_URL', 'https://example.com?x=1'], ['BASE_URL', 'https://example.com#x'], ['BASE_URL', 'https://'],
     ['LOG_LEVEL', 'loud'], ['LOG_LEVEL', 'INFO'],
     ['DATABASE_URL', 'mysql://root:pass-word-4711@db/x'], ['DATABASE_URL', 'pass-word-4711'],
