@@ -36,9 +36,10 @@ export function createHttpServer(listener: RequestListener, newId: () => string,
       socket.end(refusalText(newId()));
       setTimeout(() => socket.destroy(), LINGER).unref();
     };
-    if (error.code === 'ECONNRESET') socket.destroy();
     // A whole request came before the malformed one: its answer goes first, and is not mixed with this one.
-    else if (answer && !answer.writableFinished && (answer.headersSent || answer.req.complete)) answer.once('finish', end);
+    const pending = answer && !answer.writableFinished && (answer.headersSent || answer.req.complete);
+    if (error.code === 'ECONNRESET') socket.destroy();
+    else if (pending) answer.once('finish', end);
     else end();
   });
   return server;

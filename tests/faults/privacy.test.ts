@@ -108,7 +108,8 @@ async function wholeFlow(): Promise<void> {
   secrets.add(link.split('/').at(-1) ?? '');
   expect((await send(`GET ${link}`)).status).toBe(200);
   const changes = { patientId, documentIds: [upload.body.documentId], additionalNotes: `${MARK}-notes` };
-  const encounter = await send('POST /encounters', { json: { ...(await encounterBody(harness, partner)), ...changes } });
+  const body = { ...(await encounterBody(harness, partner)), ...changes };
+  const encounter = await send('POST /encounters', { json: body });
   expect(encounter.status).toBe(201);
   expect((await send(`GET /encounters/${encounter.body.encounter_id}`)).body.additionalNotes).toContain(MARK);
   expect((await send('POST /encounters/status', { json: { gfe_no: encounter.body.gfe_no } })).status).toBe(200);

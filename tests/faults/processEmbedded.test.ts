@@ -123,7 +123,7 @@ describe('the first start without configuration', () => {
   });
 });
 
-it('nothing of a patient is in the log of the service or of PostgreSQL, not even when the database refuses it', async () => {
+it('nothing of a patient is in the log of the service or of PostgreSQL, not even of a refused one', async () => {
   const token = await tokenOf(0);
   const json = patientBody({ email: 'marked@example.com', firstName: 'Zqx', notes: 'zqx' });
   expect((await call({ baseUrl }, 'POST /clients', { token, json })).status).toBe(201);
