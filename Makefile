@@ -26,8 +26,7 @@ generate: install ## contract → generated/openapi.json and .d.ts; prisma → c
 	$(TSX) scripts/generate.ts
 	@touch generated/.fresh
 
-build: install generated/.fresh generated/docs/index.html ## compile to generated/build, which `npm start` runs
-	node_modules/.bin/tsc -p src/tsconfig.json
+build: install generated/.fresh generated/docs/index.html generated/build/.made ## compile to generated/build, which `npm start` runs
 
 docs: generate ## render the reference to generated/docs/index.html
 	$(TSX) scripts/docs.ts
@@ -69,6 +68,10 @@ node_modules/.installed: package.json package-lock.json
 
 generated/.fresh: node_modules/.installed $(CONTRACT)
 	$(TSX) scripts/generate.ts
+	@touch $@
+
+generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
+	node_modules/.bin/tsc -p src/tsconfig.json
 	@touch $@
 
 generated/docs/index.html: generated/.fresh scripts/docs.ts

@@ -28,7 +28,7 @@ const domain = domainContext(openDatabase(database.url, { poolSize: 10 }));
 const log = pino({ level: 'silent' });
 let baseUrl = '';
 const services = await openServices({ config, domain, log, baseUrl: () => baseUrl, isStopping: () => false });
-const server = createHttpServer(await createApp(services), domain.newId);
+const server = createHttpServer(await createApp(services), domain.newId, () => ({}));
 baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
 
 const [tenant] = await createDemo(domain);

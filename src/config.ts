@@ -76,7 +76,7 @@ export const variables = {
   properties: {
     HOST: { ...text, default: '127.0.0.1' },
     PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3000 },
-    BASE_URL: { type: 'string', format: 'uri', pattern: '^https?://[^/?#]+$' },
+    BASE_URL: { type: 'string', format: 'uri', pattern: '^https?://[^/?#@\\s]+$' },
     LOG_LEVEL: { enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info' },
     DATA_DIR: { ...text, default: '.data' },
     DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://.+' },
@@ -96,7 +96,7 @@ export const variables = {
       default: '',
     },
     VALIDATE_RESPONSES: { type: 'boolean', default: false },
-    DRAIN_TIMEOUT: seconds(25),
+    DRAIN_TIMEOUT: seconds(75),
   },
   if: { properties: { OBJECT_STORE: { const: 's3' } }, required: ['OBJECT_STORE'] },
   then: { required: s3Variables },

@@ -6,6 +6,8 @@ import { openServiceDatabase } from './adapters/serviceDatabase.js';
 import { createApp } from './app.js';
 import { readConfig, type Config } from './config.js';
 import { ensureDemo, type DemoTenant } from './demoCredentials.js';
+import { contractVersion } from './http/contractDocument.js';
+import { refusalLog } from './http/requestLog.js';
 import { createHttpServer, drain, listen } from './http/server.js';
 import { domainContext } from './domainContext.js';
 import { openServices } from './services.js';
@@ -69,7 +71,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
     // Before listening, so that whoever finds the service ready finds the credentials too.
     let demo = wantsDemo ? await ensureDemo(domain, dataDir, baseUrl) : [];
-    const server = createHttpServer(app, domain.newId);
+    const server = createHttpServer(app, domain.newId, refusalLog(log, contractVersion()));
     const port = await listen(server, config.port, config.host).catch((cause: unknown) => {
       throw new Error(`HOST and PORT cannot be listened on: ${String(cause)}`, { cause });
     });
@@ -105,7 +107,7 @@ function stopSignal(): Promise<void> {
 }
 
 /** On standard error, because standard output carries the log. */
-function welcome(baseUrl: string, { dataDir }: Config, [first]: readonly DemoTenant[]): void {
+function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: readonly DemoTenant[]): void {
   const lines = [`Clinical Encounter Service on ${baseUrl}`, `  reference    ${baseUrl}/docs`];
   if (first) {
     const file = join(dataDir, 'demo-credentials.json');
@@ -115,6 +117,9 @@ function welcome(baseUrl: string, { dataDir }: Config, [first]: readonly DemoTen
       `    curl -s ${baseUrl}/oauth/token -d grant_type=client_credentials -u "$(node -p \\`,
       `      "const [t] = require('${file}').tenants; t.clientId + ':' + t.clientSecret")"`,
     );
+  } else if (databaseUrl === null) {
+    // Their file was deleted, or the process died before it was written.
+    lines.push('  credentials  none on file: npm run --silent cli -- client create --tenant demo --preset partner');
   }
   process.stderr.write(`${lines.join('\n')}\n`);
 }

@@ -75,7 +75,7 @@ export const problems = {
   ),
   document_url_invalid: invalid('Document URL is not valid', 'Send an absolute https URL without credentials.'),
   document_url_forbidden: invalid('Document URL is not allowed', 'The URL may not be fetched: use a public https URL.'),
-  document_fetch_failed: invalid('Document could not be fetched', 'The URL did not deliver the file in time.'),
+  document_fetch_failed: invalid('Document could not be fetched', 'The URL did not deliver the file.'),
   document_empty: invalid('Document is empty', 'The file has no content.'),
   document_too_large: invalid('Document is too large', 'The file is larger than its document type allows.'),
   document_type_not_allowed: invalid('File type not allowed', 'The file is not of a type that is accepted here.'),
@@ -111,7 +111,7 @@ export const problems = {
   dependency_unavailable: {
     status: 503,
     title: 'Temporarily unavailable',
-    detail: 'A part of the service is not reachable; nothing was changed. Retry after the given delay.',
+    detail: 'A part of the service is not reachable. Retry after the given delay.',
   },
 } satisfies Record<ProblemCode, ProblemType>;
 

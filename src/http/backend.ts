@@ -12,6 +12,7 @@ import { Problem } from '../problem.js';
 import { readBody } from './body.js';
 import { readContract } from './contractDocument.js';
 import { RETRY_AFTER } from './errors.js';
+import { requireDigits } from './integerParameters.js';
 import { buildMatcher } from './matcher.js';
 import { requestIdOf } from './requestId.js';
 import { assertResponse, type Answer } from './responseCheck.js';
@@ -119,6 +120,7 @@ function refuse({ security }: MatchedRequest): never {
 async function readBodyOnceAllowed(matched: MatchedRequest, { req, res, plain }: Exchange): Promise<void> {
   const { requestBody, security = [] } = matched.operation as ContractOperation<OpenAPIV3_1.Document>;
   if (security.length > 0 && !matched.security['authorized']) refuse(matched);
+  requireDigits(matched.operation, matched.request);
   if (requestBody && 'content' in requestBody) {
     plain.body = await readBody(req, res, Object.keys(requestBody.content));
   }

@@ -9,3 +9,6 @@ import { packageRoot } from '../packageRoot.js';
 export function readContract(): Document {
   return JSON.parse(readFileSync(new URL('generated/openapi.json', packageRoot), 'utf8')) as Document;
 }
+
+/** The contract's version, as in the header `API-Version` (D-26). */
+export const contractVersion = (): string => readContract().info.version;

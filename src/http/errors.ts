@@ -9,7 +9,7 @@ import { routeOf } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
 /** Thrown by our code and the language, with messages that hold no values. */
-const OWN_ERRORS: readonly unknown[] = [Problem, Error, TypeError, RangeError];
+const OWN_ERRORS: readonly string[] = [Problem, Error, TypeError, RangeError].map(({ name }) => name);
 /** Seconds until another try is worth it: what every 503 says. */
 export const RETRY_AFTER = 5;
 
@@ -66,6 +66,7 @@ function sendTokenFailure(req: Request, res: Response, problem: Problem | OAuthP
   const failure = problem instanceof OAuthProblem ? problem : tokenRequestFault(problem);
   if (failure.basic) res.set('WWW-Authenticate', `Basic ${REALM}`);
   res.locals['code'] = failure.error;
+  closeUnlessRead(req, res);
   res.status(oauthStatuses[failure.error]).json({ error: failure.error, error_description: failure.message });
 }
 
@@ -107,10 +108,12 @@ function describeCauses(error: Error): object[] {
   const causes: object[] = [];
   for (let cause: unknown = error; types.isNativeError(cause) && causes.length < 5; cause = cause.cause) {
     const { name, constructor, message, stack } = cause;
+    const code = errorCode(cause);
     causes.push({
       name,
-      code: errorCode(cause),
-      ...(OWN_ERRORS.includes(constructor) ? { message } : {}),
+      code,
+      // Errors of Node have its plain constructor but a code, and quote paths, in which file names are.
+      ...(OWN_ERRORS.includes(constructor.name) && (cause instanceof Problem || code === undefined) ? { message } : {}),
       stack: stack?.split('\n').filter((line) => /^ +at /.test(line)).slice(0, 8),
     });
   }

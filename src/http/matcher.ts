@@ -22,6 +22,8 @@ export function buildMatcher<Operation extends Routed>(
   }
   const methods = [...new Set(operations.map(methodOf))];
   return (method, path) => {
+    // A parameter is never empty: /clients/ is not /clients/{id}.
+    if (/\/\/|.\/$/.test(path)) return 'unknown_path';
     const known = methods.find((name) => name === method);
     const found = known && (router.find(known, path)?.store as Operation | undefined);
     if (found) return found;

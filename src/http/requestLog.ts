@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Caller } from '../context.js';
 import { requestIdOf } from './requestId.js';
 import { routeOf } from './route.js';
+import type { RefusalObserver } from './server.js';
 
 /**
  * One line a request, with ids and the path template only: no path, query, header or body, which may hold health data or
@@ -20,7 +21,8 @@ export function requestLog(log: Logger): RequestHandler {
           method: req.method,
           route: route?.path ?? null,
           operationId: route?.operationId ?? null,
-          status: res.statusCode,
+          // What was never sent is no status.
+          status: res.headersSent ? res.statusCode : null,
           code: res.locals['code'],
           tenantId: caller?.tenantId,
           clientId: caller?.clientId,
@@ -31,5 +33,14 @@ export function requestLog(log: Logger): RequestHandler {
       );
     });
     next();
+  };
+}
+
+/** The same for what Node refused before there was a request. */
+export function refusalLog(log: Logger, version: string): RefusalObserver {
+  return (requestId) => {
+    const nothing = { method: null, route: null, operationId: null };
+    log.info({ requestId, ...nothing, status: 400, code: 'validation_failed', durationMs: 0 }, 'request');
+    return { 'API-Version': version, 'X-Content-Type-Options': 'nosniff' };
   };
 }

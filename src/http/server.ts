@@ -14,16 +14,28 @@ const TIMEOUTS = {
 /** Milliseconds for the other side to take the last answer and to close; then the connection is cut. */
 const LINGER = 1_000;
 
+/** Told of a request that never reached the application; gives the headers that every answer has. */
+export type RefusalObserver = (requestId: string) => Readonly<Record<string, string>>;
+
 /**
  * An HTTP server that slow and malformed requests cannot hold up. What Node refuses by itself, with an empty answer, is
  * answered in the documented shape.
  * @param timeouts others than those of production, for tests
  */
-export function createHttpServer(listener: RequestListener, newId: () => string, timeouts = TIMEOUTS): Server {
+export function createHttpServer(
+  listener: RequestListener,
+  newId: () => string,
+  onRefused: RefusalObserver,
+  timeouts = TIMEOUTS,
+): Server {
+  const refusal = (): Refusal => {
+    const requestId = newId();
+    return refusalOf(requestId, onRefused(requestId));
+  };
   const answers = new WeakMap<Duplex, ServerResponse>();
   const receive: RequestListener = (req, res) => {
     answers.set(req.socket, res);
-    if (req.httpVersion === '1.1' && req.headers.host === undefined) refuse(res, newId());
+    if (req.httpVersion === '1.1' && req.headers.host === undefined) refuse(res, refusal());
     else listener(req, res);
   };
   const server = createServer({ ...timeouts, requireHostHeader: false }, receive);
@@ -33,7 +45,7 @@ export function createHttpServer(listener: RequestListener, newId: () => string,
     const answer = answers.get(socket);
     const end = (): void => {
       if (!socket.writable) return void socket.destroy();
-      socket.end(refusalText(newId()));
+      socket.end(refusalText(refusal()));
       setTimeout(() => socket.destroy(), LINGER).unref();
     };
     // A whole request came before the malformed one: its answer goes first, and is not mixed with this one.
@@ -45,11 +57,17 @@ export function createHttpServer(listener: RequestListener, newId: () => string,
   return server;
 }
 
+interface Refusal {
+  readonly headers: Record<string, string | number>;
+  readonly body: string;
+}
+
 /** There is no route yet, so this is the common shape, for the token endpoint too. */
-function refusal(requestId: string): { headers: Record<string, string | number>; body: string } {
+function refusalOf(requestId: string, common: Readonly<Record<string, string>>): Refusal {
   const problem = new Problem('validation_failed', 'The HTTP request is malformed, too large or came too slowly.');
   const body = JSON.stringify(problemBody(problem, requestId));
   const headers = {
+    ...common,
     'Content-Type': 'application/problem+json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     'X-Request-Id': requestId,
@@ -59,14 +77,12 @@ function refusal(requestId: string): { headers: Record<string, string | number>;
   return { headers, body };
 }
 
-function refuse(res: ServerResponse, requestId: string): void {
-  const { headers, body } = refusal(requestId);
+function refuse(res: ServerResponse, { headers, body }: Refusal): void {
   res.writeHead(400, headers).end(body);
 }
 
 /** For a connection on which Node has no response object. */
-function refusalText(requestId: string): string {
-  const { headers, body } = refusal(requestId);
+function refusalText({ headers, body }: Refusal): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 400 ${STATUS_CODES[400]}`, ...lines, '', body].join('\r\n');
 }

@@ -22,7 +22,7 @@ describe('without any variable', () => {
       host: '127.0.0.1', port: 3000, baseUrl: null, logLevel: 'info', dataDir: resolve('.data'), databaseUrl: null,
       databasePoolSize: 10, accessTokenTtl: 25_200, refreshTokenTtl: 2_592_000,
       signingKeysFile: resolve('.data/signing-keys.json'), createSigningKeys: true, objectStore: { kind: 'file' },
-      documentFetchAllowedHosts: [], validateResponses: false, drainTimeout: 25_000,
+      documentFetchAllowedHosts: [], validateResponses: false, drainTimeout: 75_000,
     } satisfies Config);
   });
 

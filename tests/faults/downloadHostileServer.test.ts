@@ -41,7 +41,7 @@ describe('a server that does not deliver', () => {
   it.each([300, 304, 400, 401, 403, 404, 410, 418, 500, 503, 206])('answers %i', async (status) => {
     const url = host.serve(`/status-${status}`, (_request, response) => { response.writeHead(status).end(); });
     const refusal = await refusalOf(fetchWith(download, url));
-    const message = 'The URL did not deliver the file in time.';
+    const message = 'The URL did not deliver the file.';
     expect([refusal.code, refusal.message]).toEqual(['document_fetch_failed', message]);
   });
 

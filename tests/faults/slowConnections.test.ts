@@ -21,7 +21,7 @@ beforeAll(async () => {
   harness = await startHarness();
   partner = await newPartner(harness);
   const app = await createApp(harness.services);
-  const server = createHttpServer(app, harness.domain.newId, timeouts);
+  const server = createHttpServer(app, harness.domain.newId, () => ({}), timeouts);
   hasty = { server, baseUrl: `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}` };
 });
 

@@ -7,6 +7,8 @@ import { openDatabase } from '../../src/adapters/database.js';
 import { createApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
 import type { DomainContext, Services } from '../../src/context.js';
+import { contractVersion } from '../../src/http/contractDocument.js';
+import { refusalLog } from '../../src/http/requestLog.js';
 import { createHttpServer, drain, listen } from '../../src/http/server.js';
 import { domainContext } from '../../src/domainContext.js';
 import { openServices } from '../../src/services.js';
@@ -59,7 +61,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   // A spread would ask for the base URL before it is known.
   const services = options.change?.(opened) ?? opened;
   const app = await createApp(services);
-  const server = createHttpServer(app, domain.newId);
+  const server = createHttpServer(app, domain.newId, refusalLog(services.log, contractVersion()));
   const faults: string[] = [];
   server.prependListener('request', (_req, res) => observe(res, faults));
   baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
