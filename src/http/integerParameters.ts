@@ -1,16 +1,18 @@
 import type { Operation, ParsedRequest } from 'openapi-backend';
 import { Problem, type FieldError } from '../problem.js';
 
+type Values = Readonly<Record<string, unknown>>;
+
 /**
  * Ajv turns every spelling that JavaScript reads as a number into one: "0x10", "1e2", " 7 ". An integer here has digits
  * only, so that one record has one address.
  * @throws Problem validation_failed
  */
-export function requireDigits({ parameters = [] }: Operation, { params, query }: ParsedRequest): void {
+export function requireDigits({ parameters = [] }: Operation, { params, query }: ParsedRequest<unknown, Values, Values>): void {
+  const values: Record<string, Values> = { path: params, query };
   const errors = parameters.flatMap((parameter): FieldError[] => {
-    if (!('schema' in parameter) || !parameter.schema || !('type' in parameter.schema)) return [];
-    if (parameter.schema.type !== 'integer') return [];
-    const given: unknown = (parameter.in === 'path' ? params : query)[parameter.name];
+    if (!('schema' in parameter) || !('type' in parameter.schema) || parameter.schema.type !== 'integer') return [];
+    const given = values[parameter.in]?.[parameter.name];
     if (typeof given !== 'string' || /^-?(0|[1-9]\d*)$/.test(given)) return [];
     return [{ parameter: parameter.name, code: 'type', detail: 'must be integer' }];
   });
