@@ -8,11 +8,11 @@ type Values = Readonly<Record<string, unknown>>;
  * only, so that one record has one address.
  * @throws Problem validation_failed
  */
-export function requireDigits({ parameters = [] }: Operation, { params, query }: ParsedRequest<unknown, Values, Values>): void {
-  const values: Record<string, Values> = { path: params, query };
+export function requireDigits({ parameters = [] }: Operation, request: ParsedRequest): void {
+  const values = { path: request.params as Values, query: request.query as Values };
   const errors = parameters.flatMap((parameter): FieldError[] => {
     if (!('schema' in parameter) || !('type' in parameter.schema) || parameter.schema.type !== 'integer') return [];
-    const given = values[parameter.in]?.[parameter.name];
+    const given = (parameter.in === 'path' ? values.path : values.query)[parameter.name];
     if (typeof given !== 'string' || /^-?(0|[1-9]\d*)$/.test(given)) return [];
     return [{ parameter: parameter.name, code: 'type', detail: 'must be integer' }];
   });
