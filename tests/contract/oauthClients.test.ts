@@ -125,7 +125,7 @@ describe('openid-client', () => {
     const config = await discover(method);
     expect(config.serverMetadata().issuer).toBe(harness.baseUrl);
     const tokens = await openid.clientCredentialsGrant(config);
-    expect(tokens.expiresIn()).toBe(25_200);
+    expect(tokens.expires_in).toBe(25_200);
     expect(await listClinics(tokens.access_token)).toBe(200);
 
     const renewed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '');

@@ -186,9 +186,10 @@ describeOnS3('the S3 store', () => {
     ['a bucket that is missing', { bucket: 'missing' }, '404 (NoSuchBucket)'],
   ])('is unavailable with %s, and tells the operator so', async (_fault, change, answer) => {
     const store = await openS3Store({ ...server.account, ...change, spoolFolder });
-    const attempts = [store.check(), store.put('a/b.pdf', bodyOf('x'), 'application/pdf')];
+    // One after the other: what is refused while nobody waits for it would end the process.
+    const attempts = [() => store.check(), () => store.put('a/b.pdf', bodyOf('x'), 'application/pdf')];
     for (const attempt of attempts) {
-      const error: unknown = await attempt.catch((reason: unknown) => reason);
+      const error: unknown = await attempt().catch((reason: unknown) => reason);
       const cause = { message: `The object store answered ${answer}` };
       expect(error).toMatchObject({ code: 'dependency_unavailable', cause });
     }
