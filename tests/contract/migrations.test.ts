@@ -42,7 +42,8 @@ async function schemaFacts(url: string): Promise<string[]> {
       WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
     UNION ALL SELECT format('default %s %s', d.adrelid::regclass || '.' || a.attname, pg_get_expr(d.adbin, d.adrelid))
       FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-      WHERE a.attgenerated = '' AND pg_get_expr(d.adbin, d.adrelid) NOT LIKE 'nextval(%'
+      JOIN pg_class c ON c.oid = d.adrelid
+      WHERE c.relnamespace = 'public'::regnamespace AND a.attgenerated = '' AND pg_get_expr(d.adbin, d.adrelid) NOT LIKE 'nextval(%'
     UNION ALL SELECT format('constraint %s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid))
       FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype IN ('p', 'u', 'f', 'x')
     UNION ALL SELECT 'index ' || indexdef FROM pg_indexes
