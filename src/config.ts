@@ -26,6 +26,7 @@ export interface Config {
   readonly objectStore: ObjectStoreConfig;
   /** `host:port` that documents may be fetched from over http and at addresses that are not public. */
   readonly documentFetchAllowedHosts: readonly string[];
+  readonly documentScanner: DocumentScannerConfig;
   /** Check every response against the contract, not only those of sandbox tenants. */
   readonly validateResponses: boolean;
   /** Milliseconds that requests in flight have to end after SIGTERM. */
@@ -43,6 +44,13 @@ export type ObjectStoreConfig =
       readonly accessKey: string;
       readonly secretKey: string;
     };
+
+export type DocumentScannerConfig =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'clamav'; readonly address: SocketAddress };
+
+/** Where a server listens: on TCP, or at the absolute path of a Unix socket. */
+export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
 interface Variables {
   HOST: string;
@@ -62,6 +70,8 @@ interface Variables {
   S3_ACCESS_KEY?: string;
   S3_SECRET_KEY?: string;
   DOCUMENT_FETCH_ALLOWED_HOSTS: string;
+  DOCUMENT_SCANNER: 'none' | 'clamav';
+  CLAMAV_ADDRESS?: string;
   VALIDATE_RESPONSES: boolean;
   DRAIN_TIMEOUT: number;
 }
@@ -69,6 +79,13 @@ interface Variables {
 const text = { type: 'string', minLength: 1 };
 const seconds = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 31_536_000, default: fallback });
 const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
+const socketAddress = 'host:port or /path';
+
+/** Makes other variables required when `name` has this value. */
+const requires = (name: string, value: string, required: readonly string[]) => ({
+  if: { properties: { [name]: { const: value } }, required: [name] },
+  then: { required },
+});
 
 /** The schema of the environment; a test holds the README's table of variables against it. */
 export const variables = {
@@ -95,11 +112,12 @@ export const variables = {
       pattern: '^$|^[^\\s,/:]+:\\d{1,5}(\\s*,\\s*[^\\s,/:]+:\\d{1,5})*$',
       default: '',
     },
+    DOCUMENT_SCANNER: { enum: ['none', 'clamav'], default: 'none' },
+    CLAMAV_ADDRESS: { type: 'string', format: socketAddress },
     VALIDATE_RESPONSES: { type: 'boolean', default: false },
     DRAIN_TIMEOUT: seconds(75),
   },
-  if: { properties: { OBJECT_STORE: { const: 's3' } }, required: ['OBJECT_STORE'] },
-  then: { required: s3Variables },
+  allOf: [requires('OBJECT_STORE', 's3', s3Variables), requires('DOCUMENT_SCANNER', 'clamav', ['CLAMAV_ADDRESS'])],
 };
 
 /**
@@ -113,12 +131,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const lenient = { strictTypes: false, strictNumbers: false };
   const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true, ...lenient });
   addFormats.default(ajv);
+  ajv.addFormat(socketAddress, (value) => socketAddressOf(value) !== undefined);
   const valid = ajv.compile<Variables>(variables);
   if (!valid(values)) {
     const faults = (valid.errors ?? []).filter(({ keyword }) => keyword !== 'if').map((fault) => {
       const name = fault.instancePath.slice(1) || String(fault.params['missingProperty']);
       const rule = String(fault.params['allowedValues'] ?? fault.params['pattern'] ?? '');
-      return `${name} ${fault.keyword === 'required' ? 'is required with OBJECT_STORE=s3' : `${fault.message} ${rule}`}`;
+      if (fault.keyword !== 'required') return `${name} ${fault.message} ${rule}`;
+      return `${name} is required with ${s3Variables.includes(name) ? 'OBJECT_STORE=s3' : 'DOCUMENT_SCANNER=clamav'}`;
     });
     throw new Error(`Wrong configuration: ${[...new Set(faults.map((fault) => fault.trim()))].join('; ')}.`);
   }
@@ -136,6 +156,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     createSigningKeys: values.SIGNING_KEYS_FILE === undefined,
     objectStore: objectStoreOf(values),
     documentFetchAllowedHosts: values.DOCUMENT_FETCH_ALLOWED_HOSTS.split(',').map((host) => host.trim()).filter(Boolean),
+    documentScanner: documentScannerOf(values),
     validateResponses: values.VALIDATE_RESPONSES,
     drainTimeout: values.DRAIN_TIMEOUT * 1000,
   });
@@ -154,4 +175,17 @@ function objectStoreOf(values: Variables): ObjectStoreConfig {
     };
   }
   return { kind: 'file' };
+}
+
+function documentScannerOf({ DOCUMENT_SCANNER, CLAMAV_ADDRESS = '' }: Variables): DocumentScannerConfig {
+  const address = socketAddressOf(CLAMAV_ADDRESS);
+  return DOCUMENT_SCANNER === 'clamav' && address ? { kind: 'clamav', address } : { kind: 'none' };
+}
+
+/** An IPv6 address is written in brackets; undefined when the text is neither form. */
+function socketAddressOf(text: string): SocketAddress | undefined {
+  if (/^\/[^\0]+$/.test(text)) return { path: text };
+  const [, literal, name, digits] = /^(?:\[([\da-f:.]+)\]|([^\s,/:@[\]]+)):(\d{1,5})$/i.exec(text) ?? [];
+  const [host, port] = [literal ?? name, Number(digits)];
+  return host !== undefined && port >= 1 && port <= 65_535 ? { host, port } : undefined;
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from './config.js';
 import type { ClientPermission } from './domain/permissions.js';
 import type { Database } from './adapters/database.js';
+import type { DocumentScanner } from './adapters/documentScanner.js';
 import type { Downloader } from './adapters/download.js';
 import type { ObjectStore } from './adapters/objectStore.js';
 import type { SigningKeys } from './adapters/signingKeys.js';
@@ -20,6 +21,7 @@ export interface DomainContext {
 export interface Services extends DomainContext {
   readonly config: Config;
   readonly objects: ObjectStore;
+  readonly scanner: DocumentScanner;
   readonly download: Downloader;
   readonly keys: SigningKeys;
   readonly tokens: Tokens;

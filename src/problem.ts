@@ -80,6 +80,7 @@ export const problems = {
   document_too_large: invalid('Document is too large', 'The file is larger than its document type allows.'),
   document_type_not_allowed: invalid('File type not allowed', 'The file is not of a type that is accepted here.'),
   document_type_mismatch: invalid('File type mismatch', 'The content differs from the declared type or file name.'),
+  document_rejected: invalid('Document rejected', 'A malware scan refused the file.'),
   token_missing: unauthenticated('Access token missing', 'Send Authorization: Bearer <access token>.'),
   token_invalid: unauthenticated('Access token not valid', 'Obtain a new access token at /oauth/token.'),
   token_expired: unauthenticated('Access token expired', 'Obtain a new access token at /oauth/token.'),

@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import type { Logger } from 'pino';
+import { createDocumentScanner } from './adapters/documentScanner.js';
 import { createDownloader } from './adapters/download.js';
 import { openObjectStore } from './adapters/objectStore.js';
 import { openSigningKeys } from './adapters/signingKeys.js';
@@ -29,6 +30,12 @@ export async function openServices({ config, domain, log, baseUrl, isStopping }:
   }).catch((cause: unknown) => {
     throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}`, { cause });
   });
+  const scanner = createDocumentScanner(config.documentScanner);
+  // Uploads need it, nothing else does: that it is down for the moment must not keep the service from starting.
+  await scanner.check().catch((error: unknown) => {
+    const reason = reasonOf(types.isNativeError(error) ? error.cause : error);
+    log.warn({ reason }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
+  });
   return {
     ...domain,
     config,
@@ -36,6 +43,7 @@ export async function openServices({ config, domain, log, baseUrl, isStopping }:
     keys,
     tokens: openTokens(keys, baseUrl, newId),
     objects: await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore }),
+    scanner,
     download: createDownloader({ allowedHosts: config.documentFetchAllowedHosts }),
     get baseUrl() {
       return baseUrl();

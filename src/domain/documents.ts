@@ -3,6 +3,7 @@ import { isUnavailable } from '../adapters/database.js';
 import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
 import { Problem } from '../problem.js';
+import { wholeDocument } from './documentContent.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './documentFiles.js';
 
 /** Seconds that a link to a stored document works (domain rule "Documents"). */
@@ -42,6 +43,10 @@ async function requirePatient({ db, caller }: Context, id: string): Promise<stri
   return patient.id;
 }
 
+/**
+ * Everything before the row: fetch, check, scan and store, in one stream. The object store keeps a body only when it
+ * ended well, so nothing is there before content and scanner have been judged.
+ */
 async function fetchInto(context: Context, patientId: string, request: UploadRequest) {
   const { tenantId } = context.caller;
   const { documentType, documentId, url } = request;
@@ -49,7 +54,8 @@ async function fetchInto(context: Context, patientId: string, request: UploadReq
   const { value, sizeBytes, checksum } = await context.download(url, { maxBytes }, async (file) => {
     const description = describeFile(request, file);
     const key = blobPath({ tenantId, patientId, documentType, documentId, fileName: description.fileName });
-    await context.objects.put(key, file.body, description.contentType);
+    const { contentType } = description;
+    await context.objects.put(key, context.scanner.scanned(wholeDocument(contentType, file.body)), contentType);
     return { ...description, key };
   });
   return { ...value, sizeBytes, checksum };

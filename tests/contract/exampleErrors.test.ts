@@ -4,6 +4,7 @@ import { problems } from '../../src/problem.js';
 import { addMaria, cast, seedCast } from '../support/cast.js';
 import { exampleBody, operationOf, operations, targetOf, type ContractOperation } from '../support/contract.js';
 import { newClient, type Partner } from '../support/factories.js';
+import { eicar, startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
 import { sampleFiles, startFileHost, type Answer as File, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
@@ -15,15 +16,22 @@ type Body = Readonly<Record<string, unknown>>;
 
 let harness: Harness;
 let fileHost: FileHost;
+let clamd: FakeClamd;
 let partner: Partner;
 beforeAll(async () => {
   fileHost = await startFileHost();
-  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
+  clamd = await startFakeClamd();
+  harness = await startHarness({
+    environment: {
+      DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host, DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting,
+    },
+  });
   partner = await seedCast(harness);
   await addMaria(harness);
 });
 afterAll(async () => {
   await fileHost.close();
+  await clamd.close();
   await harness.close();
 });
 
@@ -127,6 +135,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   document_too_large: delivering((_req, res) => res.writeHead(200, { 'Content-Length': 21 * 1024 ** 2 }).end()),
   document_type_not_allowed: delivered(Buffer.from('GIF89a.............'), 'image/gif'),
   document_type_mismatch: delivered(sampleFiles.png, 'application/pdf'),
+  document_rejected: delivered(Buffer.concat([sampleFiles.pdf.subarray(0, -6), Buffer.from(`${eicar}\n%%EOF\n`)]), 'application/pdf'),
 
   clinic_not_found: withBody({ clinicId: cast.nobody }),
   patient_not_found: withBody({ patientId: cast.nobody }),

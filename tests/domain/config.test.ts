@@ -22,7 +22,7 @@ describe('without any variable', () => {
       host: '127.0.0.1', port: 3000, baseUrl: null, logLevel: 'info', dataDir: resolve('.data'), databaseUrl: null,
       databasePoolSize: 10, accessTokenTtl: 25_200, refreshTokenTtl: 2_592_000,
       signingKeysFile: resolve('.data/signing-keys.json'), createSigningKeys: true, objectStore: { kind: 'file' },
-      documentFetchAllowedHosts: [], validateResponses: false, drainTimeout: 75_000,
+      documentFetchAllowedHosts: [], documentScanner: { kind: 'none' }, validateResponses: false, drainTimeout: 75_000,
     } satisfies Config);
   });
 
@@ -53,6 +53,7 @@ describe('a variable', () => {
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80', { documentFetchAllowedHosts: ['a:80'] }],
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80 , b.example:8443',
       { documentFetchAllowedHosts: ['a:80', 'b.example:8443'] }],
+    ['DOCUMENT_SCANNER', 'none', { documentScanner: { kind: 'none' } }],
     ['VALIDATE_RESPONSES', 'true', { validateResponses: true }],
     ['VALIDATE_RESPONSES', 'false', { validateResponses: false }],
     ['DRAIN_TIMEOUT', '1', { drainTimeout: 1_000 }],
@@ -90,6 +91,10 @@ describe('a variable', () => {
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80/x'],
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80;b:80'], ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80,'],
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', '*:*'],
+    ['DOCUMENT_SCANNER', 'clamd'], ['DOCUMENT_SCANNER', 'true'],
+    ['CLAMAV_ADDRESS', '127.0.0.1'], ['CLAMAV_ADDRESS', '127.0.0.1:0'], ['CLAMAV_ADDRESS', '127.0.0.1:65536'],
+    ['CLAMAV_ADDRESS', 'tcp://pass-word-4711:3310'], ['CLAMAV_ADDRESS', '::1:3310'], ['CLAMAV_ADDRESS', ':3310'],
+    ['CLAMAV_ADDRESS', 'run/clamd.ctl'], ['CLAMAV_ADDRESS', '/'], ['CLAMAV_ADDRESS', 'a:1,b:2'],
     ['VALIDATE_RESPONSES', '1'], ['VALIDATE_RESPONSES', 'yes'], ['DRAIN_TIMEOUT', '0'], ['DRAIN_TIMEOUT', 'soon'],
   ])('%s=%s is refused by its name, and its value is not repeated', (name, value) => {
     const message = refusalOf({ [name]: value });
@@ -126,5 +131,26 @@ describe('the object store s3', () => {
 
   it('is not used because its variables are there', () => {
     expect(readConfig({ ...s3, OBJECT_STORE: '' }).objectStore).toEqual({ kind: 'file' });
+  });
+});
+
+describe('the scanner clamav', () => {
+  it.each([
+    ['127.0.0.1:3310', { host: '127.0.0.1', port: 3310 }],
+    ['clamd.internal:1', { host: 'clamd.internal', port: 1 }],
+    ['[::1]:65535', { host: '::1', port: 65_535 }],
+    ['/run/clamav/clamd.ctl', { path: '/run/clamav/clamd.ctl' }],
+  ])('is found at %s', (text, address) => {
+    expect(readConfig({ DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: text }).documentScanner)
+      .toEqual({ kind: 'clamav', address });
+  });
+
+  it('needs its address', () => {
+    expect(refusalOf({ DOCUMENT_SCANNER: 'clamav' }))
+      .toBe('Wrong configuration: CLAMAV_ADDRESS is required with DOCUMENT_SCANNER=clamav.');
+  });
+
+  it('is not used because its address is there', () => {
+    expect(readConfig({ CLAMAV_ADDRESS: '127.0.0.1:3310' }).documentScanner).toEqual({ kind: 'none' });
   });
 });

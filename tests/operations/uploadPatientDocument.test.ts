@@ -11,6 +11,8 @@ import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutT
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 const mebibyte = 1024 * 1024;
+/** A PNG of that many bytes: filling may follow its end. */
+const big = (size: number) => Buffer.concat([sampleFiles.png, Buffer.alloc(size - sampleFiles.png.length)]);
 const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
 let host: FileHost;
@@ -82,7 +84,7 @@ describe('200', () => {
   });
 
   it('stores megabytes unchanged', async () => {
-    const content = Buffer.concat([sampleFiles.png, Buffer.alloc(10 * mebibyte - sampleFiles.png.length, 'x')]);
+    const content = big(10 * mebibyte);
     const { body } = await upload({ url: host.serve('/card', { content }) }, { type: 'id-card' });
     expect(body.userDocument).toMatchObject({ sizeBytes: 10 * mebibyte, checksum: sha256(content), contentType: 'image/png' });
     const served = await fetch(body.userDocument.fileUrl);
@@ -174,7 +176,6 @@ describe('400', () => {
   });
 
   const declare = (type: string) => ({ 'content-type': type });
-  const big = (size: number) => Buffer.concat([sampleFiles.png, Buffer.alloc(size - sampleFiles.png.length)]);
 
   it.each<[ProblemCode, string, Parameters<FileHost['serve']>[1], Upload & { fileName?: string }]>([
     ['document_url_forbidden', 'a redirect to a metadata service',
@@ -196,6 +197,10 @@ describe('400', () => {
     ['document_type_not_allowed', 'a page', { content: Buffer.from('<html>'), headers: declare('application/pdf') }, {}],
     ['document_type_not_allowed', 'an id-card as TIFF',
       { content: sampleFiles.tiff, headers: declare('image/tiff') }, { type: 'id-card' }],
+    ['document_type_not_allowed', 'a PDF that is cut off',
+      { content: sampleFiles.pdf.subarray(0, -8), headers: declare('application/pdf') }, {}],
+    ['document_type_not_allowed', 'a PNG that is an archive, too',
+      { content: Buffer.concat([sampleFiles.png, Buffer.from('PK\x03\x04')]) }, {}],
     ['document_type_mismatch', 'a PNG declared as PDF', { content: sampleFiles.png, headers: declare('application/pdf') }, {}],
     ['document_type_mismatch', 'a PDF called .png', { content: sampleFiles.pdf }, { fileName: 'scan.png' }],
   ])('is %s for %s, and nothing is left of it', async (code, _what, answer, { fileName, ...options }) => {
