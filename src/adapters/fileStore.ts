@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { Problem } from '../problem.js';
 import type { FileLinks } from './fileLinks.js';
 import type { ObjectStore } from './objectStore.js';
+import { filesBelow, removeFilesOlderThan } from './oldFiles.js';
 
 export interface FileStoreOptions {
   /** Absolute folder of the objects; made when missing. */
@@ -52,6 +53,22 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
       } catch (error) {
         throw unavailable(error);
       }
+    },
+
+    async *list() {
+      try {
+        for await (const { path, modifiedAt } of filesBelow(folder)) {
+          yield { key: relative(folder, path).replaceAll(sep, '/'), modifiedAt };
+        }
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+
+    async removeUnfinished(before) {
+      return removeFilesOlderThan(incoming, before).catch((error: unknown) => {
+        throw unavailable(error);
+      });
     },
 
     async link(key, object, now, seconds) {

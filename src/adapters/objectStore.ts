@@ -16,6 +16,13 @@ export interface LinkedFile extends LinkedObject {
   readonly path: string;
 }
 
+/** An object as the store lists it. */
+export interface ListedObject {
+  readonly key: string;
+  /** When it was stored, by the store's clock. */
+  readonly modifiedAt: Date;
+}
+
 /** Where documents lie. A store that can't be reached or can't write rejects with Problem dependency_unavailable. */
 export interface ObjectStore {
   readonly provider: 'file' | 's3';
@@ -28,6 +35,13 @@ export interface ObjectStore {
   put(key: string, body: AsyncIterable<Uint8Array>, contentType: string): Promise<void>;
   /** Removes the object; it is no error when there is none. */
   remove(key: string): Promise<void>;
+  /**
+   * Every object, in any order; memory does not depend on their number. What is stored or removed meanwhile may be
+   * listed or not.
+   */
+  list(): AsyncIterable<ListedObject>;
+  /** Removes what uploads that never ended have left, if they began before the given time; returns how many. */
+  removeUnfinished(before: Date): Promise<number>;
   /** A GET link that works for `seconds` from `now`. */
   link(key: string, object: LinkedObject, now: Date, seconds: number): Promise<string>;
   /** Rejects when the store can't serve, for readiness and for the start. */

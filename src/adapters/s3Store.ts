@@ -4,12 +4,14 @@ import type { FileHandle } from 'node:fs/promises';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { create as contentDisposition } from 'content-disposition';
 import got from 'got';
 import type { Response } from 'got';
 import { Client } from 'minio';
 import { Problem } from '../problem.js';
-import type { ObjectStore } from './objectStore.js';
+import type { ListedObject, ObjectStore } from './objectStore.js';
+import { removeFilesOlderThan } from './oldFiles.js';
 
 export interface S3StoreOptions {
   /** `http(s)://host[:port]` */
@@ -37,12 +39,13 @@ const requestExpiry = 300;
 export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore> {
   const { bucket, spoolFolder } = options;
   const client = clientFor(options);
+  const timeout = options.timeout ?? 30_000;
   const http = got.extend({
     agent: { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) },
     retry: { limit: 0 },
     throwHttpErrors: false,
     followRedirect: false,
-    timeout: { connect: 5000, secureConnect: 5000, request: options.timeout ?? 30_000 },
+    timeout: { connect: 5000, secureConnect: 5000, request: timeout },
   });
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
 
@@ -71,6 +74,13 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       expectSuccess(await http.delete(url).catch(unavailable), 'NoSuchKey');
     },
 
+    list: () => listObjects(client, bucket, timeout),
+
+    async removeUnfinished(before) {
+      const spooled = await removeFilesOlderThan(spoolFolder, before).catch(unavailable);
+      return spooled + await abortUploads(client, bucket, timeout, before);
+    },
+
     async link(key, { fileName, contentType }, now, seconds) {
       const headers = {
         'response-content-type': contentType,
@@ -90,6 +100,44 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
   };
 }
 
+/** One page of keys is in memory at a time. */
+async function* listObjects(client: Client, bucket: string, timeout: number): AsyncGenerator<ListedObject> {
+  let token = '';
+  for (let more = true; more;) {
+    const page = await inTime(timeout, client.listObjectsV2Query(bucket, '', token, '', 1000, ''));
+    for (const { name, lastModified } of page.objects) {
+      if (name !== undefined) yield { key: name, modifiedAt: lastModified };
+    }
+    // Their parser makes a number of a token that looks like one.
+    const next: unknown = page.nextContinuationToken;
+    [more, token] = [page.isTruncated, String(next)];
+  }
+}
+
+/** We upload in one piece; parts come from other programs or earlier ones, and cost money until they are removed. */
+async function abortUploads(client: Client, bucket: string, timeout: number, before: Date): Promise<number> {
+  let aborted = 0;
+  let [key, id] = ['', ''];
+  for (let more = true; more;) {
+    const page = await inTime(timeout, client.listIncompleteUploadsQuery(bucket, '', key, id, ''));
+    for (const upload of page.uploads.filter(({ initiated }) => initiated < before)) {
+      await inTime(timeout, client.abortMultipartUpload(bucket, upload.key, upload.uploadId));
+      aborted += 1;
+    }
+    [more, key, id] = [page.isTruncated, page.nextKeyMarker, page.nextUploadIdMarker];
+  }
+  return aborted;
+}
+
+/** The client's own requests have no limit of time. */
+async function inTime<T>(timeout: number, request: Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const late = delay(timeout, undefined, { signal: timer.signal }).then(() => {
+    throw new Error('The object store did not answer in time');
+  });
+  return Promise.race([request, late]).catch(unavailable).finally(() => timer.abort());
+}
+
 function clientFor({ endpoint, region, accessKey, secretKey }: S3StoreOptions): Client {
   const url = new URL(endpoint);
   if (url.pathname !== '/' || url.search || url.hash || url.username) {
@@ -103,6 +151,8 @@ function clientFor({ endpoint, region, accessKey, secretKey }: S3StoreOptions): 
     accessKey,
     secretKey,
     pathStyle: true,
+    // A retry is written to the console, and a job is tried again anyway.
+    retryOptions: { disableRetry: true },
   });
 }
 
