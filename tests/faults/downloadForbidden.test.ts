@@ -8,6 +8,7 @@ import type { HostAddress } from '../../src/adapters/hostAddresses.js';
 import { codeOf, fetchWith, refusalOf, until } from '../support/downloads.js';
 import { portOf, startFileHost } from '../support/fileHost.js';
 import type { FileHost } from '../support/fileHost.js';
+import { startDeafServer, startRawServer } from '../support/rawServer.js';
 
 let host: FileHost;
 let download: Downloader;
@@ -90,6 +91,22 @@ describe('the trap: a server on this machine that must never hear from us', () =
     });
     expect(await codeOf(fetchWith(rebinding, `https://files.example.com:${port}/`))).toBe('document_fetch_failed');
     expect(lookups).toBe(1);
+  });
+
+  it('an address is refused before any connection: the answer is one, and at once, whatever listens there', async () => {
+    const [deaf, closed] = [await startDeafServer(), await startRawServer('', false)];
+    closed.close();
+    // Who tried to connect would wait for a minute at one of them, and be refused by another.
+    const patient = downloaderFor({ connectTimeout: 60_000, lookup: async () => [{ address: '127.0.0.1', family: 4 }] });
+    const answers = new Set<string>();
+    for (const target of [String(port), deaf.host.split(':')[1], closed.host.split(':')[1]]) {
+      for (const name of ['127.0.0.1', 'files.example.com']) {
+        const { code, message, cause } = await refusalOf(fetchWith(patient, `https://${name}:${target}/`));
+        answers.add(JSON.stringify([code, message, cause]));
+      }
+    }
+    deaf.close();
+    expect([...answers]).toEqual(['["document_url_forbidden","The URL may not be fetched: use a public https URL.",null]']);
   });
 
   it('an exception for one port opens no other', async () => {

@@ -133,6 +133,24 @@ describe('a server that does not deliver', () => {
       .toBe('document_fetch_failed');
   });
 
+  it('gets one answer for all of it: nobody learns from it what is wrong there', async () => {
+    const [closed, deaf, silent] = [await rawServer('', false), await startDeafServer(), await rawServer(undefined, false)];
+    rawServers.push(deaf);
+    closed.close();
+    const nameless: HostLookup = () => Promise.reject(new Error('ENOTFOUND'));
+    const refusals = [
+      ...[closed, deaf, silent].map(({ host: place }) => fetchWith(
+        createDownloader({ allowedHosts: [place], connectTimeout: 100, stallTimeout: 100 }), `http://${place}/`)),
+      fetchWith(downloaderFor({ lookup: nameless }), 'https://files.example.com/'),
+      fetchWith(download, `http://${host.host}/missing`),
+    ].map(async (attempt) => {
+      const { code, message, extra, errors } = await refusalOf(attempt);
+      return { code, message, extra, errors };
+    });
+    const answer = { code: 'document_fetch_failed', message: 'The URL did not deliver the file.', extra: {}, errors: [] };
+    expect(await Promise.all(refusals)).toEqual(refusals.map(() => answer));
+  });
+
   it('is one that nobody listens for, or whose name has no address', async () => {
     const closed = await rawServer('', false);
     closed.close();
