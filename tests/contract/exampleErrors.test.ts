@@ -135,7 +135,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   document_too_large: delivering((_req, res) => res.writeHead(200, { 'Content-Length': 21 * 1024 ** 2 }).end()),
   document_type_not_allowed: delivered(Buffer.from('GIF89a.............'), 'image/gif'),
   document_type_mismatch: delivered(sampleFiles.png, 'application/pdf'),
-  document_rejected: delivered(Buffer.concat([sampleFiles.pdf.subarray(0, -6), Buffer.from(`${eicar}\n%%EOF\n`)]), 'application/pdf'),
+  document_rejected: delivered(Buffer.from(`%PDF-1.4\n${eicar}\n%%EOF\n`), 'application/pdf'),
 
   clinic_not_found: withBody({ clinicId: cast.nobody }),
   patient_not_found: withBody({ patientId: cast.nobody }),

@@ -37,7 +37,8 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
   let clamd: FakeClamd;
   let scanner: DocumentScanner;
   beforeAll(async () => {
-    clamd = await startFakeClamd({ maxLength: 5_000_000, ...(way === 'TCP' ? {} : { path: join(folder, 'clamd.ctl') }) });
+    const place = way === 'TCP' ? {} : { path: join(folder, 'clamd.ctl') };
+    clamd = await startFakeClamd({ maxLength: 5_000_000, ...place });
     scanner = createDocumentScanner({ kind: 'clamav', address: clamd.address });
   });
   // Whatever happened, nothing is left of it.
@@ -104,7 +105,8 @@ describe('clamd', () => {
     ['answers without the end of an answer', answering('stream: OK')],
     ['answers in lines', answering('stream: OK\n')],
     ['answers and breaks off', answering('stream: O')],
-    ['says OK before the file has been sent', (socket) => { socket.once('data', () => { socket.write('stream: OK\0'); }); }],
+    ['says OK before the file has been sent',
+      (socket) => { socket.once('data', () => { socket.write('stream: OK\0'); }); }],
     ['says OK as a greeting', (socket) => { socket.write('stream: OK\0'); }],
     ['says OK of something else', answering('INSTREAM: OK\0')],
     ['says OK and goes on', answering('stream: OK\0stream: OK\0')],
@@ -174,7 +176,8 @@ describe('clamd', () => {
       const scanner = createClamavScanner({ address, patience: 300 });
       for (const attempt of [() => read(scanner.scanned(bodyOf('%PDF-'))), () => scanner.check()]) {
         const { code, cause } = await refusalOf(attempt());
-        expect([code, cause]).toEqual(['dependency_unavailable', expect.objectContaining({ code: expect.any(String) })]);
+        expect(code).toBe('dependency_unavailable');
+        expect(cause).toMatchObject({ code: expect.stringMatching(/^E(CONNREFUSED|NOENT)$/) });
       }
     }
   });

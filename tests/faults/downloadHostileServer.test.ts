@@ -134,7 +134,8 @@ describe('a server that does not deliver', () => {
   });
 
   it('gets one answer for all of it: nobody learns from it what is wrong there', async () => {
-    const [closed, deaf, silent] = [await rawServer('', false), await startDeafServer(), await rawServer(undefined, false)];
+    const [closed, silent] = [await rawServer('', false), await rawServer(undefined, false)];
+    const deaf = await startDeafServer();
     rawServers.push(deaf);
     closed.close();
     const nameless: HostLookup = () => Promise.reject(new Error('ENOTFOUND'));
@@ -147,7 +148,8 @@ describe('a server that does not deliver', () => {
       const { code, message, extra, errors } = await refusalOf(attempt);
       return { code, message, extra, errors };
     });
-    const answer = { code: 'document_fetch_failed', message: 'The URL did not deliver the file.', extra: {}, errors: [] };
+    const message = 'The URL did not deliver the file.';
+    const answer = { code: 'document_fetch_failed', message, extra: {}, errors: [] };
     expect(await Promise.all(refusals)).toEqual(refusals.map(() => answer));
   });
 

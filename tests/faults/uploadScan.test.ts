@@ -18,7 +18,9 @@ const large = Buffer.concat([sampleFiles.pdf, randomBytes(3_000_000), Buffer.fro
 
 let host: FileHost;
 let clamd: FakeClamd;
-beforeAll(async () => { [host, clamd] = await Promise.all([startFileHost(), startFakeClamd({ maxLength: 4_000_000 })]); });
+beforeAll(async () => {
+  [host, clamd] = await Promise.all([startFileHost(), startFakeClamd({ maxLength: 4_000_000 })]);
+});
 afterAll(() => Promise.all([host.close(), clamd.close()]));
 
 const environment = () => ({
@@ -26,7 +28,10 @@ const environment = () => ({
 });
 
 /** The same rules whatever the store; `objects` lists everything that lies in it or was left behind. */
-function describeUploads(settings: () => Record<string, string>, objects: (harness: Harness) => Promise<string[]>): void {
+function describeUploads(
+  settings: () => Record<string, string>,
+  objects: (harness: Harness) => Promise<string[]>,
+): void {
   let harness: Harness;
   let partner: Partner;
   let patientId: string;
