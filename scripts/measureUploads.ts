@@ -12,11 +12,9 @@ import { listen } from '../src/http/server.js';
 import { hasS3Server, startS3Server } from '../tests/support/s3.js';
 import { startServer } from '../tests/support/serverProcess.js';
 
-const UPLOADS = 50;
-const LIMIT = 150;
+const [UPLOADS, LIMIT] = [50, 150];
 const chunk = Buffer.alloc(64 * 1024, ' ');
 const [head, tail] = [Buffer.from('%PDF-1.4\n'), Buffer.from('\n%%EOF\n')];
-
 /** 20 MiB, chunk by chunk, so that the host's memory stays small too. */
 function* file(): Generator<Buffer> {
   yield head;
@@ -31,8 +29,7 @@ const host = createServer((_request, response) => {
 });
 const files = `127.0.0.1:${await listen(host, 0, '127.0.0.1')}`;
 
-/** Resident memory of a process in MiB. */
-async function residentOf(pid = 0): Promise<number> {
+async function mebibytesOf(pid = 0): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
@@ -41,7 +38,7 @@ async function measure(store: string, environment: Record<string, string>): Prom
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-measure-'));
   const server = startServer({ DATA_DIR: dataDir, DOCUMENT_FETCH_ALLOWED_HOSTS: files, ...environment });
   const baseUrl = await server.started;
-  const post = async (path: string, body: object, token = ''): Promise<{ status: number; body: Record<string, string> }> => {
+  const post = async (path: string, body: object, token = '') => {
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
     const response = await fetch(baseUrl + path, { method: 'POST', headers, body: JSON.stringify(body) });
     return { status: response.status, body: (await response.json()) as Record<string, string> };
@@ -49,18 +46,20 @@ async function measure(store: string, environment: Record<string, string>): Prom
   const { tenants: [demo] } = JSON.parse(await readFile(join(dataDir, 'demo-credentials.json'), 'utf8')) as
     { tenants: { clientId: string; clientSecret: string }[] };
   const credentials = { client_id: demo?.clientId, client_secret: demo?.clientSecret };
-  const { body: { access_token: token } } = await post('/oauth/token', { grant_type: 'client_credentials', ...credentials });
+  const grant = { grant_type: 'client_credentials', ...credentials };
+  const { body: { access_token: token } } = await post('/oauth/token', grant);
   const jane = { firstName: 'Jane', lastName: 'Miller', email: 'jane@example.com', dateOfBirth: '1990-06-30' };
   const { body: { user_id: id } } = await post('/clients', { ...jane, countryCode: '+1', phone: '5125550142' }, token);
-  const upload = (number: number): ReturnType<typeof post> =>
-    post(`/clients-documents/${id}/upload-url/lab-results`, { url: `http://${files}/${number}.pdf` }, token);
+  const target = `/clients-documents/${id}/upload-url/lab-results`;
+  const upload = (number: number) => post(target, { url: `http://${files}/${number}.pdf` }, token);
 
   // The first one loads what is loaded when it is needed.
   await upload(0);
-  const idle = await residentOf(server.child.pid);
+  const idle = await mebibytesOf(server.child.pid);
   const seen = { peak: idle, over: false };
-  const uploads = Promise.all(Array.from({ length: UPLOADS }, (_, index) => upload(index + 1))).finally(() => (seen.over = true));
-  for (; !seen.over; await delay(50)) seen.peak = Math.max(seen.peak, await residentOf(server.child.pid));
+  const uploads = Promise.all(Array.from({ length: UPLOADS }, (_, index) => upload(index + 1)))
+    .finally(() => (seen.over = true));
+  for (; !seen.over; await delay(50)) seen.peak = Math.max(seen.peak, await mebibytesOf(server.child.pid));
   const failed = (await uploads).filter(({ status }) => status !== 200);
   const [before, most, growth] = [idle, seen.peak, seen.peak - idle].map((size) => `${size.toFixed(0)} MiB`);
   process.stdout.write(`${store}: idle ${before}, peak ${most}, growth ${growth}; ${failed.length} uploads failed\n`);
@@ -73,8 +72,9 @@ async function measure(store: string, environment: Record<string, string>): Prom
 let good = await measure('file', {});
 if (hasS3Server()) {
   const { account: { endpoint, region, bucket, accessKey, secretKey }, close } = await startS3Server();
-  const s3 = { S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey };
-  good = (await measure('s3', { OBJECT_STORE: 's3', ...s3 })) && good;
+  const keys = { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey };
+  const place = { OBJECT_STORE: 's3', S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket };
+  good = (await measure('s3', { ...place, ...keys })) && good;
   await close();
 }
 process.exit(good ? 0 : 1);

@@ -49,7 +49,8 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
   const running = new Set<Promise<unknown>>();
   const owners = new Set<string>();
   const pool = openPool(url);
-  const taskList = Object.fromEntries(jobs.map((job) => [job.name, taskOf(job, { halt: halt.signal, running, owners, log })]));
+  const surroundings = { halt: halt.signal, running, owners, log };
+  const taskList = Object.fromEntries(jobs.map((job) => [job.name, taskOf(job, surroundings)]));
   const start = (): Promise<Runner> => run({
     pgPool: pool,
     taskList,

@@ -89,7 +89,8 @@ describe('job workers', () => {
     const idle = jobs.map(({ name, cron }) => ({ name, cron, run: async () => undefined }));
     workers = await Promise.all([1, 2].map(() => startJobWorker({ url: database.url, jobs: idle, log })));
     const known = async (): Promise<string[]> => {
-      const { rows } = await sql.query<{ identifier: string }>('SELECT identifier FROM graphile_worker._private_known_crontabs');
+      const select = 'SELECT identifier FROM graphile_worker._private_known_crontabs';
+      const { rows } = await sql.query<{ identifier: string }>(select);
       return rows.map(({ identifier }) => identifier);
     };
     await until(async () => (await known()).length >= jobs.length);
@@ -215,16 +216,23 @@ describe('the tables of the job engine', () => {
   });
 
   it.each([
-    ['lack migrations of this build', 'DELETE FROM graphile_worker.migrations WHERE id > 10', 'lacks graphile_worker: run "make migrate"'],
-    ['are newer than this build', 'INSERT INTO graphile_worker.migrations VALUES (999999)', 'does not know: graphile_worker 999999'],
+    [
+      'lack migrations of this build', 'DELETE FROM graphile_worker.migrations WHERE id > 10',
+      'lacks graphile_worker: run "make migrate"',
+    ],
+    [
+      'are newer than this build', 'INSERT INTO graphile_worker.migrations VALUES (999999)',
+      'does not know: graphile_worker 999999',
+    ],
   ])('stop the start when they %s, and are left alone', async (_state, change, message) => {
     const changed = await createTestDatabase();
     const client = new Client({ connectionString: changed.url });
     await client.connect();
     await client.query(change);
-    const revisions = async (): Promise<unknown> => (await client.query('SELECT id FROM graphile_worker.migrations')).rows;
+    const revisions = async (): Promise<unknown[]> =>
+      (await client.query<{ id: number }>('SELECT id FROM graphile_worker.migrations')).rows;
     const before = await revisions();
-    const options = { databaseUrl: changed.url, dataDir: '/nowhere', applyMigrations: false, log: () => undefined } as const;
+    const options = { databaseUrl: changed.url, dataDir: '/nowhere', applyMigrations: false, log: () => undefined };
     await expect(openServiceDatabase({ ...options, role: 'server' })).rejects.toThrow(message);
     expect(await revisions()).toEqual(before);
     await client.end();

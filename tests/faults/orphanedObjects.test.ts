@@ -59,7 +59,10 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
   };
 
   it('removes an old object without a row and nothing that has one, whatever it is called', async () => {
-    const names = ['a b.pdf', '100%.pdf', 'a%20b.pdf', 'a+b&c=d;e.pdf', "it's <1> \"quoted\".pdf", 'Blüte 血液.pdf', '1e5.pdf', '👩‍⚕️.pdf'];
+    const names = [
+      'a b.pdf', '100%.pdf', 'a%20b.pdf', 'a+b&c=d;e.pdf', "it's <1> \"quoted\".pdf", 'Blüte 血液.pdf', '1e5.pdf',
+      '👩‍⚕️.pdf',
+    ];
     const kept: string[] = [];
     for (const name of names) kept.push(await upload(name));
     for (const name of names) await put(keyOf(name));
@@ -88,7 +91,8 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
 
   it('leaves alone what is not ours, and what belongs to tenants of another database', async () => {
     const foreign = [
-      await put(keyOf('theirs.pdf', 'unknown-tenant')), await put('backup/yesterday.sql'), await put(`${partner.tenantId}/logo.png`),
+      await put(keyOf('theirs.pdf', 'unknown-tenant')), await put('backup/yesterday.sql'),
+      await put(`${partner.tenantId}/logo.png`),
     ];
     expect(await sweepAfter(1_000)).toEqual({ objects: 0, unfinished: 0 });
     expect(await keys()).toEqual(expect.arrayContaining(foreign));
@@ -177,10 +181,13 @@ describe('the S3 store', () => {
   };
 
   it('lists all pages, one after the other', async () => {
+    const modified = '<LastModified>2026-11-20T16:00:00.000Z</LastModified>';
     const page = (keys: string[], next = ''): string => `<ListBucketResult><IsTruncated>${next !== ''}</IsTruncated>
-      ${keys.map((key) => `<Contents><Key>${key}</Key><LastModified>2026-11-20T16:00:00.000Z</LastModified></Contents>`).join('')}
+      ${keys.map((key) => `<Contents><Key>${key}</Key>${modified}</Contents>`).join('')}
       <NextContinuationToken>${next}</NextContinuationToken></ListBucketResult>`;
-    const pages: Record<string, string> = { '': page(['a', 'b'], '12'), 12: page(['c'], 'x/y+z='), 'x/y+z=': page(['d']) };
+    const pages: Record<string, string> = {
+      '': page(['a', 'b'], '12'), 12: page(['c'], 'x/y+z='), 'x/y+z=': page(['d']),
+    };
     const { store, asked } = await storeOn((query, response) => {
       response.end(pages[query.get('continuation-token') ?? '']);
     });

@@ -94,7 +94,8 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
   const provision = async (baseUrl: string) => {
     const domain = domainContext(db);
     const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
-    const token = await newToken({ baseUrl }, await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' }));
+    const client = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
+    const token = await newToken({ baseUrl }, client);
     const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
     return { token, patientId: String(body.user_id) };
   };
@@ -102,7 +103,8 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
   const upload = async (baseUrl: string): Promise<void> => {
     const { token, patientId } = await (patient ??= provision(baseUrl));
     const path = `/${begun += 1}.pdf`;
-    const content = Buffer.concat([Buffer.from('%PDF-1.4\n'), randomBytes(200_000 * random()), Buffer.from('\n%%EOF\n')]);
+    const middle = randomBytes(200_000 * random());
+    const content = Buffer.concat([Buffer.from('%PDF-1.4\n'), middle, Buffer.from('\n%%EOF\n')]);
     const json = { url: host.serve(path, { content, headers: { 'Content-Type': 'application/pdf' } }) };
     const target = `POST /clients-documents/${patientId}/upload-url/lab-results`;
     const { status, body } = await call({ baseUrl }, target, { token, json });
