@@ -28,6 +28,9 @@ export type EncounterRecord = Prisma.EncounterGetPayload<{ include: typeof recor
 /** An encounter that nobody reviewed is given up this long after it was created or was to take place. */
 const EXPIRY_MS = 30 * 24 * 3_600_000;
 
+/** A scheduled live visit may be claimed this long before it (domain rule "Encounter state machine"). */
+const EARLY_CLAIM_MS = 15 * 60_000;
+
 /**
  * Creates an encounter with a frozen copy of what was chosen (interface §4.7; checks in the order of domain rule
  * "createEncounter"). Later catalog changes do not touch it.
@@ -53,7 +56,8 @@ export async function createEncounter(context: Context, body: Body): Promise<Enc
  */
 export async function getEncounter(context: Context, encounterNo: bigint): Promise<EncounterRecord> {
   const { tenantId } = context.caller;
-  return permitted(context, await context.db.encounter.findUnique({ where: { tenantId, encounterNo }, include: record }));
+  const where = { tenantId_encounterNo: { tenantId, encounterNo } };
+  return permitted(context, await context.db.encounter.findUnique({ where, include: record }));
 }
 
 /**
@@ -109,13 +113,15 @@ function newEncounter(
     scheduledTime: body.scheduledTime ?? null,
     scheduledTimeZone: body.scheduledTimeZone ?? null,
     scheduledAt,
+    claimableFrom:
+      body.reviewType === 'synchronous' && scheduledAt ? new Date(scheduledAt.getTime() - EARLY_CLAIM_MS) : now,
     ...estimate(lines),
     expiresAt: new Date(Math.max(now.getTime(), planned.getTime()) + EXPIRY_MS),
     createdAt: now,
     updatedAt: now,
     treatments: { createMany: { data: lines } },
     documents: { createMany: { data: documents.map(({ id }, position) => ({ documentId: id, position })) } },
-    gfeItems: { createMany: { data: gfeItems(context, lines) } },
+    gfeItems: { createMany: { data: gfeItems(context, treatments) } },
   };
 }
 
@@ -154,18 +160,20 @@ function estimate(lines: readonly Line[]): Pick<EncounterRecord, 'subTotal' | 't
 }
 
 /** One item for each distinct (category, subcategory), in the order of the treatments. */
-function gfeItems(context: Context, lines: readonly Line[]): Prisma.GfeItemCreateManyEncounterInput[] {
-  const firsts = lines.filter(
-    (line, index) =>
-      lines.findIndex((l) => l.categoryId === line.categoryId && l.subcategoryId === line.subcategoryId) === index,
+function gfeItems(context: Context, treatments: readonly Treatment[]): Prisma.GfeItemCreateManyEncounterInput[] {
+  const firsts = treatments.filter(
+    ({ categoryId, subcategoryId }, index) =>
+      treatments.findIndex((t) => t.categoryId === categoryId && t.subcategoryId === subcategoryId) === index,
   );
-  return firsts.map(({ categoryId, categoryName, subcategoryId, subCategoryName }, position) => ({
+  return firsts.map(({ category, subcategory }, position) => ({
     id: context.newId(),
     position,
-    categoryId,
-    categoryName,
-    subcategoryId,
-    subCategoryName,
+    categoryId: category.id,
+    categoryName: category.categoryName,
+    subcategoryId: subcategory.id,
+    subCategoryName: subcategory.subCategoryName,
+    reviewOften: category.reviewOften,
+    reviewRecurring: category.reviewRecurring,
     status: 'pending_review',
   }));
 }

@@ -30,6 +30,7 @@ export function encounterView(encounter: EncounterRecord): Schemas['Encounter'] 
     },
     reviewerRef: encounter.reviewerRef,
     claimedAt: timestamp(encounter.claimedAt),
+    leaseExpiresAt: timestamp(encounter.leaseExpiresAt),
     completedAt: timestamp(encounter.completedAt),
     cancelledAt: timestamp(encounter.cancelledAt),
     cancelReason: encounter.cancelReason,
