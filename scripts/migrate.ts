@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { openEmbeddedPostgres } from '../src/adapters/embeddedPostgres.js';
-import { migrate, schemaDiff } from '../src/adapters/migrations.js';
+import { schemaDiff } from '../src/adapters/migrations.js';
+import { migrateDatabase } from '../src/adapters/serviceDatabase.js';
 import { readConfig } from '../src/config.js';
 
 const usage = `Usage: npx tsx scripts/migrate.ts                 apply the pending migrations
@@ -35,7 +36,7 @@ async function main([option, olderSchema, ...more]: string[]): Promise<void> {
     return withDatabase(async (url) => void process.stdout.write(await schemaDiff(url, older)));
   }
   await withDatabase(async (url) => {
-    const applied = await migrate(url, tell);
+    const applied = await migrateDatabase(url, tell);
     if (applied.length === 0) tell('The schema is up to date.');
   });
 }

@@ -2,6 +2,7 @@ import { Command } from '@commander-js/extra-typings';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openDatabase } from './adapters/database.js';
+import { startJobWorker } from './adapters/jobWorker.js';
 import { openServiceDatabase } from './adapters/serviceDatabase.js';
 import { createApp } from './app.js';
 import { readConfig, type Config } from './config.js';
@@ -10,6 +11,7 @@ import { contractVersion } from './http/contractDocument.js';
 import { refusalLog } from './http/requestLog.js';
 import { createHttpServer, drain, listen } from './http/server.js';
 import { domainContext } from './domainContext.js';
+import { jobsWith } from './jobs/index.js';
 import { openServices } from './services.js';
 
 interface StartOptions {
@@ -70,15 +72,17 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     const wantsDemo = databaseUrl === null || options.demo === true;
     baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
     // Before listening, so that whoever finds the service ready finds the credentials too.
-    let demo = wantsDemo ? await ensureDemo(domain, dataDir, baseUrl) : [];
+    let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
     const server = createHttpServer(app, domain.newId, refusalLog(log, contractVersion()));
     const port = await listen(server, config.port, config.host).catch((cause: unknown) => {
       throw new Error(`HOST and PORT cannot be listened on: ${String(cause)}`, { cause });
     });
     if (config.baseUrl === null && port !== config.port) {
       baseUrl = `http://${urlHost(config.host)}:${port}`;
-      if (wantsDemo) demo = await ensureDemo(domain, dataDir, baseUrl);
+      if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
     }
+    // Last of all: a start that fails after this would leave jobs at work on a database that is being closed.
+    const worker = await startJobWorker({ url: database.url, jobs: jobsWith(services), log });
     return {
       announce() {
         log.info({ baseUrl, database: databaseUrl === null ? 'embedded' : 'external' }, 'started');
@@ -86,7 +90,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
       },
       async stop() {
         stopping = true;
-        await drain(server, config.drainTimeout);
+        await Promise.all([drain(server, config.drainTimeout), worker.stop(config.drainTimeout)]);
         await domain.db.$disconnect();
         await database.close();
         log.info('stopped');

@@ -1,5 +1,6 @@
 import { isUnavailable } from './database.js';
 import { openEmbeddedPostgres } from './embeddedPostgres.js';
+import { checkJobSchema, migrateJobSchema } from './jobSchema.js';
 import { checkSchema, migrate, type SchemaState } from './migrations.js';
 
 export interface ServiceDatabaseOptions {
@@ -27,7 +28,7 @@ export async function openServiceDatabase(options: ServiceDatabaseOptions): Prom
   if (databaseUrl === null) {
     const embedded = await openEmbeddedPostgres({ dataDir, role, log });
     try {
-      await migrate(embedded.url);
+      await migrateDatabase(embedded.url);
       return embedded;
     } catch (error) {
       await embedded.close();
@@ -47,7 +48,20 @@ export async function openServiceDatabase(options: ServiceDatabaseOptions): Prom
   return { url: databaseUrl, close: async () => undefined };
 }
 
+/**
+ * Brings everything in the database up to date: the service's schema, and the one of the job engine.
+ * @returns the names applied by this call
+ * @throws Error naming the migration when its script fails, or when a schema is unknown to this build
+ */
+export async function migrateDatabase(url: string, log: (message: string) => void = () => {}): Promise<string[]> {
+  const applied = await migrate(url, log);
+  const ofJobs = await migrateJobSchema(url);
+  for (const name of ofJobs) log(`Applied the migrations of ${name}`);
+  return [...applied, ...ofJobs];
+}
+
 async function schemaOf(url: string, { applyMigrations, log }: ServiceDatabaseOptions): Promise<SchemaState> {
-  if (applyMigrations) await migrate(url, log);
-  return checkSchema(url);
+  if (applyMigrations) await migrateDatabase(url, log);
+  const ours = await checkSchema(url);
+  return ours.state === 'current' ? checkJobSchema(url) : ours;
 }

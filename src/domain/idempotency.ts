@@ -54,11 +54,12 @@ export async function earlierAnswer<Answer extends StoredAnswer>(context: Contex
 /** Inserts the key, or takes over one whose 24 hours are over; false = somebody has it. Waits for a twin in flight. */
 async function takeKey({ db, caller }: CallerContext, request: IdempotencyRequest): Promise<boolean> {
   const { operationId, key, fingerprint } = request;
-  await db.$executeRaw`SELECT set_config('lock_timeout', ${WAIT}, true)`;
   try {
+    // The wait's bound is set in the same round; it counts to the end of the transaction.
     const taken = await db.$executeRaw`
       INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
-      VALUES (${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint})
+      SELECT ${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint}
+        FROM set_config('lock_timeout', ${WAIT}, true)
       ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
         SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
         WHERE idempotency_key.created_at < now() - interval '24 hours'`;

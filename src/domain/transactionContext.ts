@@ -26,5 +26,19 @@ export function inTransaction<T>(
 
 /** The same with everything that an operation's context has. */
 export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
-  return context.db.$transaction((db) => work({ ...context, db }), { timeout: REQUEST_MS, maxWait: REQUEST_MS });
+  const limits = { timeout: REQUEST_MS, maxWait: REQUEST_MS };
+  return context.db.$transaction(async (db) => work(await besideResets({ ...context, db })), limits);
+}
+
+/**
+ * A reset of the sandbox waits for requests that have begun to change something, and they for it, so that none finds one
+ * half of its things before and the other after it. What it waited for may have set the clock, too.
+ */
+async function besideResets(context: CallerContext): Promise<CallerContext> {
+  const { caller, db, realNow } = context;
+  if (caller.tenantMode !== 'sandbox') return context;
+  const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
+    SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId} FOR KEY SHARE`;
+  const ahead = Number(tenant?.offset ?? 0);
+  return { ...context, now: () => new Date(realNow().getTime() + ahead) };
 }

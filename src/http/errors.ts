@@ -1,15 +1,12 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { types } from 'node:util';
 import type { Logger } from 'pino';
 import { isUnavailable } from '../adapters/database.js';
-import { errorCode } from '../errorCode.js';
+import { describeCauses } from '../errorCauses.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
 import { requestIdOf } from './requestId.js';
 import { routeOf } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
-/** Thrown by our code and the language, with messages that hold no values. */
-const OWN_ERRORS: readonly string[] = [Problem, Error, TypeError, RangeError].map(({ name }) => name);
 /** Seconds until another try is worth it: what every 503 says. */
 export const RETRY_AFTER = 5;
 
@@ -102,21 +99,4 @@ function closeUnlessRead(req: Request, res: Response): void {
   if (!req.readableEnded && (req.get('Transfer-Encoding') ?? Number(req.get('Content-Length') ?? 0) > 0)) {
     res.set('Connection', 'close');
   }
-}
-
-/** Errors of libraries may quote values (health data, secrets): of those only name, code and place are logged. */
-function describeCauses(error: Error): object[] {
-  const causes: object[] = [];
-  for (let cause: unknown = error; types.isNativeError(cause) && causes.length < 5; cause = cause.cause) {
-    const { name, constructor, message, stack } = cause;
-    const code = errorCode(cause);
-    causes.push({
-      name,
-      code,
-      // Errors of Node have its plain constructor but a code, and quote paths, in which file names are.
-      ...(OWN_ERRORS.includes(constructor.name) && (cause instanceof Problem || code === undefined) ? { message } : {}),
-      stack: stack?.split('\n').filter((line) => /^ +at /.test(line)).slice(0, 8),
-    });
-  }
-  return causes;
 }

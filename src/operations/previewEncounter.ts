@@ -1,3 +1,9 @@
 import type { Operation } from '../contract.js';
+import { checkEncounterRequest, draftEncounter } from '../domain/encounterDraft.js';
+import { encounterPreviewView } from '../views/encounterPreviewView.js';
 
-export const previewEncounter: Operation<'previewEncounter'> = () => Promise.reject(new Error('not built yet'));
+/** POST /encounters/preview: the checks of createEncounter, with nothing stored. */
+export const previewEncounter: Operation<'previewEncounter'> = async ({ body }, context) => {
+  checkEncounterRequest(body);
+  return { status: 200, body: encounterPreviewView(await draftEncounter(context, body)) };
+};

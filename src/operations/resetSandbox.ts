@@ -1,3 +1,8 @@
 import type { Operation } from '../contract.js';
+import { resetSandbox as reset } from '../domain/sandboxReset.js';
 
-export const resetSandbox: Operation<'resetSandbox'> = () => Promise.reject(new Error('not built yet'));
+/** POST /sandbox/reset: what the examples of the contract show, and nothing else. */
+export const resetSandbox: Operation<'resetSandbox'> = async (_input, context) => {
+  await reset(context);
+  return { status: 204, body: null };
+};

@@ -49,14 +49,16 @@ describe('tenant', () => {
       name: 'Zoë’s Clinics, Inc.',
       mode: 'sandbox',
       isActive: true,
+      gfeReuse: false,
+      currency: 'USD',
       createdAt: expect.any(String),
     });
     expect(await json('tenant', 'list')).toEqual([
-      { id: 'lakeside-health', name: 'Lakeside Health', mode: 'live', isActive: true, createdAt: expect.any(String) },
+      { ...(created as object), id: 'lakeside-health', name: 'Lakeside Health', mode: 'live', createdAt: expect.any(String) },
       created,
     ]);
     expect((await run('tenant', 'list')).stdout).toMatch(
-      /^ID +NAME +MODE +CREATED\nlakeside-health +Lakeside Health +live +20/,
+      /^ID +NAME +MODE +GFE REUSE +CURRENCY +CREATED\nlakeside-health +Lakeside Health +live +off +USD +20/,
     );
   });
 

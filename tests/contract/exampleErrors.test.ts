@@ -1,15 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Transaction } from '../../src/adapters/database.js';
 import { permissions } from '../../src/domain/permissions.js';
 import { problems } from '../../src/problem.js';
-import { addMaria, cast, seedCast } from '../support/cast.js';
-import { exampleBody, operationOf, operations, targetOf, type ContractOperation } from '../support/contract.js';
-import { newClient, type Partner } from '../support/factories.js';
+import { addMaria, cast, castTime, resetCast, seedCast } from '../support/cast.js';
+import {
+  exampleBody,
+  operationOf,
+  operations,
+  requiredHeaders,
+  targetOf,
+  type ContractOperation,
+} from '../support/contract.js';
+import { newClient, newPartner, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type Answer as File, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
-import { tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
 
-// Every example of a failure in the contract, provoked with the cast on stage.
+// Every example of a failure in the contract, provoked in a sandbox with the cast on stage.
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -39,11 +47,73 @@ function send(
     token: partner.token,
     ...json,
     ...options,
-    headers: { ...headers, 'X-Request-Id': cast.requestId },
+    headers: { ...requiredHeaders(operation), ...headers, 'X-Request-Id': cast.requestId },
   });
 }
 
 type Provocation = (operation: ContractOperation) => Promise<Answer>;
+
+const KEY = 'Idempotency-Key';
+const withKey = (operation: ContractOperation, key: string): Promise<Answer> =>
+  send(operation, { headers: { [KEY]: key } });
+const isKeyed = ({ parameters }: ContractOperation): boolean => parameters.some(({ name }) => name === KEY);
+
+/** A key as another request would have left it. */
+async function takeKey(db: Transaction, operationId: string, key: string): Promise<void> {
+  const owner = { tenantId, apiClientId: cast.apiClientId };
+  await db.idempotencyKey.create({
+    data: { ...owner, operationId, key, fingerprint: Buffer.alloc(32), answer: { status: 200, body: {} } },
+  });
+}
+
+/** Every operation waits for its twin at the same time: the wait is long. */
+let waiting: Promise<ReadonlyMap<string, Answer>> | undefined;
+
+function answersBehindATwin(): Promise<ReadonlyMap<string, Answer>> {
+  const keyed = operations.filter(isKeyed);
+  const key = 'of a request that is under way';
+  return harness.domain.db.$transaction(
+    async (db) => {
+      for (const { operationId } of keyed) await takeKey(db, operationId, key);
+      const answers = await Promise.all(
+        keyed.map(async (operation) => [operation.operationId, await withKey(operation, key)] as const),
+      );
+      return new Map(answers);
+    },
+    { timeout: 20_000 },
+  );
+}
+
+async function behindATwin({ operationId }: ContractOperation): Promise<Answer> {
+  const answer = (await (waiting ??= answersBehindATwin())).get(operationId);
+  if (!answer) throw new Error(`${operationId} takes no key`);
+  return answer;
+}
+
+/** After something that changes the cast, and with the cast as before when it is over. */
+function after(change: () => Promise<unknown>, provoke: Provocation): Provocation {
+  return whileChanged(change, () => resetCast(harness, partner).then(() => addMaria(harness)), provoke);
+}
+
+/** The scheduled visit is due and claimed. */
+async function claimTheVisit(): Promise<void> {
+  const offsetSeconds = (Date.parse('2026-12-01T20:30:00Z') - castTime.getTime()) / 1000;
+  const { token } = partner;
+  await call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });
+  const { encounter_id } = cast.encounters.scheduled;
+  const { reviewerRef } = cast;
+  await call(harness, `POST /encounters/${encounter_id}/claim`, { token, json: { reviewerRef } });
+}
+
+const payEverything = (): Promise<Answer> => {
+  const { token } = partner;
+  const target = `POST /orders/${cast.encounters.completed.order_no}/payments`;
+  return call(harness, target, { token, json: { amount: '554.00' }, headers: { [KEY]: 'everything' } });
+};
+const { scheduled, completed } = cast.encounters;
+const about = ({ encounter_id }: { encounter_id: number }): Provocation => withQuery({ encounter_id });
+const byAnother: Provocation = (operation) =>
+  send(operation, { query: { encounter_id: cast.encounters.claimed.encounter_id }, body: { reviewerRef: 'another' } });
 
 const withBody =
   (body: Body): Provocation =>
@@ -95,8 +165,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   token_expired: withTokenOf('token_expired'),
   client_inactive: withTokenOf('client_inactive'),
   insufficient_permission: async (operation) => {
-    const lacking = permissions.find((permission) => operation.scopes.includes(permission)) ?? 'admin:clinic';
-    return send(operation, { token: await tokenWithout(harness, partner, lacking) });
+    const held = permissions.filter((permission) => !operation.scopes.includes(permission));
+    return send(operation, { token: (await newClient(harness, tenantId, held)).token });
   },
   validation_failed: withQuery({ serch: 'northwind' }),
   'createPatient validation_failed': withBody({ email: 'not an e-mail' }),
@@ -151,14 +221,45 @@ const provocations: Readonly<Record<string, Provocation>> = {
   ),
 
   identifier_required: (operation) => send(operation, { raw: '{}', headers: { 'Content-Type': 'application/json' } }),
-  identifier_mismatch: withBody({ gfe_no: cast.otherEncounter.gfe_no }),
+  identifier_mismatch: withBody({ gfe_no: cast.encounters.waiting.gfe_no }),
   'getEncounterStatus encounter_not_found': withBody({ encounter_id: 999_999 }),
-  'getEncounter encounter_not_found': withQuery({ encounter_id: 999_999 }),
+  encounter_not_found: withQuery({ encounter_id: 999_999 }),
+  order_not_found: withQuery({ order_no: 'ORD-999999' }),
+  cursor_invalid: (operation) => send(operation, { query: { cursor: undefined, after: undefined, ...badCursor(operation) } }),
+
+  idempotency_key_required: (operation) => {
+    const headers = { 'X-Request-Id': cast.requestId };
+    return call(harness, targetOf(operation), { token: partner.token, json: exampleBody(operation), headers });
+  },
+  idempotency_key_invalid: (operation) => withKey(operation, 'schlüssel'),
+  idempotency_key_reused: async (operation) => {
+    const key = `of another ${operation.operationId}`;
+    await takeKey(harness.domain.db, operation.operationId, key);
+    return withKey(operation, key);
+  },
+  idempotency_in_progress: behindATwin,
+
+  invalid_state: about(completed),
+  'recordPayment invalid_state': after(payEverything, withBody({})),
+  claimed_by_other: byAnother,
+  not_due: about(scheduled),
+  decisions_incomplete: (operation) => {
+    const { decisions } = exampleBody(operation);
+    const unknown = { categoryId: cast.nobody, subcategoryId: cast.nobody, decision: 'approved' };
+    return send(operation, { body: { decisions: [unknown, ...(decisions as object[])] } });
+  },
+  visit_required: after(claimTheVisit, about(scheduled)),
+  payment_exceeds_balance: withBody({ amount: '554.01' }),
+  sandbox_only: async (operation) => send(operation, { token: (await newPartner(harness)).token }),
   clinic_not_permitted: async (operation) => {
     const { token } = await newClient(harness, tenantId, permissions, [cast.clinics.phoenix]);
     return send(operation, { token });
   },
 };
+
+function badCursor({ operationId }: ContractOperation): Body {
+  return { [operationId === 'listEvents' ? 'after' : 'cursor']: 'bm9uc2Vuc2U' };
+}
 
 /** Nothing can be done without the table of the API clients, and no rule expects it to be gone. */
 async function withoutTableOf(operation: ContractOperation): Promise<Answer> {
@@ -168,7 +269,7 @@ async function withoutTableOf(operation: ContractOperation): Promise<Answer> {
 
 const failures = operations.flatMap((operation) =>
   Object.entries(operation.responses).flatMap(([status, { content }]) =>
-    Object.entries(content['application/json']?.examples ?? {}).flatMap(([name, { value }]) => {
+    Object.entries(content?.['application/json']?.examples ?? {}).flatMap(([name, { value }]) => {
       const example = value as Body;
       return 'code' in example || 'error' in example
         ? [{ operationId: operation.operationId, status: Number(status), name, example }]

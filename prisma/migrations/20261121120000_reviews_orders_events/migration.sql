@@ -65,7 +65,9 @@ CREATE TYPE "event_type" AS ENUM ('patient.created', 'patient.verification_updat
 ALTER TABLE "tenant"
   ADD COLUMN "gfe_reuse" BOOLEAN NOT NULL DEFAULT false,
   ADD COLUMN "currency" TEXT NOT NULL DEFAULT 'USD',
-  ADD COLUMN "clock_offset_ms" BIGINT NOT NULL DEFAULT 0;
+  ADD COLUMN "clock_offset_ms" BIGINT NOT NULL DEFAULT 0,
+  ADD COLUMN "events_purged_xid" xid8 NOT NULL DEFAULT '0'::xid8,
+  ADD COLUMN "events_purged_sequence" BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE "encounter"
   ADD COLUMN "lease_expires_at" TIMESTAMPTZ(3),

@@ -1,0 +1,26 @@
+import { types } from 'node:util';
+import { errorCode } from './errorCode.js';
+import { Problem } from './problem.js';
+
+/** Thrown by our code and the language, with messages that hold no values. */
+const OWN_ERRORS: readonly string[] = [Problem, Error, TypeError, RangeError].map(({ name }) => name);
+
+/**
+ * An error and its causes as a log may hold them. Errors of libraries may quote values (health data, secrets): of those
+ * only name, code and place are told.
+ */
+export function describeCauses(error: unknown): object[] {
+  const causes: object[] = [];
+  for (let cause = error; types.isNativeError(cause) && causes.length < 5; cause = cause.cause) {
+    const { name, constructor, message, stack } = cause;
+    const code = errorCode(cause);
+    causes.push({
+      name,
+      code,
+      // Errors of Node have its plain constructor but a code, and quote paths, in which file names are.
+      ...(OWN_ERRORS.includes(constructor.name) && (cause instanceof Problem || code === undefined) ? { message } : {}),
+      stack: stack?.split('\n').filter((line) => /^ +at /.test(line)).slice(0, 8),
+    });
+  }
+  return causes;
+}

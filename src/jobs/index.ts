@@ -1,0 +1,12 @@
+import type { ScheduledJob } from '../adapters/jobWorker.js';
+import type { Job, JobContext } from './job.js';
+
+/** Every job of the service: a new one is one line here. */
+export const jobs: readonly Job[] = [];
+
+/** The jobs as the engine runs them, each with what it may use. */
+export function jobsWith({ db, now, newId, randomBytes, objects, log }: Omit<JobContext, 'signal'>): ScheduledJob[] {
+  return jobs.map(({ name, cron, run }) => (
+    { name, cron, run: (signal) => run({ db, now, newId, randomBytes, objects, log, signal }) }
+  ));
+}
