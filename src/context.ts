@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { Config } from './config.js';
-import type { OperationId } from './contract.js';
 import type { ClientPermission } from './domain/permissions.js';
 import type { Database } from './adapters/database.js';
 import type { Downloader } from './adapters/download.js';
@@ -49,7 +48,7 @@ export interface Context extends PublicContext {
 
 /** A request that may be a retry of an earlier one (domain rule "Idempotency"). */
 export interface IdempotencyRequest {
-  readonly operationId: OperationId;
+  readonly operationId: string;
   /** Without quotation marks. */
   readonly key: string;
   /** SHA-256 of path and canonical body: another request must not use the key. */

@@ -40,14 +40,16 @@ export async function uploadDocument<Answer extends { readonly status: number; r
   const stored = await fetchInto(context, patient, request);
   const fileUrl = await context.objects.link(stored.key, stored, context.realNow(), LINK_SECONDS);
   return keptIfInserted(context, stored.key, (inserted) => once(context, async (transaction) => {
-    const document = await insert(transaction, newRow(context, patient, request, stored), documentType);
+    // Meanwhile a sandbox may have been reset.
+    await requirePatient(transaction, patient);
+    const document = await insert(transaction, newRow(transaction, patient, request, stored), documentType);
     inserted();
     return answer({ document, documentType, fileUrl });
   }));
 }
 
 /** Unknown and another tenant's patient get the same answer, which is about access, not existence. */
-async function requirePatient({ db, caller }: Context, id: string): Promise<string> {
+async function requirePatient({ db, caller }: CallerContext, id: string): Promise<string> {
   const { tenantId } = caller;
   const patient = await db.patient.findUnique({ where: { tenantId_id: { tenantId, id } }, select: { id: true } });
   if (!patient) throw new Problem('patient_access_denied');
@@ -67,14 +69,23 @@ async function fetchInto(context: Context, patientId: string, request: UploadReq
   return { ...value, sizeBytes, checksum };
 }
 
-/** An object without a row is waste; a row without its object would be a lie. So an unclear outcome keeps the object. */
-async function keptIfInserted<T>({ objects }: Context, key: string, work: (inserted: () => void) => Promise<T>): Promise<T> {
+/**
+ * An object without a row is waste; a row without its object would be a lie. So an unclear outcome keeps the object.
+ * @param work calls `inserted` when it has written the row, unless a retry needs none
+ */
+async function keptIfInserted<T>(
+  { objects }: Context,
+  key: string,
+  work: (inserted: () => void) => Promise<T>,
+): Promise<T> {
+  const row = { isWritten: false };
   // A failure to remove must not hide why there is no row.
   const remove = (): Promise<void> => objects.remove(key).catch(() => undefined);
-  let isInserted = false;
   try {
-    const result = await work(() => { isInserted = true; });
-    if (!isInserted) await remove();
+    const result = await work(() => {
+      row.isWritten = true;
+    });
+    if (!row.isWritten) await remove();
     return result;
   } catch (error) {
     if (!isUnavailable(error)) await remove();
@@ -83,15 +94,19 @@ async function keptIfInserted<T>({ objects }: Context, key: string, work: (inser
 }
 
 /** The row and its event, in one transaction. */
-async function insert(context: CallerContext, row: ReturnType<typeof newRow>, docType: DocumentType): Promise<Document> {
+async function insert(
+  context: CallerContext,
+  row: ReturnType<typeof newRow>,
+  docType: DocumentType,
+): Promise<Document> {
   const document = await context.db.document.create({ data: row });
-  const { id: documentId, tenantId, patientId } = document;
-  await recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id: patientId, docType });
+  const { id: documentId, tenantId, patientId: user_id } = document;
+  await recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
   return document;
 }
 
 function newRow(
-  context: Context,
+  context: CallerContext,
   patientId: string,
   { documentId, documentType }: UploadRequest,
   { key, contentType, fileName, originalFilename, sizeBytes, checksum }: Awaited<ReturnType<typeof fetchInto>>,

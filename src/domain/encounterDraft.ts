@@ -94,8 +94,8 @@ function amountsOf(lines: readonly DraftLine[]): DraftAmounts {
 }
 
 /**
- * One item for each distinct (category, subcategory), in the order of the treatments; approved at once where an approval
- * can be taken over (domain rule "GFE items, validity, reuse, re-review").
+ * One item for each distinct (category, subcategory), in the order of the treatments; approved at once where an
+ * approval can be taken over (domain rule "GFE items, validity, reuse, re-review").
  */
 async function gfeItems(
   context: CallerContext,

@@ -70,7 +70,8 @@ function cursorOf({ createdAt, encounterNo }: Position): string {
 
 /** @throws Problem cursor_invalid unless it is one that {@link cursorOf} made, to the letter */
 function positionOf(cursor: string): Position {
-  const [, time = '', number = ''] = /^([\dT:.-]{23}Z) (\d{1,18})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  const text = Buffer.from(cursor, 'base64url').toString();
+  const [, time = '', number = ''] = /^([\dT:.-]{23}Z) (\d{1,18})$/.exec(text) ?? [];
   const createdAt = new Date(time);
   // Nothing is older than 1970, and PostgreSQL knows no year 0.
   const position = createdAt.getTime() >= 0 ? { createdAt, encounterNo: BigInt(number) } : null;

@@ -51,10 +51,13 @@ async function tryChange(
   decide: (encounter: EncounterRecord, now: Date) => Change<EncounterRecord>,
 ): Promise<boolean> {
   const stored = await getEncounter(context, encounterNo);
-  const current = asOf(stored, context.now());
-  const change = decide(current, context.now());
+  const now = context.now();
+  const current = asOf(stored, now);
+  const change = decide(current, now);
+  // All that belongs to one change has one time.
+  const moment = { ...context, now: () => now };
   const isLapsed = current.version > stored.version;
-  return (!isLapsed || (await applyChange(context, stored, lapse))) && (await applyChange(context, current, change));
+  return (!isLapsed || (await applyChange(moment, stored, lapse))) && (await applyChange(moment, current, change));
 }
 
 /**
@@ -65,8 +68,8 @@ function asOf(encounter: EncounterRecord, now: Date): EncounterRecord {
   const due = dueEvent(encounter, now);
   if (due === 'expire') return { ...encounter, status: 'expired' };
   if (due === null) return encounter;
-  const { status, version } = { status: nextState(encounter.status, due, 'system'), version: encounter.version + 1 };
-  return asOf({ ...encounter, ...unclaimed, status, version }, now);
+  const status = nextState(encounter.status, due, 'system');
+  return asOf({ ...encounter, ...unclaimed, status, version: encounter.version + 1 }, now);
 }
 
 /**
@@ -89,7 +92,7 @@ export async function applyChange<Row extends EncounterRow>(
   return true;
 }
 
-/** Back into the queue, because the provider gives it up. */
+/** Back into the queue, whoever wants it. */
 export const release: Pick<Change<EncounterRow>, 'set' | 'then'> = {
   set: unclaimed,
   then: (context, encounter) => recordEvent(context, encounter, 'encounter.released', numbersOf(encounter)),

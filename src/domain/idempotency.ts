@@ -75,8 +75,8 @@ async function replayed<Answer extends StoredAnswer>(
   request: IdempotencyRequest,
 ): Promise<Answer> {
   const stored = await findKey(context, request);
-  // Purged in this very moment: the next try finds it free.
-  if (!stored) throw new Problem('idempotency_in_progress');
+  // To try to take the key has locked its row: no purge removes it now.
+  if (!stored) throw new Error('a locked idempotency key is gone');
   return answerOf<Answer>(stored, request);
 }
 

@@ -43,7 +43,8 @@ function purgeOldest({ db }: PurgeContext, tenantId: string): Promise<number> {
       SELECT xid, sequence, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY xid, sequence LIMIT ${BATCH}
     ), mark AS (
       SELECT xid, sequence FROM (
-        SELECT xid, sequence, bool_and(recorded_at < now() - interval '30 days') OVER (ORDER BY xid, sequence) AS is_over
+        SELECT xid, sequence,
+          bool_and(recorded_at < now() - interval '30 days') OVER (ORDER BY xid, sequence) AS is_over
         FROM oldest) AS aged
       WHERE is_over ORDER BY xid DESC, sequence DESC LIMIT 1
     ), marked AS (

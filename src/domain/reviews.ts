@@ -61,7 +61,7 @@ export function releaseEncounter(
  * @throws Problem validation_failed; encounter_not_found; clinic_not_permitted; invalid_state, claimed_by_other;
  * visit_required; decisions_incomplete. The first of them answers.
  */
-export function submitReview(
+export async function submitReview(
   context: CallerContext,
   encounterNo: bigint,
   body: ReviewRequest,

@@ -7,8 +7,8 @@ export interface RowSet {
 }
 
 /**
- * Inserts any number of rows in one statement. Rows are named as in the Prisma schema and all have the same fields; what
- * they leave out gets its default. They may bring what the database usually numbers itself.
+ * Inserts any number of rows in one statement. Rows are named as in the Prisma schema and all have the same fields;
+ * what they leave out gets its default. They may bring what the database usually numbers itself.
  * @param table a table of ours, never text from outside
  */
 export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
@@ -18,8 +18,8 @@ export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
 }
 
 /**
- * Changes of several tables as one statement, which saves a round trip for each. Foreign keys are checked at its end, so
- * that the order of the tables does not matter.
+ * Changes of several tables as one statement, which saves a round trip for each. Foreign keys are checked at its end,
+ * so that the order of the tables does not matter.
  */
 export function together(statements: readonly Prisma.Sql[]): Prisma.Sql {
   const parts = statements.map((statement, index) => Prisma.sql`${identifier(`part${index}`)} AS (${statement})`);

@@ -51,7 +51,7 @@ let catalogFile: CatalogFile | undefined;
 export async function fixtureCatalog(): Promise<CatalogFile> {
   if (catalogFile) return catalogFile;
   const file = readCatalog(await readFile(new URL(CATALOG, packageRoot), 'utf8'));
-  if ('faults' in file) throw new Error(`${CATALOG} has faults: ${file.faults.map(({ message }) => message).join('; ')}`);
+  if ('faults' in file) throw new Error(`${CATALOG}: ${file.faults.map(({ message }) => message).join('; ')}`);
   return (catalogFile = file);
 }
 
@@ -78,9 +78,9 @@ function catalogRows(tenantId: string, catalog: CatalogFile['catalog']): RowSet[
     throw new Error(`${CATALOG}: ${pointer} ${message}`);
   };
   const draft: Draft = { tenantId, now: catalogAt, newId: () => fail(''), fault: fail, changes: [], fixedIds: [] };
-  const none = { clinics: [], locations: [], pharmacies: [], categories: [], subcategories: [], products: [] };
-  const empty = { ...none, deletedSkus: new Set<string>(), prescriptions: [], offers: [], variants: [], availability: [] };
-  planCatalog(draft, catalog, empty);
+  const groups = { clinics: [], locations: [], pharmacies: [], categories: [], subcategories: [] };
+  const products = { products: [], prescriptions: [], offers: [], variants: [], availability: [] };
+  planCatalog(draft, catalog, { ...groups, ...products, deletedSkus: new Set() });
   return draft.changes.map(({ table, creates }) => ({ table, rows: creates }));
 }
 
@@ -160,14 +160,9 @@ function eventRows(
   catalog: CatalogFile['catalog'],
   encounters: readonly FixtureEncounter[],
 ): object[] {
-  const row = <Type extends EventType>(timestamp: Date, clinicId: string | null, type: Type, data: EventDataOf<Type>) => ({
-    id: newId(),
-    tenantId,
-    type,
-    clinicId,
-    data,
-    timestamp,
-  });
+  const row = <T extends EventType>(timestamp: Date, clinicId: string | null, type: T, data: EventDataOf<T>) => {
+    return { id: newId(), tenantId, type, clinicId, data, timestamp };
+  };
   const ofEncounters = encounters.flatMap((encounter) => {
     const { number, createdAt, reviewType, treatmentIds, review } = encounter;
     const numbers = { encounter_id: number, gfe_no: `GFE-${number}` };

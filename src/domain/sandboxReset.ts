@@ -54,6 +54,9 @@ export async function resetSandbox(context: Context): Promise<void> {
     await transaction.db.$executeRaw(together(resetTables.map((table) => deletion(table, tenantId))));
     const data = { clockOffsetMs: 0, updatedAt: transaction.now() };
     const tenant = await transaction.db.tenant.update({ where: { id: tenantId }, data });
+    // Nothing was purged of what comes now (the type of the column is not Prisma's).
+    await transaction.db.$executeRaw`
+      UPDATE tenant SET events_purged_xid = '0'::xid8, events_purged_sequence = 0 WHERE id = ${tenantId}`;
     await insertFixtures(transaction, tenant, context.objects);
     return documents.map(({ blobPath }) => blobPath);
   });
@@ -64,7 +67,11 @@ export async function resetSandbox(context: Context): Promise<void> {
  * Creates a sandbox tenant with the fixtures (domain rule "API-client provisioning").
  * @throws Error when the name or the id is malformed or taken; Problem dependency_unavailable when the store fails
  */
-export function createSandbox(context: DomainContext, wanted: Omit<NewTenant, 'mode'>, store: FixtureStore): Promise<Tenant> {
+export function createSandbox(
+  context: DomainContext,
+  wanted: Omit<NewTenant, 'mode'>,
+  store: FixtureStore,
+): Promise<Tenant> {
   return inTransaction(context, async (transaction) => {
     const tenant = await createTenant(transaction, { ...wanted, mode: 'sandbox' });
     await fillSandbox(transaction, tenant, store);

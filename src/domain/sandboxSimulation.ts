@@ -57,8 +57,8 @@ function review(approves: (index: number) => boolean): Play {
     const { reviewerRef, reviewType, gfeItems } = await claim(context, encounterNo);
     const waiting = gfeItems.filter(({ status }) => status === 'pending_review');
     const decisions = waiting.map(({ categoryId, subcategoryId }, index): Decision => {
-      const verdict = approves(index) ? { decision: 'approved' as const } : { decision: 'denied' as const, reason: DENIAL };
-      return { categoryId, subcategoryId, ...verdict };
+      const item = { categoryId, subcategoryId };
+      return approves(index) ? { ...item, decision: 'approved' } : { ...item, decision: 'denied', reason: DENIAL };
     });
     const now = context.now().toISOString();
     const visit = reviewType === 'synchronous' ? { visit: { startedAt: now, endedAt: now } } : {};

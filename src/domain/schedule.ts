@@ -60,7 +60,8 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
   if (!start.toPlainDate().equals(day)) {
     throw refusal('schedule_time_nonexistent', 'scheduledDay', 'does not exist in that time zone');
   }
-  if (scheduledTime === undefined) return { scheduledAt: null, dayStartsAt: instant(start), isZoneKnown: zone !== null };
+  const dayStartsAt = instant(start);
+  if (scheduledTime === undefined) return { scheduledAt: null, dayStartsAt, isZoneKnown: zone !== null };
   if (zone === null) {
     throw refusal('schedule_time_zone_required', 'scheduledTimeZone', 'is required: the clinic has no time zone');
   }
@@ -69,12 +70,12 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
   if (!resolved.toPlainDateTime().equals(wall)) {
     throw refusal('schedule_time_nonexistent', 'scheduledTime', 'is skipped by the clocks of that time zone');
   }
-  return { scheduledAt: instant(resolved), dayStartsAt: instant(start), isZoneKnown: true };
+  return { scheduledAt: instant(resolved), dayStartsAt, isZoneKnown: true };
 }
 
 /**
- * The earliest claim of an encounter: 15 minutes before a scheduled live visit, the local midnight of a live visit's day
- * whose zone is known, otherwise at once (domain rules "Encounter state machine" and "Schedule").
+ * The earliest claim of an encounter: 15 minutes before a scheduled live visit; the local midnight of its day, if the
+ * time is open and the zone is known; otherwise at once (domain rules "Encounter state machine" and "Schedule").
  */
 export function claimableFrom(reviewType: ReviewType, schedule: ResolvedSchedule, createdAt: Date): Date {
   const { scheduledAt, dayStartsAt, isZoneKnown } = schedule;

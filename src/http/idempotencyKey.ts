@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Operation } from 'openapi-backend';
 import type { IdempotencyRequest } from '../context.js';
-import type { OperationId } from '../contract.js';
 import { Problem } from '../problem.js';
 
 /** What is needed of a request that was validated. */
@@ -21,7 +20,7 @@ const HEADER = 'Idempotency-Key';
  * @throws Problem idempotency_key_invalid
  */
 export function idempotencyOf(
-  { operationId, parameters = [] }: Operation,
+  { operationId = '', parameters = [] }: Operation,
   { headers, path, body }: KeyedRequest,
 ): IdempotencyRequest | null {
   const given = headers[HEADER.toLowerCase()];
@@ -36,7 +35,7 @@ export function idempotencyOf(
   }
   const asked = `${path}\n${canonicalize(body) ?? ''}`;
   return {
-    operationId: operationId as OperationId,
+    operationId,
     key,
     fingerprint: Buffer.from(hash('sha256', asked, 'hex'), 'hex'),
   };

@@ -1,8 +1,9 @@
 import type { ScheduledJob } from '../adapters/jobWorker.js';
 import type { Job, JobContext } from './job.js';
+import { sweeps } from './sweeps.js';
 
 /** Every job of the service: a new one is one line here. */
-export const jobs: readonly Job[] = [];
+export const jobs: readonly Job[] = [...sweeps];
 
 /** The jobs as the engine runs them, each with what it may use. */
 export function jobsWith({ db, now, newId, randomBytes, objects, log }: Omit<JobContext, 'signal'>): ScheduledJob[] {

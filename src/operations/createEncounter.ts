@@ -12,7 +12,7 @@ export const createEncounter: Operation<'createEncounter'> = async ({ body }, co
     return {
       status: 201,
       headers: { Location: `/encounters/${encounter.encounterNo}` },
-      body: encounterView(encounter, context.now()),
+      body: encounterView(encounter, transaction.now()),
     };
   });
 };

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Transaction } from '../../src/adapters/database.js';
 import { permissions } from '../../src/domain/permissions.js';
 import { problems } from '../../src/problem.js';
 import { addMaria, cast, castTime, resetCast, seedCast } from '../support/cast.js';
@@ -15,6 +14,7 @@ import { newClient, newPartner, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type Answer as File, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
+import { behindTwins, takeKey } from '../support/keyTwins.js';
 import { unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
 
 // Every example of a failure in the contract, provoked in a sandbox with the cast on stage.
@@ -58,34 +58,15 @@ const withKey = (operation: ContractOperation, key: string): Promise<Answer> =>
   send(operation, { headers: { [KEY]: key } });
 const isKeyed = ({ parameters }: ContractOperation): boolean => parameters.some(({ name }) => name === KEY);
 
-/** A key as another request would have left it. */
-async function takeKey(db: Transaction, operationId: string, key: string): Promise<void> {
-  const owner = { tenantId, apiClientId: cast.apiClientId };
-  await db.idempotencyKey.create({
-    data: { ...owner, operationId, key, fingerprint: Buffer.alloc(32), answer: { status: 200, body: {} } },
-  });
-}
+/** The client whose keys they are. */
+const keyOwner = { tenantId: cast.tenantId, apiClientId: cast.apiClientId };
 
 /** Every operation waits for its twin at the same time: the wait is long. */
 let waiting: Promise<ReadonlyMap<string, Answer>> | undefined;
 
-function answersBehindATwin(): Promise<ReadonlyMap<string, Answer>> {
-  const keyed = operations.filter(isKeyed);
-  const key = 'of a request that is under way';
-  return harness.domain.db.$transaction(
-    async (db) => {
-      for (const { operationId } of keyed) await takeKey(db, operationId, key);
-      const answers = await Promise.all(
-        keyed.map(async (operation) => [operation.operationId, await withKey(operation, key)] as const),
-      );
-      return new Map(answers);
-    },
-    { timeout: 20_000 },
-  );
-}
-
 async function behindATwin({ operationId }: ContractOperation): Promise<Answer> {
-  const answer = (await (waiting ??= answersBehindATwin())).get(operationId);
+  waiting ??= behindTwins(harness, keyOwner, operations.filter(isKeyed), withKey);
+  const answer = (await waiting).get(operationId);
   if (!answer) throw new Error(`${operationId} takes no key`);
   return answer;
 }
@@ -225,7 +206,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'getEncounterStatus encounter_not_found': withBody({ encounter_id: 999_999 }),
   encounter_not_found: withQuery({ encounter_id: 999_999 }),
   order_not_found: withQuery({ order_no: 'ORD-999999' }),
-  cursor_invalid: (operation) => send(operation, { query: { cursor: undefined, after: undefined, ...badCursor(operation) } }),
+  cursor_invalid: withQuery({ cursor: 'bm9uc2Vuc2U' }),
+  'listEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
 
   idempotency_key_required: (operation) => {
     const headers = { 'X-Request-Id': cast.requestId };
@@ -234,7 +216,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   idempotency_key_invalid: (operation) => withKey(operation, 'schlüssel'),
   idempotency_key_reused: async (operation) => {
     const key = `of another ${operation.operationId}`;
-    await takeKey(harness.domain.db, operation.operationId, key);
+    await takeKey(harness.domain.db, { ...keyOwner, operationId: operation.operationId, key });
     return withKey(operation, key);
   },
   idempotency_in_progress: behindATwin,
@@ -256,10 +238,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
     return send(operation, { token });
   },
 };
-
-function badCursor({ operationId }: ContractOperation): Body {
-  return { [operationId === 'listEvents' ? 'after' : 'cursor']: 'bm9uc2Vuc2U' };
-}
 
 /** Nothing can be done without the table of the API clients, and no rule expects it to be gone. */
 async function withoutTableOf(operation: ContractOperation): Promise<Answer> {

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ClientPermission } from '../../src/domain/permissions.js';
 import { operationOf, operations, type ContractOperation } from '../support/contract.js';
-import {
-  encounterBody, newClient, newEncounter, newPartner, newPatient, newToken, patientBody, type Partner,
-} from '../support/factories.js';
-import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { encounterBody, newClient, newPartner, newToken, patientBody, type Partner } from '../support/factories.js';
+import { startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { keyedRequests, type Asked, type KeyedRequests } from '../support/keyedRequests.js';
 import { expectProblem, tokenWithout } from '../support/refusals.js';
-import { claimedEncounter, completedEncounter, deny, reviewBody } from '../support/reviews.js';
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
@@ -22,92 +20,13 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([harness.close(), fileHost.close()]));
 
-interface Asked {
-  readonly target: string;
-  readonly json: object;
-}
-
-/** A request that succeeds once, one that would succeed in its place, and one that fails. */
-interface Requests {
-  readonly right: Asked;
-  readonly other: Asked;
-  readonly failing: Asked;
-}
-
-const onEncounter = (action: string, number: unknown, json: object): Asked =>
-  ({ target: `POST /encounters/${String(number)}/${action}`, json });
-
-/** What the requests of an operation are; every operation that takes a key must stand here. */
-const makers: Readonly<Record<string, () => Promise<Requests>>> = {
-  async createPatient() {
-    const target = 'POST /clients';
-    const json = patientBody();
-    const taken = patientBody();
-    await newPatient(harness, partner, taken);
-    return {
-      right: { target, json },
-      other: { target, json: { ...json, firstName: 'June' } },
-      failing: { target, json: { ...json, email: taken['email'] } },
-    };
-  },
-  async uploadPatientDocument() {
-    const target = `POST /clients-documents/${await newPatient(harness, partner)}/upload-url`;
-    const file = { content: sampleFiles.pdf, headers: { 'Content-Type': 'application/pdf' } };
-    return {
-      right: { target: `${target}/lab-results`, json: { url: fileHost.serve('/blood.pdf', file) } },
-      other: { target: `${target}/lab-results`, json: { url: fileHost.serve('/other.pdf', file) } },
-      failing: { target: `${target}/gfe-forms`, json: { url: fileHost.serve('/gone.pdf', (_req, res) => res.writeHead(404).end()) } },
-    };
-  },
-  async createEncounter() {
-    const target = 'POST /encounters';
-    const json = await encounterBody(harness, partner);
-    return {
-      right: { target, json },
-      other: { target, json: { ...json, reviewType: 'synchronous' } },
-      failing: { target, json: { ...json, patientId: nobody } },
-    };
-  },
-  async cancelEncounter() {
-    const { encounter_id } = await newEncounter(harness, partner);
-    const json = { reason: 'patient_request' };
-    return {
-      right: onEncounter('cancel', encounter_id, json),
-      other: onEncounter('cancel', encounter_id, { reason: 'duplicate' }),
-      failing: onEncounter('cancel', 999_999_999, json),
-    };
-  },
-  async claimEncounter() {
-    const { encounter_id } = await newEncounter(harness, partner);
-    const json = { reviewerRef: 'NPI-1' };
-    return {
-      right: onEncounter('claim', encounter_id, json),
-      other: onEncounter('claim', encounter_id, { ...json, leaseSeconds: 600 }),
-      failing: onEncounter('claim', 999_999_999, json),
-    };
-  },
-  async submitReview() {
-    const encounter = await claimedEncounter(harness, partner);
-    const { encounter_id } = encounter;
-    return {
-      right: onEncounter('review', encounter_id, reviewBody(encounter)),
-      other: onEncounter('review', encounter_id, reviewBody(encounter, deny)),
-      failing: onEncounter('review', 999_999_999, reviewBody(encounter)),
-    };
-  },
-  async recordPayment() {
-    const { order_no } = await completedEncounter(harness, partner);
-    const target = `POST /orders/${order_no}/payments`;
-    const json = { amount: '100.00' };
-    return {
-      right: { target, json },
-      other: { target, json: { amount: '1.00' } },
-      failing: { target: 'POST /orders/ORD-999999999/payments', json },
-    };
-  },
-};
-
 const keyed = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'Idempotency-Key'));
+
+function requestsOf(operationId: string): Promise<KeyedRequests> {
+  const make = keyedRequests[operationId];
+  if (!make) throw new Error(`no requests for ${operationId}`);
+  return make({ harness, fileHost, partner });
+}
 
 let count = 0;
 const newKey = (): string => `key ${(count += 1)}`;
@@ -122,16 +41,14 @@ const storedKeys = (): Promise<number> =>
 const succeeds = ({ statuses }: ContractOperation): number => statuses.find((status) => status < 300) ?? 0;
 
 it('the operations that take a key are these', () => {
-  expect(keyed.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(makers).sort());
+  expect(keyed.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(keyedRequests).sort());
 });
 
 describe.each(keyed)('$operationId', (operation) => {
   const { operationId } = operation;
-  let requests: Requests;
+  let requests: KeyedRequests;
   beforeEach(async () => {
-    const made = await makers[operationId]?.();
-    if (!made) throw new Error(`no requests for ${operationId}`);
-    requests = made;
+    requests = await requestsOf(operationId);
   });
 
   it('answers a retry with the first answer and does nothing again', async () => {
@@ -239,8 +156,8 @@ describe('a key', () => {
 
   it('belongs to one operation: another one may have the same', async () => {
     const key = newKey();
-    for (const make of Object.values(makers)) {
-      const { right } = await make();
+    for (const { operationId } of keyed) {
+      const { right } = await requestsOf(operationId);
       const answer = await send(right, key);
       expect(answer.status).toBeLessThan(300);
       expect(isReplayed(answer)).toBe(false);
@@ -248,7 +165,7 @@ describe('a key', () => {
   });
 
   it('is required where money is recorded', async () => {
-    const { right } = await makers['recordPayment']?.() ?? { right: patient() };
+    const { right } = await requestsOf('recordPayment');
     const before = await effects();
     const answer = await send(right, undefined);
     expectProblem(answer, 400, 'idempotency_key_required', [{ parameter: 'idempotency-key', code: 'required' }]);
@@ -273,7 +190,8 @@ describe('a key', () => {
     });
     expectProblem(await send(asked, undefined), 409, 'clinic_inactive');
     expect((await send(asked, key)).body).toEqual(first.body);
-    expectProblem(await send({ ...asked, json: { ...asked.json, patientId: nobody } }, key), 400, 'idempotency_key_reused');
+    const other = { ...asked, json: { ...asked.json, patientId: nobody } };
+    expectProblem(await send(other, key), 400, 'idempotency_key_reused');
   });
 
   it('is kept for 24 hours of the real world, whatever the tenant’s time is; then it is free', async () => {
@@ -298,7 +216,7 @@ describe('a key', () => {
 
   it('is not logged, nor is the answer', async () => {
     const key = `secret-${newKey()}`;
-    const { right, failing } = await makers['createPatient']?.() ?? { right: patient(), failing: patient() };
+    const { right, failing } = await requestsOf('createPatient');
     await send(failing, key);
     await send(right, key);
     await send(right, key);

@@ -109,6 +109,7 @@ const probes: Readonly<Record<string, Probe>> = {
   },
   getOrder: { request: () => ({}), inputs: { order_no: 'order_no' } },
   recordPayment: { request: () => ({ amount: '1.00' }), inputs: { order_no: 'order_no' } },
+  simulateEncounter: { request: () => ({ outcome: 'claim' }), inputs: { encounter_id: 'encounter_id' } },
 };
 
 let harness: Harness;
@@ -117,9 +118,10 @@ let own: Things;
 let foreign: Things;
 beforeAll(async () => {
   harness = await startHarness();
-  partner = await newPartner(harness);
+  // Sandboxes have every operation.
+  partner = await newPartner(harness, 'sandbox');
   own = await newThings(partner);
-  foreign = await newThings(await newPartner(harness));
+  foreign = await newThings(await newPartner(harness, 'sandbox'));
 });
 afterAll(() => harness.close());
 

@@ -1,35 +1,35 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { Client } from 'pg';
+import { Pool } from 'pg';
 import type { Context } from '../../src/context.js';
 import { cancelEncounter, expireEncounter } from '../../src/domain/cancellations.js';
 import { expireDueEncounters, lapseDueClaims } from '../../src/domain/dueEncounters.js';
 import { claimEncounter, releaseEncounter, submitReview } from '../../src/domain/reviews.js';
-import { inCallerTransaction } from '../../src/domain/transactionContext.js';
+import { inCallerTransaction, type CallerContext } from '../../src/domain/transactionContext.js';
 import { Problem } from '../../src/problem.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { brokenInvariants, step, type Action, type Given, type ItemStatus, type Snapshot } from './encounterModel.js';
 
-const runs = Number(process.env['RUNS'] ?? 2_000);
+const runs = 2_000;
 const lanes = 4;
 /** Tenants that are made at once. */
 const batch = 50;
 const start = Date.parse('2026-11-20T16:00:00.000Z');
 const hour = 3_600_000;
+const month = start + 30 * 24 * hour;
 
 let database: TestDatabase;
 let harness: Harness;
 /** Looks at what is stored, at little cost. */
-let client: Client;
+let pool: Pool;
 beforeAll(async () => {
   database = await createTestDatabase();
   harness = await startHarness({ databaseUrl: database.url });
-  client = new Client({ connectionString: database.url });
-  await client.connect();
+  pool = new Pool({ connectionString: database.url, max: lanes });
 });
 afterAll(async () => {
-  await client.end();
+  await pool.end();
   await harness.close();
   await database.drop();
 });
@@ -38,13 +38,13 @@ afterAll(async () => {
 type Start = Given & { readonly items: readonly ItemStatus[] };
 const kinds: Readonly<Record<string, Start>> = {
   chart: {
-    isLive: false, claimableFrom: start, expiresAt: start + 30 * 24 * hour, items: ['pending_review', 'pending_review'],
+    isLive: false, claimableFrom: start, expiresAt: month, items: ['pending_review', 'pending_review'],
   },
   live: {
-    isLive: true, claimableFrom: start + hour, expiresAt: start + 30 * 24 * hour, items: ['pending_review', 'pending_review'],
+    isLive: true, claimableFrom: start + hour, expiresAt: month, items: ['pending_review', 'pending_review'],
   },
   'partly-reused': {
-    isLive: false, claimableFrom: start, expiresAt: start + 30 * 24 * hour, items: ['approved', 'pending_review'],
+    isLive: false, claimableFrom: start, expiresAt: month, items: ['approved', 'pending_review'],
   },
 };
 
@@ -63,17 +63,19 @@ async function createTenants(prefix: string, given: Start, from: number): Promis
   const tenants = `FROM generate_series(${from}, ${from + batch - 1}) AS n`;
   const tenant = `'${prefix}-' || n`;
   const statements = [
-    `INSERT INTO tenant (id, name, mode, created_at, updated_at) SELECT ${tenant}, ${tenant}, 'live', ${time}, ${time} ${tenants}`,
+    `INSERT INTO tenant (id, name, mode, created_at, updated_at)
+      SELECT ${tenant}, ${tenant}, 'live', ${time}, ${time} ${tenants}`,
     `INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
       SELECT '${clinic}', ${tenant}, 'x', 'x', 'x', true, ${time}, ${time} ${tenants}`,
     `INSERT INTO client (id, tenant_id, first_name, last_name, email, date_of_birth, phone, country_code, is_verified,
         is_home_address_same_as_shipping, created_at, updated_at)
-      SELECT '${patient}', ${tenant}, 'x', 'x', 'x', '1990-06-30', '1', '1', 'VERIFIED', false, ${time}, ${time} ${tenants}`,
+      SELECT '${patient}', ${tenant}, 'x', 'x', 'x', '1990-06-30', '1', '1', 'VERIFIED', false, ${time}, ${time}
+      ${tenants}`,
     `INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
         total_shipping_amt, grand_total, claimable_from, expires_at, created_at, updated_at)
       SELECT '${encounter}', ${tenant}, 'pending_review', '${clinic}', '${patient}',
-        '${isLive ? 'synchronous' : 'asynchronous'}', 'provider_network', 2, 0, 2, ${claimable}, ${end}, ${time}, ${time}
-      ${tenants}`,
+        '${isLive ? 'synchronous' : 'asynchronous'}', 'provider_network', 2, 0, 2, ${claimable}, ${end}, ${time},
+        ${time} ${tenants}`,
     ...groups.flatMap((group, position) => [
       `INSERT INTO category (id, tenant_id, category_name, review_often, review_recurring, created_at, updated_at)
         SELECT '${group}', ${tenant}, '${group}', 'YEARLY', true, ${time}, ${time} ${tenants}`,
@@ -81,13 +83,13 @@ async function createTenants(prefix: string, given: Start, from: number): Promis
         SELECT '${group}', ${tenant}, '${group}', 'x', ${time}, ${time} ${tenants}`,
       `INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
           external_code, category_id, subcategory_id, created_at, updated_at)
-        SELECT '${group}', ${tenant}, '${group}', 'x', 'x', 1, true, '${group}', 'x', 'x', '${group}', '${group}', ${time},
-          ${time} ${tenants}`,
+        SELECT '${group}', ${tenant}, '${group}', 'x', 'x', 1, true, '${group}', 'x', 'x', '${group}', '${group}',
+          ${time}, ${time} ${tenants}`,
       `INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name, price,
           shipping_type, shipping_amount, pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id,
           sub_category_name)
-        SELECT '${group}', ${tenant}, '${encounter}', '${group}', ${position}, 'x', 'x', 1, 'FREE_SHIPPING', 0, '${group}',
-          'x', '${group}', 'x', '${group}', 'x' ${tenants}`,
+        SELECT '${group}', ${tenant}, '${encounter}', '${group}', ${position}, 'x', 'x', 1, 'FREE_SHIPPING', 0,
+          '${group}', 'x', '${group}', 'x', '${group}', 'x' ${tenants}`,
       `INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
           sub_category_name, review_often, review_recurring, status, decided_at)
         SELECT '${group}', ${tenant}, '${encounter}', ${position}, '${group}', 'x', '${group}', 'x', 'YEARLY', true,
@@ -108,12 +110,38 @@ async function stored(tenantId: string): Promise<Snapshot & { readonly encounter
       ARRAY(SELECT replace(type::text, 'encounter.', '') FROM event v
         WHERE v.tenant_id = e.tenant_id AND type::text LIKE 'encounter.%' ORDER BY xid, sequence) AS events
     FROM encounter e WHERE tenant_id = $1`;
-  const { rows } = await client.query({ name: 'stored', text, values: [tenantId] });
+  const { rows } = await pool.query({ name: 'stored', text, values: [tenantId] });
   return { ...rows[0], encounterNo: BigInt(rows[0].encounterNo) };
 }
 
-/** Does it with the service's own functions, each in a transaction of its own; the answer as the model tells it. */
-async function act(tenantId: string, encounterNo: bigint, action: Action, waiting: number[], now: number): Promise<string> {
+/** The service's own way to do it. */
+function workOf(action: Action, encounterNo: bigint, waiting: readonly number[], now: number) {
+  return (context: CallerContext): Promise<unknown> => {
+    switch (action.what) {
+      case 'claim': {
+        const { by: reviewerRef, leaseSeconds } = action;
+        return claimEncounter(context, encounterNo, { reviewerRef, leaseSeconds });
+      }
+      case 'release':
+        return releaseEncounter(context, encounterNo, { reviewerRef: action.by });
+      case 'review':
+        return submitReview(context, encounterNo, reviewOf(action, waiting, now));
+      case 'cancel':
+        return cancelEncounter(context, encounterNo, { reason: 'other' }, action.by);
+      default:
+        return expireEncounter(context, encounterNo);
+    }
+  };
+}
+
+/** Does it in a transaction of its own; the answer as the model tells it. */
+async function act(
+  tenantId: string,
+  encounterNo: bigint,
+  action: Action,
+  waiting: readonly number[],
+  now: number,
+): Promise<string> {
   const context: Context = {
     ...harness.services, requestId: '', authorization: undefined, idempotency: null,
     caller: {
@@ -121,15 +149,10 @@ async function act(tenantId: string, encounterNo: bigint, action: Action, waitin
     },
     now: () => new Date(now), realNow: () => new Date(now),
   };
-  const inOne = (work: Parameters<typeof inCallerTransaction<unknown>>[1]) => inCallerTransaction(context, work);
   try {
-    if (action.what === 'claim') await inOne((tx) => claimEncounter(tx, encounterNo, { reviewerRef: action.by, ...action }));
-    else if (action.what === 'release') await inOne((tx) => releaseEncounter(tx, encounterNo, { reviewerRef: action.by }));
-    else if (action.what === 'review') await inOne((tx) => submitReview(tx, encounterNo, reviewOf(action, waiting, now)));
-    else if (action.what === 'cancel') await inOne((tx) => cancelEncounter(tx, encounterNo, { reason: 'other' }, action.by));
-    else if (action.what === 'expire') await inOne((tx) => expireEncounter(tx, encounterNo));
-    else if (action.what === 'sweepClaims') await lapseDueClaims(context, tenantId);
+    if (action.what === 'sweepClaims') await lapseDueClaims(context, tenantId);
     else if (action.what === 'sweepExpired') await expireDueEncounters(context, tenantId);
+    else await inCallerTransaction(context, workOf(action, encounterNo, waiting, now));
     return 'done';
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
@@ -137,7 +160,9 @@ async function act(tenantId: string, encounterNo: bigint, action: Action, waitin
   }
 }
 
-function reviewOf({ by, decisions, hasVisit }: Extract<Action, { what: 'review' }>, waiting: number[], now: number) {
+type Review = Extract<Action, { what: 'review' }>;
+
+function reviewOf({ by, decisions, hasVisit }: Review, waiting: readonly number[], now: number) {
   const time = new Date(now).toISOString();
   const decide = (index: number) =>
     decisions === 'all' || (decisions === 'first' && index === 0)

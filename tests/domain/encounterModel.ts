@@ -53,10 +53,7 @@ const open: readonly Status[] = ['pending_review', 'in_review'];
 export function step(before: Snapshot, given: Given, action: Action, now: number): Outcome {
   const stays = (answer: string): Outcome => ({ answer, after: before });
   const isLapsed = before.status === 'in_review' && before.leaseEnds !== null && before.leaseEnds <= now;
-  const lapsed: Snapshot = {
-    ...before, status: 'pending_review', reviewer: null, claimedAt: null, leaseEnds: null, version: before.version + 1,
-    events: [...before.events, 'released'],
-  };
+  const lapsed = released(before);
   if (action.what === 'wait') return stays('done');
   if (action.what === 'sweepClaims') return isLapsed ? { answer: 'done', after: lapsed } : stays('done');
   if (action.what === 'sweepExpired') {
@@ -101,10 +98,8 @@ function changed(current: Snapshot, action: Action, now: number): Snapshot {
       const events = [...current.events, 'review_started'];
       return { ...current, status: 'in_review', reviewer: action.by, claimedAt: now, leaseEnds, version, events };
     }
-    case 'release': {
-      const events = [...current.events, 'released'];
-      return { ...current, status: 'pending_review', reviewer: null, claimedAt: null, leaseEnds: null, version, events };
-    }
+    case 'release':
+      return released(current);
     case 'review':
       return decided(current, action.decisions);
     case 'cancel':
@@ -112,6 +107,11 @@ function changed(current: Snapshot, action: Action, now: number): Snapshot {
     default:
       return ended(current, 'expired', 'expired');
   }
+}
+
+function released(current: Snapshot): Snapshot {
+  const [version, events] = [current.version + 1, [...current.events, 'released']];
+  return { ...current, status: 'pending_review', reviewer: null, claimedAt: null, leaseEnds: null, version, events };
 }
 
 function decided(current: Snapshot, decisions: string): Snapshot {
@@ -139,15 +139,17 @@ function ended(current: Snapshot, status: Status, item: ItemStatus): Snapshot {
 export function brokenInvariants(before: Snapshot, after: Snapshot): string[] {
   const { status, items, orders, lines, reviewer, claimedAt, leaseEnds } = after;
   const claim = [reviewer, claimedAt, leaseEnds].filter((part) => part !== null).length;
+  const approved = items.filter((item) => item === 'approved').length;
+  const isSame = JSON.stringify(before) === JSON.stringify(after);
   const rules: [string, boolean][] = [
     ['completed ⇔ exactly one order, with a line', (status === 'completed') === (orders === 1 && lines > 0)],
     ['not completed ⇒ no order', status === 'completed' || orders === 0],
-    ['a line for each approved item', status !== 'completed' || lines === items.filter((item) => item === 'approved').length],
+    ['a line for each approved item', status !== 'completed' || lines === approved],
     ['in_review ⇔ claim present', status === 'in_review' ? claim === 3 : leaseEnds === null],
     ['pending_review ⇒ no claim', status !== 'pending_review' || claim === 0],
     ['a pending item ⇔ an open encounter', items.includes('pending_review') === open.includes(status)],
-    ['final states never change', open.includes(before.status) || JSON.stringify(before) === JSON.stringify(after)],
-    ['the version rises with every change', after.version > before.version || JSON.stringify(before) === JSON.stringify(after)],
+    ['final states never change', open.includes(before.status) || isSame],
+    ['the version rises with every change', after.version > before.version || isSame],
   ];
   return rules.filter(([, holds]) => !holds).map(([rule]) => rule);
 }

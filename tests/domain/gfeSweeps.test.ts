@@ -142,6 +142,7 @@ describe('sweeps at the same time', () => {
       encounters.push(await completedEncounter(harness, partner, { treatmentIds }));
     }
     const moment = Date.parse(encounters[0].gfe_data[0].validUntil);
+    expect(await sweepAt(partner, moment - 1)).toEqual([120, 0]);
     const sweeps = await Promise.all(Array.from({ length: 4 }, () => sweepAt(partner, moment)));
     expect(sweeps.reduce((sum, [, expired]) => sum + expired, 0)).toBe(120);
     expect(await harness.domain.db.event.count({ where: { tenantId, type: 'gfe_expired' } })).toBe(120);

@@ -93,7 +93,7 @@ function meetingAtInsert(db: Database): Database {
     query: {
       patient: {
         async createManyAndReturn({ args, query }) {
-          const { tenantId = '' } = onlyRow(args.data);
+          const { tenantId } = onlyRow(args.data);
           const others = held.get(tenantId) ?? [];
           held.set(tenantId, others);
           await new Promise<void>((go) => {
@@ -113,7 +113,7 @@ function searchingFirst(db: Database): Database {
     query: {
       patient: {
         async createManyAndReturn({ args, query }) {
-          const { tenantId = '', email } = onlyRow(args.data);
+          const { tenantId, email } = onlyRow(args.data);
           const known = await db.patient.findFirst({ where: { tenantId, emailKey: email.toLowerCase() } });
           if (known) throw new Problem('patient_email_taken');
           return query(args);

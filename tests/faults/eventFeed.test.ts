@@ -36,7 +36,7 @@ const insert = (client: Client, { tenantId }: Partner, orderNo: string) => clien
   INSERT INTO event (id, tenant_id, type, data, timestamp)
   VALUES (gen_random_uuid(), $1, 'order.paid', jsonb_build_object('order_no', $2::text), now())`, [tenantId, orderNo]);
 
-/** Transactions of one to three events, held open for random times; a quarter is rolled back. Returns what was committed. */
+/** What it committed of transactions of one to three events, held open for random times; a quarter is rolled back. */
 async function write(client: Client, writer: number, partner: Partner): Promise<string[]> {
   const committed: string[] = [];
   for (let number = 0; number < TRANSACTIONS; number += 1) {

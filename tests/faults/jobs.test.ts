@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DomainContext } from '../../src/context.js';
-import { expireDueEncounters, lapseDueClaims } from '../../src/domain/dueEncounters.js';
-import { announceExpiredApprovals, announceExpiringApprovals } from '../../src/domain/gfeItems.js';
-import { purgeEvents, purgeIdempotencyKeys } from '../../src/domain/retention.js';
-import { newCategory, newEncounter, newPartner, newPatient, newProduct, patientBody, type Partner } from '../support/factories.js';
+import { purgeEvents } from '../../src/domain/retention.js';
+import { sweeps } from '../../src/jobs/sweeps.js';
+import {
+  newCategory, newEncounter, newPartner, newPatient, newProduct, patientBody, type Partner,
+} from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { claimedEncounter, completedEncounter } from '../support/reviews.js';
 
-/** Processes that work at the same time, each of which the engine gives the same run. */
+/** Processes that do the same run at the same time, as when one was taken for dead. */
 const PROCESSES = 3;
 
 let harness: Harness;
@@ -17,14 +17,21 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-type Job = (context: DomainContext) => Promise<number>;
 type Rows = Readonly<Record<string, number>>;
 
-/** The job in several processes at once, at a moment of the tenants' time; then once more. Returns how much each run did. */
-async function runAtOnce(job: Job, moment = harness.clock.now): Promise<{ together: number; again: number }> {
-  const context = { ...harness.domain, now: () => new Date(moment) };
-  const counts = await Promise.all(Array.from({ length: PROCESSES }, () => job(context)));
-  return { together: counts.reduce((sum, count) => sum + count, 0), again: await job(context) };
+/** Jobs that these tests have run. */
+const ran = new Set<string>();
+
+/** How much the job did in several processes at once, at a moment of the tenants' time, and once more after that. */
+async function runAtOnce(name: string, moment = harness.clock.now): Promise<{ together: number; again: number }> {
+  ran.add(name);
+  const job = sweeps.find((each) => each.name === name);
+  const { domain, services: { objects, log } } = harness;
+  const { signal } = new AbortController();
+  const context = { ...domain, objects, log, signal, now: () => new Date(moment) };
+  const run = async (): Promise<number> => Number(await job?.run(context));
+  const counts = await Promise.all(Array.from({ length: PROCESSES }, run));
+  return { together: counts.reduce((sum, count) => sum + count, 0), again: await run() };
 }
 
 /** How many events of each type a tenant has. */
@@ -49,8 +56,8 @@ describe('a job that runs in several processes at once, and again', () => {
     const partner = await newPartner(harness);
     const [encounter] = await threeTimes(() => claimedEncounter(harness, partner));
     const { leaseExpiresAt } = encounter;
-    expect(await runAtOnce(lapseDueClaims, after(leaseExpiresAt, -1))).toEqual({ together: 0, again: 0 });
-    expect(await runAtOnce(lapseDueClaims, after(leaseExpiresAt, 0))).toEqual({ together: 3, again: 0 });
+    expect(await runAtOnce('lapse-due-claims', after(leaseExpiresAt, -1))).toEqual({ together: 0, again: 0 });
+    expect(await runAtOnce('lapse-due-claims', after(leaseExpiresAt, 0))).toEqual({ together: 3, again: 0 });
     expect(await statesOf(partner)).toEqual({ pending_review: 3 });
     expect(await eventsOf(partner)).toMatchObject({ 'encounter.review_started': 3, 'encounter.released': 3 });
   });
@@ -59,9 +66,9 @@ describe('a job that runs in several processes at once, and again', () => {
     const partner = await newPartner(harness);
     const [encounter] = await threeTimes(() => newEncounter(harness, partner));
     // Those of the tests before are due as well.
-    await runAtOnce(expireDueEncounters, after(encounter.expiresAt, -1));
+    await runAtOnce('expire-due-encounters', after(encounter.expiresAt, -1));
     expect(await statesOf(partner)).toEqual({ pending_review: 3 });
-    expect((await runAtOnce(expireDueEncounters, after(encounter.expiresAt, 0))).again).toBe(0);
+    expect((await runAtOnce('expire-due-encounters', after(encounter.expiresAt, 0))).again).toBe(0);
     expect(await statesOf(partner)).toEqual({ expired: 3 });
     expect(await eventsOf(partner)).toMatchObject({ 'encounter.created': 3, 'encounter.expired': 3 });
   });
@@ -72,8 +79,8 @@ describe('a job that runs in several processes at once, and again', () => {
     const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, group)));
     const encounter = await completedEncounter(harness, partner, { treatmentIds });
     const { validUntil } = encounter.gfe_data[0];
-    expect(await runAtOnce(announceExpiringApprovals, after(validUntil, -1))).toEqual({ together: 2, again: 0 });
-    expect(await runAtOnce(announceExpiredApprovals, after(validUntil, 0))).toEqual({ together: 2, again: 0 });
+    expect(await runAtOnce('announce-expiring-approvals', after(validUntil, -1))).toEqual({ together: 2, again: 0 });
+    expect(await runAtOnce('announce-expired-approvals', after(validUntil, 0))).toEqual({ together: 2, again: 0 });
     expect(await eventsOf(partner)).toMatchObject({ 'gfe.expiring': 2, 'gfe.expired': 2 });
   });
 
@@ -85,7 +92,8 @@ describe('a job that runs in several processes at once, and again', () => {
       await call(harness, 'POST /clients', { token, json: patientBody(), headers: { 'Idempotency-Key': key } });
     }
     const age = (key: string, time: string) => db.$executeRaw`
-      UPDATE idempotency_key SET created_at = now() - ${time}::text::interval WHERE tenant_id = ${tenantId} AND key = ${key}`;
+      UPDATE idempotency_key SET created_at = now() - ${time}::text::interval
+      WHERE tenant_id = ${tenantId} AND key = ${key}`;
     await age('old', '24 hours 1 second');
     await age('young', '23 hours 59 minutes');
     await db.$executeRaw`
@@ -93,7 +101,7 @@ describe('a job that runs in several processes at once, and again', () => {
       SELECT tenant_id, api_client_id, operation_id, n, fingerprint, created_at
         FROM idempotency_key, generate_series(1, 2500) AS n WHERE tenant_id = ${tenantId} AND key = 'old'`;
     await db.tenant.update({ where: { id: tenantId }, data: { clockOffsetMs: 48 * 3600_000 } });
-    expect(await runAtOnce(purgeIdempotencyKeys)).toEqual({ together: 2501, again: 0 });
+    expect(await runAtOnce('purge-idempotency-keys')).toEqual({ together: 2501, again: 0 });
     expect(await db.idempotencyKey.findMany({ where: { tenantId } })).toMatchObject([{ key: 'young' }]);
   });
 
@@ -101,7 +109,7 @@ describe('a job that runs in several processes at once, and again', () => {
     const [one, other] = [await newPartner(harness), await newPartner(harness)];
     for (const partner of [one, other]) await writeOld(partner, 2_500);
     await newPatient(harness, one);
-    expect(await runAtOnce(purgeEvents)).toEqual({ together: 5_000, again: 0 });
+    expect(await runAtOnce('purge-events')).toEqual({ together: 5_000, again: 0 });
     expect([await eventsOf(one), await eventsOf(other)]).toEqual([{ 'patient.created': 1 }, {}]);
     const { db } = harness.domain;
     const marks = await db.$queryRaw<object[]>`
@@ -109,6 +117,10 @@ describe('a job that runs in several processes at once, and again', () => {
     expect(marks).toEqual([one, other].sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1)).map(({ tenantId }) =>
       ({ xid: lastOld.get(tenantId) })));
   });
+});
+
+it('every job that sweeps was run here', () => {
+  expect([...ran].sort()).toEqual(sweeps.map(({ name }) => name).sort());
 });
 
 describe('the purge of events', () => {

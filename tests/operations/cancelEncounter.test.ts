@@ -40,7 +40,8 @@ describe('200', () => {
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(await stored(encounter)).toEqual(body);
     const { encounter_id, gfe_no } = encounter;
-    expect((await eventsOf(harness, encounter)).at(-1)).toEqual(['encounter.cancelled', { encounter_id, gfe_no, reason }]);
+    const last = (await eventsOf(harness, encounter)).at(-1);
+    expect(last).toEqual(['encounter.cancelled', { encounter_id, gfe_no, reason }]);
   });
 
   it('lets a provider give up what is under review, and keeps who had it', async () => {
@@ -64,7 +65,9 @@ describe('200', () => {
 
 describe('400', () => {
   it.each([
-    ['no reason', {}, 'required'], ['an unknown reason', { reason: 'noshow' }, 'enum'], ['no text', { reason: 1 }, 'type'],
+    ['no reason', {}, 'required'],
+    ['an unknown reason', { reason: 'noshow' }, 'enum'],
+    ['no text', { reason: 1 }, 'type'],
   ])('refuses %s, and changes nothing', async (_what, json, code) => {
     const encounter = await newEncounter(harness, provider);
     const answer = await send(encounter.encounter_id, partner, json);

@@ -7,7 +7,6 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
-import { completedEncounter } from '../support/reviews.js';
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
@@ -101,49 +100,6 @@ describe('201', () => {
     expect((await create(valid, limited)).status).toBe(201);
   });
 
-  it.each([
-    ['the earlier of two instants',
-      { scheduledDay: '2027-11-07', scheduledTime: '01:30:00', scheduledTimeZone: 'America/New_York' },
-      '2027-11-07T05:30:00.000Z', '2027-12-07T05:30:00.000Z'],
-    ['by a zone that is kept as sent', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'EST' },
-      '2027-01-05T17:00:00.000Z', '2027-02-04T17:00:00.000Z'],
-    ['by the clinic’s zone', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
-      '2027-01-05T18:00:00.000Z', '2027-02-04T18:00:00.000Z'],
-    ['in the past (D-41)', { scheduledDay: '1999-12-31', scheduledTime: '23:59:59', scheduledTimeZone: 'UTC' },
-      '1999-12-31T23:59:59.000Z', '2026-12-20T16:00:00.000Z'],
-    ['as a day of the clinic’s zone', { scheduledDay: '2027-01-05' }, null, '2027-02-04T06:00:00.000Z'],
-    ['as a day of the given zone', { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
-      null, '2027-02-03T15:00:00.000Z'],
-    ['as a day that has begun', { scheduledDay: '2026-11-20' }, null, '2026-12-20T16:00:00.000Z'],
-  ])('resolves a schedule: %s', async (_rule, schedule, scheduledAt, expiresAt) => {
-    const { body } = await create({ ...valid, ...schedule });
-    expect(body).toMatchObject({ scheduledTime: null, scheduledTimeZone: null, ...schedule, scheduledAt, expiresAt });
-    const read = await call(harness, `GET /encounters/${body.encounter_id}`, { token: partner.token });
-    expect(read.body).toEqual(body);
-  });
-
-  it.each([
-    ['asynchronous', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' }, 'at once', '2026-11-20T16:00:00.000Z'],
-    ['asynchronous', { scheduledDay: '2027-01-05' }, 'at once', '2026-11-20T16:00:00.000Z'],
-    ['synchronous', {}, 'at once', '2026-11-20T16:00:00.000Z'],
-    ['synchronous', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' }, '15 minutes before', '2027-01-05T17:45:00.000Z'],
-    ['synchronous', { scheduledDay: '2027-01-05' }, 'from midnight at the clinic', '2027-01-05T06:00:00.000Z'],
-    ['synchronous', { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' }, 'from midnight there', '2027-01-04T15:00:00.000Z'],
-  ])('lets a provider claim it: %s, %j, %s', async (reviewType, schedule, _rule, claimableFrom) => {
-    const { body } = await create({ ...valid, reviewType, ...schedule });
-    const where = { tenantId_id: { tenantId: partner.tenantId, id: body.id } };
-    const row = await harness.domain.db.encounter.findUniqueOrThrow({ where });
-    expect(row.claimableFrom.toISOString()).toBe(claimableFrom);
-  });
-
-  it('lets a provider claim a live visit of some day at once where nobody knows when the day begins', async () => {
-    const clinicId = await newClinic(harness, partner, { places: [] });
-    const { body } = await create({ ...valid, clinicId, reviewType: 'synchronous', scheduledDay: '2027-01-05' });
-    const where = { tenantId_id: { tenantId: partner.tenantId, id: body.id } };
-    const row = await harness.domain.db.encounter.findUniqueOrThrow({ where });
-    expect(row.claimableFrom.toISOString()).toBe(body.createdAt);
-  });
-
   it('tells it as an event, in ids and states only', async () => {
     const { body } = await create({ ...valid, additionalNotes: 'BP 120/80' });
     const { encounter_id, gfe_no, clinicId, patientId } = body;
@@ -151,70 +107,6 @@ describe('201', () => {
     expect(await eventsAbout(harness, partner, { encounter_id })).toEqual([
       { type: 'encounter.created', clinic_id: clinicId, timestamp: harness.clock.now, data },
     ]);
-  });
-
-  describe('with approvals that still hold', () => {
-    let owner: Partner;
-    /** Its two treatments were approved. */
-    let earlier: Awaited<ReturnType<typeof completedEncounter>>;
-    beforeAll(async () => {
-      owner = await newPartner(harness);
-      await harness.domain.db.tenant.update({ where: { id: owner.tenantId }, data: { gfeReuse: true } });
-      const treatmentIds = [await newProduct(harness, owner), await newProduct(harness, owner, { isRx: true })];
-      earlier = await completedEncounter(harness, owner, { treatmentIds });
-    });
-    const again = (changes: object) => {
-      const { clinicId, patientId, treatmentIds, reviewType, serviceQueue } = earlier;
-      return create({ clinicId, patientId, treatmentIds, reviewType, serviceQueue, ...changes }, owner);
-    };
-
-    it('is completed at once when each of its items takes one over, with its order', async () => {
-      const { status, headers, body } = await again({ treatmentIds: earlier.treatmentIds.slice(0, 1) });
-      const now = harness.clock.now.toISOString();
-      const [{ validUntil }] = earlier.gfe_data;
-      expect(status).toBe(201);
-      expect(body).toMatchObject({
-        status: 'completed', order_no: expect.stringMatching(/^ORD-/), completedAt: now, reviewerRef: null, version: 1,
-        gfe_data: [{ status: 'approved', validUntil, decidedAt: now, reusedFromEncounterId: earlier.id }],
-      });
-      const { encounter_id, gfe_no, order_no } = body;
-      expect((await call(harness, `GET ${headers.get('Location')}`, owner)).body).toEqual(body);
-      expect((await call(harness, `GET /orders/${order_no}`, owner)).body).toMatchObject({ grand_total: '255.00', encounter_id });
-      const events = await eventsAbout(harness, owner, { encounter_id });
-      expect(events.map(({ type }) => type).sort()).toEqual(['encounter.completed', 'encounter.created', 'order.created']);
-      expect(events.find(({ type }) => type === 'encounter.created')?.data).toMatchObject({ status: 'completed' });
-      expect(events.find(({ type }) => type === 'encounter.completed')?.data).toEqual({
-        encounter_id, gfe_no, order_no, approved: 1, denied: 0,
-      });
-    });
-
-    it('waits for the review of the others when only some do', async () => {
-      const { body } = await again({});
-      expect(body).toMatchObject({ status: 'pending_review', order_no: null, completedAt: null });
-      expect(body.gfe_data).toMatchObject([
-        { status: 'approved', reusedFromEncounterId: earlier.id },
-        { status: 'pending_review', reusedFromEncounterId: null, decidedAt: null, validUntil: null },
-      ]);
-    });
-
-    it.each([
-      ['notes', async () => ({ additionalNotes: 'new medication' })],
-      ['a document', async () => ({ documentIds: [await newDocument(harness, owner, earlier.patientId)] })],
-    ])('waits for a review when it brings %s', async (_what, news) => {
-      const { body } = await again({ treatmentIds: earlier.treatmentIds.slice(0, 1), ...await news() });
-      expect(body).toMatchObject({ status: 'pending_review', gfe_data: [{ reusedFromEncounterId: null }] });
-    });
-
-    it('is completed with notes that say nothing', async () => {
-      const change = { treatmentIds: earlier.treatmentIds.slice(0, 1), additionalNotes: ' \n' };
-      expect((await again(change)).body).toMatchObject({ status: 'completed', ...change });
-    });
-  });
-
-  it('takes a day without a zone for a clinic without one, as a day of UTC', async () => {
-    const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone: null }] });
-    const { body } = await create({ ...valid, clinicId, scheduledDay: '2027-01-05' });
-    expect(body).toMatchObject({ scheduledAt: null, expiresAt: '2027-02-04T00:00:00.000Z' });
   });
 });
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { encounterBody, newClient, newClinic, newPartner, newPatient, newToken, type Partner } from '../support/factories.js';
+import {
+  encounterBody, newClient, newClinic, newPartner, newPatient, newToken, type Partner,
+} from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
@@ -35,7 +37,8 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 function list(query: Query = {}, { token }: { token: string | undefined } = partner): Promise<Answer> {
-  const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) search.set(name, String(value));
   return call(harness, `GET /encounters?${search.toString()}`, { token });
 }
 
@@ -47,6 +50,7 @@ async function pagesOf(query: Query, caller = partner): Promise<Encounter[][]> {
     expect(status).toBe(200);
     expect(body.has_more).toBe(body.next_cursor !== null);
     pages.push(body.data);
+    expect(pages.length).toBeLessThanOrEqual(all.length);
     cursor = body.next_cursor;
   }
   return pages;

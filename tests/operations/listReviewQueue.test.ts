@@ -17,7 +17,8 @@ beforeEach(async () => {
   partner = await newPartner(harness);
 });
 
-const list = (query = '', { token } = partner): Promise<Answer> => call(harness, `GET /review-queue${query}`, { token });
+const list = (query = '', { token } = partner): Promise<Answer> =>
+  call(harness, `GET /review-queue${query}`, { token });
 const numbers = async (query?: string, client?: Partner): Promise<number[]> => {
   const { body } = await list(query, client);
   return body.data.map(({ encounter_id }: { encounter_id: number }) => encounter_id);
@@ -62,7 +63,8 @@ describe('200', () => {
   it('leaves out what is over by its time, whether or not that has been written', async () => {
     const start = harness.clock.now;
     const { encounter_id, expiresAt } = await newEncounter(harness, partner);
-    for (const [time, expected] of [[Date.parse(expiresAt) - 1, [encounter_id]], [Date.parse(expiresAt), []]] as const) {
+    const end = Date.parse(expiresAt);
+    for (const [time, expected] of [[end - 1, [encounter_id]], [end, []]] as const) {
       harness.clock.now = new Date(time);
       expect(await numbers('', { ...partner, token: await newToken(harness, partner) })).toEqual(expected);
     }
@@ -102,7 +104,8 @@ describe('400', () => {
 
 describe('401', () => {
   it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
-    expectProblem(await call(harness, 'GET /review-queue?limit=0', { token: await tokenOf(harness, partner) }), 401, code);
+    const token = await tokenOf(harness, partner);
+    expectProblem(await call(harness, 'GET /review-queue?limit=0', { token }), 401, code);
   });
 });
 

@@ -107,7 +107,7 @@ describe('200', () => {
     }
     expect(await counts()).toEqual(rows);
     const { body: after } = await create(valid);
-    expect(after.encounter_id).toBe(before.encounter_id + 1);
+    expect(after.encounter_id).toBe(Number(before.encounter_id) + 1);
   });
 
   it('is for a client that is limited to this clinic, too', async () => {

@@ -36,14 +36,17 @@ export async function eventsUpTo(
   times = 1,
 ): Promise<ToldEvent[]> {
   const events: ToldEvent[] = [];
+  // Gives up before jest does, so that what follows is cleaned up.
+  const deadline = Date.now() + 20_000;
   let after: string | undefined;
-  for (;;) {
+  while (Date.now() < deadline) {
     const page = await feedPage(harness, partner, { after, limit: 100 });
     events.push(...page.data);
     if (events.filter((event) => event.type === type).length >= times) return events;
     after = page.next_cursor;
     if (!page.has_more) await delay(10);
   }
+  throw new Error(`waited in vain for ${times} ${type} among ${events.map((event) => event.type).join(', ')}`);
 }
 
 /** Any type, for tests of the feed itself: its data does not matter. */

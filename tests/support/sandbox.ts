@@ -36,18 +36,22 @@ export function simulate(
   return call(harness, `POST /sandbox/encounters/${String(encounterNo)}/simulate`, { token, json });
 }
 
-/**
- * Everything that a tenant has, by table, apart from what every event has of its own: two of these are equal only if the
- * tenant has the same things.
- */
+/** What no two rows share, and what is noted now and then. */
+const ownOf: Readonly<Record<string, readonly string[]>> = {
+  event: ['id', 'xid', 'sequence', 'recorded_at'],
+  api_client: ['last_used_at'],
+  api_client_secret: ['last_used_at'],
+};
+
+/** Everything that a tenant has, by table: two of these are equal only if the tenant has the same things. */
 export async function thingsOf({ domain }: Harness, tenantId: string): Promise<Record<string, unknown[]>> {
   const things: Record<string, unknown[]> = {};
   for (const table of [...resetTables, 'tenant', 'api_client', 'api_client_secret']) {
     const column = table === 'tenant' ? 'id' : 'tenant_id';
     const rows = await domain.db.$queryRawUnsafe<{ row: object }[]>(
-      `SELECT to_jsonb(t) - '{xid, sequence, recorded_at, last_used_at}'::text[] - CASE WHEN '${table}' = 'event' THEN 'id' ELSE '' END
-        AS row FROM "${table}" AS t WHERE ${column} = $1 ORDER BY 1`,
+      `SELECT to_jsonb(t) - $2::text[] AS row FROM "${table}" AS t WHERE ${column} = $1 ORDER BY 1`,
       tenantId,
+      [...(ownOf[table] ?? [])],
     );
     things[table] = rows.map(({ row }) => row);
   }
