@@ -144,7 +144,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List encounters
+         * @description Lists the encounters of the tenant, the newest first, as `getEncounter` shows them. Filters can be combined. To follow
+         *     changes, [the event feed](#section/Events) is better than asking again.
+         */
+        get: operations["listEncounters"];
         put?: never;
         /**
          * Create an encounter
@@ -157,6 +162,28 @@ export interface paths {
          *     can be used (409).
          */
         post: operations["createEncounter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview an encounter
+         * @description Runs every check of `createEncounter` on the same body and changes nothing. If `problems` is empty, creating the
+         *     encounter now would succeed, with these items and this estimate. What is malformed or does not exist is answered as by
+         *     `createEncounter` (400, 404).
+         */
+        post: operations["previewEncounter"];
         delete?: never;
         options?: never;
         head?: never;
@@ -199,6 +226,244 @@ export interface paths {
         get: operations["getEncounter"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/{encounter_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an encounter
+         * @description Gives an encounter up that is in the queue: it will not be reviewed, and its items are `cancelled`. While a provider
+         *     has it (`in_review`) only a token with `review:encounter` may cancel it, for example because the patient did not come.
+         *     An encounter that is over stays as it is (409).
+         */
+        post: operations["cancelEncounter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orders/{order_no}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve an order
+         * @description Tells the whole order of a completed encounter: its lines as they were priced when the encounter was created, and its
+         *     payments.
+         */
+        get: operations["getOrder"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orders/{order_no}/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a payment
+         * @description Records that a part or all of the balance was paid elsewhere. The service moves no money. When nothing is left to pay,
+         *     the order is `paid`. A payment cannot be taken back.
+         */
+        post: operations["recordPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List events
+         * @description Tells what happened in the tenant, in an order that never changes, each event once, for 30 days. Keep `next_cursor` and
+         *     ask again with it: no event is left out, also not one whose change was committed late. An event appears as soon as
+         *     every transaction that began to write before it has ended, usually within milliseconds.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/encounters/{encounter_id}/simulate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate a review
+         * @description Plays the provider for an encounter of a sandbox tenant, with the same rules as the provider network: what could not
+         *     happen there (409) cannot happen here.
+         */
+        post: operations["simulateEncounter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/clock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the clock
+         * @description Tells the time of a sandbox tenant, by which everything in it happens but the expiry of tokens and links.
+         */
+        get: operations["getClock"];
+        /**
+         * Set the clock
+         * @description Moves the time of a sandbox tenant forward, to see claims lapse, encounters expire and approvals end; what is due then
+         *     happens before the answer. Time does not go back but by `resetSandbox`.
+         */
+        put: operations["setClock"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset the sandbox
+         * @description Deletes what the tenant has and puts back what the examples of this document show, with the same ids; the clock shows
+         *     real time again. API clients and their tokens stay.
+         */
+        post: operations["resetSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/review-queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the review queue
+         * @description Lists encounters that wait for a provider, the most urgent first: by their scheduled time, or by their creation if they
+         *     have none. Scheduled ones are there before they can be claimed. Take one with `claimEncounter`; it then leaves the list.
+         */
+        get: operations["listReviewQueue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/{encounter_id}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Claim an encounter
+         * @description Takes an encounter from the queue for one provider, for a limited time. A synchronous one with a schedule can be
+         *     claimed from 15 minutes before its time on (from the beginning of its day if it has no time), every other one at once.
+         *     Claiming again as the same provider begins the time anew. When the time is over, the encounter goes back to the queue.
+         */
+        post: operations["claimEncounter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/{encounter_id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release an encounter
+         * @description Gives a claimed encounter back to the queue without a decision. Only the provider that has it can.
+         */
+        post: operations["releaseEncounter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/{encounter_id}/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Submit a review
+         * @description Decides every item that waits, once and for all. With at least one approved item the encounter is `completed` and its
+         *     order is produced in the same moment; if all are denied it is `denied` and there is no order. A synchronous review says
+         *     when the visit took place. Items that took over an earlier approval are not decided again.
+         */
+        post: operations["submitReview"];
         delete?: never;
         options?: never;
         head?: never;
@@ -330,12 +595,12 @@ export interface components {
             error_description: string;
         };
         /** @description What went wrong, for programs. Codes are only ever added: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "route_not_found" | "method_not_allowed" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "body_too_large" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "route_not_found" | "method_not_allowed" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "payment_exceeds_balance" | "idempotency_in_progress" | "body_too_large" | "internal_error" | "dependency_unavailable";
         /** @description One fault in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
             pointer?: string;
-            /** @description Name of the path or query parameter, for example `limit`. */
+            /** @description Name of the path, query or header parameter, for example `limit`; of a header in lower case. */
             parameter?: string;
             /** @description The rule that is broken: a JSON Schema keyword such as `required`, `format` or `maxLength` (`additionalProperties` for an unknown name), a word of the service such as `range`, or the code of the problem. */
             code: string;
@@ -373,6 +638,8 @@ export interface components {
              * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient that has this e-mail.
              */
             existing_user_id?: string;
+            /** @description Only with the code `invalid_state`; the state of the encounter or of the order. */
+            current_status?: string;
         };
         /** @description A clinic without its locations. */
         ClinicSummary: {
@@ -933,38 +1200,6 @@ export interface components {
             data: components["schemas"]["Product"][];
             meta: components["schemas"]["PageMeta"];
         };
-        /** @description An unknown property is refused, so that a mistyped name (`documentId`, `additonalNotes`) is not lost silently. */
-        CreateEncounterRequest: {
-            /** @description The `id` of an active clinic. */
-            clinicId: components["schemas"]["Uuid"];
-            /** @description The `user_id` of the patient. */
-            patientId: components["schemas"]["Uuid"];
-            /** @description The `id` of each product, one unit each. At most 20, far more than one review covers. */
-            treatmentIds: components["schemas"]["Uuid"][];
-            /**
-             * @description With `synchronous` the provider meets the patient live. With `asynchronous` the provider reviews the chart without the patient. Both answer this request at once.
-             * @enum {string}
-             */
-            reviewType: "synchronous" | "asynchronous";
-            /**
-             * @description Always `provider_network`.
-             * @enum {string}
-             */
-            serviceQueue: "provider_network";
-            /** @description The `documentId` of each uploaded document of this patient. At most 20, far more than one review needs. */
-            documentIds?: components["schemas"]["Uuid"][];
-            /**
-             * Format: date
-             * @description YYYY-MM-DD, local to the time zone, from 1900 to 2999 (other years are typing errors). A day in the past is accepted.
-             */
-            scheduledDay?: string;
-            /** @description HH:MM:SS, local to the time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
-            scheduledTime?: string;
-            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. It needs `scheduledDay`. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
-            scheduledTimeZone?: string;
-            /** @description Free text for the provider, for example diagnosis or vitals. At most 10 000 characters, about four pages. */
-            additionalNotes?: string;
-        };
         GfeItem: {
             category_name: string;
             sub_category_name: string;
@@ -1050,7 +1285,15 @@ export interface components {
             reviewerRef: string | null;
             /** Format: date-time */
             claimedAt: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the claim of the provider lapses; null unless the encounter is `in_review`.
+             */
+            leaseExpiresAt: string | null;
+            /**
+             * Format: date-time
+             * @description When the review ended, with approvals or without.
+             */
             completedAt: string | null;
             /** Format: date-time */
             cancelledAt: string | null;
@@ -1066,6 +1309,82 @@ export interface components {
             updatedAt: string;
             /** @description Rises with every change. */
             version: number;
+        };
+        EncounterList: {
+            data: components["schemas"]["Encounter"][];
+            /** @description The `cursor` of the next page; null on the last one. */
+            next_cursor: string | null;
+            /** @description There is a page after this one. */
+            has_more: boolean;
+        };
+        /** @description An unknown property is refused, so that a mistyped name (`documentId`, `additonalNotes`) is not lost silently. */
+        CreateEncounterRequest: {
+            /** @description The `id` of an active clinic. */
+            clinicId: components["schemas"]["Uuid"];
+            /** @description The `user_id` of the patient. */
+            patientId: components["schemas"]["Uuid"];
+            /** @description The `id` of each product, one unit each. At most 20, far more than one review covers. */
+            treatmentIds: components["schemas"]["Uuid"][];
+            /**
+             * @description With `synchronous` the provider meets the patient live. With `asynchronous` the provider reviews the chart without the patient. Both answer this request at once.
+             * @enum {string}
+             */
+            reviewType: "synchronous" | "asynchronous";
+            /**
+             * @description Always `provider_network`.
+             * @enum {string}
+             */
+            serviceQueue: "provider_network";
+            /** @description The `documentId` of each uploaded document of this patient. At most 20, far more than one review needs. */
+            documentIds?: components["schemas"]["Uuid"][];
+            /**
+             * Format: date
+             * @description YYYY-MM-DD, local to the time zone, from 1900 to 2999 (other years are typing errors). A day in the past is accepted.
+             */
+            scheduledDay?: string;
+            /** @description HH:MM:SS, local to the time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
+            scheduledTime?: string;
+            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. It needs `scheduledDay`. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
+            scheduledTimeZone?: string;
+            /** @description Free text for the provider, for example diagnosis or vitals. At most 10 000 characters, about four pages. */
+            additionalNotes?: string;
+        };
+        PreviewProblem: {
+            code: components["schemas"]["ProblemCode"];
+            /** @description JSON pointer into the request body as a URI fragment. */
+            pointer: string;
+            /** @description The rule in words, without the submitted value. */
+            detail: string;
+        };
+        /** @description An item as it would be at creation. */
+        PreviewGfeItem: components["schemas"]["GfeItem"] & {
+            /** Format: uuid */
+            categoryId: string;
+            /** Format: uuid */
+            subcategoryId: string;
+            treatmentIds: string[];
+            /**
+             * Format: date-time
+             * @description Until when the approval that is taken over holds; null if it does not end or if there is none.
+             */
+            validUntil: string | null;
+            /**
+             * Format: uuid
+             * @description The `id` of the encounter whose approval would be taken over; null if none would be.
+             */
+            reusedFromEncounterId: string | null;
+        };
+        EncounterPreview: {
+            /** @description What keeps the encounter from being created now, with the codes that `createEncounter` would answer 409 with; empty if nothing does. */
+            problems: components["schemas"]["PreviewProblem"][];
+            estimate: components["schemas"]["Estimate"];
+            /**
+             * Format: date-time
+             * @description The schedule as an instant; null unless day and time are known.
+             */
+            scheduledAt: string | null;
+            /** @description The items that the encounter would have; one that takes over a valid approval is `approved` at once. */
+            gfe_data: components["schemas"]["PreviewGfeItem"][];
         };
         /** @description At least one identifier. Several are fine if they name the same encounter. */
         GetEncounterStatusRequest: {
@@ -1101,6 +1420,208 @@ export interface components {
             /** @description One item for each distinct pair of category and subcategory among the treatments. */
             gfe_data: components["schemas"]["GfeItem"][];
             order_details?: components["schemas"]["OrderDetails"];
+        };
+        /**
+         * @description Why the encounter does not take place. A closed list, so that a typing error is noticed.
+         * @enum {string}
+         */
+        CancelReason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
+        CancelEncounterRequest: {
+            reason: components["schemas"]["CancelReason"];
+        };
+        /** @description Decimal as text with two places, exact to the cent. */
+        MoneyText: string;
+        OrderLine: {
+            /** Format: uuid */
+            treatmentId: string;
+            sku: string;
+            name: string;
+            /** @description Always 1. */
+            quantity: number;
+            unit_price: components["schemas"]["MoneyText"];
+            shippingType: "FREE_SHIPPING" | "FLAT_RATE";
+            /** @description The flat rate; 0.00 with `FREE_SHIPPING`. */
+            shipping_amt: components["schemas"]["MoneyText"];
+            /** @description Price and shipping together. */
+            line_total: components["schemas"]["MoneyText"];
+            /** Format: uuid */
+            pharmacyId: string;
+            pharmacyName: string;
+        };
+        Payment: {
+            /** Format: uuid */
+            id: string;
+            amount: components["schemas"]["MoneyText"];
+            /** @description As sent. */
+            reference: string | null;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        /** @description The pharmacy order of a completed encounter. Amounts are decimals as text. */
+        Order: {
+            /** Format: uuid */
+            id: string;
+            order_no: string;
+            /** Format: int64 */
+            encounter_id: number;
+            /** @description `paid` when nothing is left to pay, which a free order is from the beginning. */
+            order_status: "pending" | "paid" | "cancelled";
+            /** @description ISO 4217 code. */
+            currency: string;
+            /** @description Sum of the unit prices of the lines. */
+            sub_total: components["schemas"]["MoneyText"];
+            total_shipping_amt: components["schemas"]["MoneyText"];
+            /** @description `sub_total` and `total_shipping_amt` together. */
+            grand_total: components["schemas"]["MoneyText"];
+            /** @description Sum of the payments. */
+            paid_amt: components["schemas"]["MoneyText"];
+            /** @description What is left to pay. */
+            balance_amt: components["schemas"]["MoneyText"];
+            /** @description YYYY-MM-DD HH:MM:SS in UTC, as in `order_details`. */
+            created_date: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            /** @description The approved treatments, with what they cost when the encounter was created. */
+            lines: components["schemas"]["OrderLine"][];
+            /** @description In the order in which they were recorded. */
+            payments: components["schemas"]["Payment"][];
+        };
+        RecordPaymentRequest: {
+            /** @description Decimal as text, above zero, at most the balance of the order. Up to ten digits before the point, more than any order costs, and two after it. */
+            amount: string;
+            /** @description The payment in your books, for example a receipt number; no card number. At most 100 characters, enough for any receipt number. */
+            reference?: string;
+        };
+        /**
+         * @description A type of event; a closed list, so that a typing error is noticed.
+         * @enum {string}
+         */
+        RequestedEventType: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
+        /** @description Which of the members are there depends on the type of the event; the guide's section "Events" has the table. */
+        EventData: {
+            /** Format: uuid */
+            user_id?: string;
+            isVerified?: "NOTVERIFIED" | "VERIFIED" | "INVITED";
+            /** Format: uuid */
+            documentId?: string;
+            docType?: "intake-forms" | "lab-results" | "id-card" | "gfe-forms";
+            /** Format: int64 */
+            encounter_id?: number;
+            gfe_no?: string;
+            status?: "pending_review" | "in_review" | "completed" | "denied" | "cancelled" | "expired";
+            reviewType?: "synchronous" | "asynchronous";
+            /** Format: uuid */
+            clinicId?: string;
+            /** Format: uuid */
+            patientId?: string;
+            /** @description Approved items. */
+            approved?: number;
+            /** @description Denied items. */
+            denied?: number;
+            reason?: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
+            /** Format: uuid */
+            categoryId?: string;
+            /** Format: uuid */
+            subcategoryId?: string;
+            /** Format: date-time */
+            validUntil?: string;
+            order_no?: string;
+            order_status?: "pending" | "paid" | "cancelled";
+            grand_total?: components["schemas"]["MoneyText"];
+            balance_amt?: components["schemas"]["MoneyText"];
+        };
+        /** @description Something that happened. It names ids and states only; retrieve the rest by them. The same event is told once by this feed, and has the same `id` wherever else it is told. */
+        Event: {
+            /** Format: uuid */
+            id: string;
+            type: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            timestamp: string;
+            data: components["schemas"]["EventData"];
+        };
+        EventList: {
+            data: components["schemas"]["Event"][];
+            /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
+            next_cursor: string;
+            /** @description Ask again at once: more events are there, or, with `types` or a client that is limited to clinics, may be, because one answer looks through at most 1000 events. `data` can be empty then. */
+            has_more: boolean;
+        };
+        SimulateEncounterRequest: {
+            /**
+             * @description `claim`: a provider takes it. `approve_all`, `deny_all`: a provider decides every item that waits. `approve_first`: the first one is approved, the others are denied. `no_show`: the patient did not come, it is cancelled. `expire`: nobody reviewed it in time.
+             * @enum {string}
+             */
+            outcome: "claim" | "approve_all" | "deny_all" | "approve_first" | "no_show" | "expire";
+            /**
+             * @description Also pays the balance of the order, if there is one afterwards.
+             * @default false
+             */
+            pay: boolean;
+        };
+        SandboxClock: {
+            /**
+             * Format: date-time
+             * @description The time of the tenant.
+             */
+            now: string;
+            /** @description How far it is ahead of real time, in seconds. */
+            offsetSeconds: number;
+        };
+        SetClockRequest: {
+            /** @description How far the tenant's time is to be ahead of real time, in seconds. At least what it is now: time does not go back. At most 315 576 000 (ten years), enough to see every approval end. */
+            offsetSeconds: number;
+        };
+        ReviewQueue: {
+            data: components["schemas"]["Encounter"][];
+            /** @description More encounters wait than are shown. */
+            has_more: boolean;
+        };
+        /** @description The reviewing provider, by an id of the reviewing system, for example the NPI. At most 64 characters, more than any such id has. */
+        ReviewerRef: string;
+        ClaimEncounterRequest: {
+            reviewerRef: components["schemas"]["ReviewerRef"];
+            /**
+             * @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day.
+             * @default 3600
+             */
+            leaseSeconds: number;
+        };
+        ReleaseEncounterRequest: {
+            reviewerRef: components["schemas"]["ReviewerRef"];
+        };
+        ReviewDecision: {
+            categoryId: components["schemas"]["Uuid"];
+            subcategoryId: components["schemas"]["Uuid"];
+            /** @enum {string} */
+            decision: "approved" | "denied";
+            /** @description Needed with `denied`; the partner reads it as `denialReason`. At most 500 characters, a few sentences. */
+            reason?: string;
+        };
+        /** @description The live visit. Needed when `reviewType` is `synchronous`. */
+        ReviewVisit: {
+            /**
+             * Format: date-time
+             * @description Start, with a time zone. At most 40 characters, more than any form of it has.
+             */
+            startedAt: string;
+            /**
+             * Format: date-time
+             * @description End, not before the start. At most 40 characters, more than any form of it has.
+             */
+            endedAt: string;
+        };
+        SubmitReviewRequest: {
+            reviewerRef: components["schemas"]["ReviewerRef"];
+            /** @description Exactly one for each item that is `pending_review`. At most 20, as many as an encounter can have items. */
+            decisions: components["schemas"]["ReviewDecision"][];
+            visit?: components["schemas"]["ReviewVisit"];
+            /** @description Notes of the provider, kept with the encounter and not returned. At most 5000 characters, about two pages. */
+            notes?: string;
         };
         Liveness: {
             /** @description The process answers. */
@@ -1230,8 +1751,8 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or a parameter is missing, unknown or malformed */
-        BadRequestBody: {
+        /** @description The body, a parameter or the key is missing, unknown or malformed */
+        BadRequestIdempotent: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -1242,12 +1763,13 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description A patient with this e-mail exists; nothing was changed */
-        PatientEmailTaken: {
+        /** @description A patient with this e-mail exists and was not changed, or the same request is still under way */
+        CreatePatientConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
                 "Cache-Control": components["headers"]["CacheControlNoStore"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -1292,6 +1814,31 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The same request is still under way */
+        IdempotencyConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A parameter is missing, unknown or malformed */
+        CursorBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The body is malformed or the schedule makes no sense */
         CreateEncounterBadRequest: {
             headers: {
@@ -1316,8 +1863,21 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The clinic, the patient, a treatment or a document exists but cannot be used */
+        /** @description The clinic, the patient, a treatment or a document exists but cannot be used, or the same request is still under way */
         CreateEncounterConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is malformed or the schedule makes no sense */
+        PreviewEncounterBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -1358,6 +1918,156 @@ export interface components {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The encounter is over or a provider has it, or the same request is still under way */
+        CancelEncounterConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No order has this number */
+        OrderNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body, a parameter or the key is missing, unknown or malformed */
+        RecordPaymentBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The order is not pending, the amount is above the balance, or the same request is still under way */
+        RecordPaymentConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body or a parameter is missing, unknown or malformed */
+        BadRequestBody: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The access token lacks the permission, the tenant is not a sandbox, or the API client is limited to other clinics */
+        SimulateForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "WWW-Authenticate": components["headers"]["InsufficientScopeChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The encounter is not in a state from which this can happen */
+        SimulateConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The access token lacks the permission, or the tenant is not a sandbox */
+        SandboxForbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "WWW-Authenticate": components["headers"]["InsufficientScopeChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The encounter is over, another provider has it or it is not time yet, or the same request is still under way */
+        ClaimEncounterConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Nobody has the encounter, or another provider has it */
+        ReleaseEncounterConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is malformed, or it does not decide what is to be decided */
+        SubmitReviewBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Nobody has the encounter, another provider has it, or the same request is still under way */
+        SubmitReviewConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -1408,6 +2118,11 @@ export interface components {
          */
         PatientEmail: components["schemas"]["Email"];
         /**
+         * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+         * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+         */
+        IdempotencyKey: string;
+        /**
          * @description The `user_id` of the patient.
          * @example 01a10caf-a4c0-7000-8000-00000000d001
          */
@@ -1438,10 +2153,73 @@ export interface components {
          */
         ProductSortBy: "name" | "sku" | "createdAt" | "updatedAt";
         /**
+         * @description Only encounters in this state, as it is stored.
+         * @example pending_review
+         */
+        EncounterStatusFilter: "pending_review" | "in_review" | "completed" | "denied" | "cancelled" | "expired";
+        /**
+         * @description Only encounters of this patient (`user_id`).
+         * @example 01a10caf-a4c0-7000-8000-00000000d001
+         */
+        EncounterPatientId: components["schemas"]["Uuid"];
+        /**
+         * @description Only encounters at this clinic.
+         * @example 01a05c32-5e80-7000-8000-00000000c101
+         */
+        EncounterClinicId: components["schemas"]["Uuid"];
+        /**
+         * @description Only encounters that were created after this moment.
+         * @example 2026-01-01T00:00:00Z
+         */
+        CreatedAfter: string;
+        /**
+         * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+         * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
+         */
+        Cursor: string;
+        /**
          * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
          * @example 100123
          */
         EncounterId: number;
+        /**
+         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @example 100124
+         */
+        PendingEncounterId: number;
+        /**
+         * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+         * @example ORD-100045
+         */
+        OrderNo: string;
+        /**
+         * @description Makes a retry safe, and is required here because a payment must not be recorded twice: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each payment; quotation marks around it are not part of it. Kept for 24 hours.
+         * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+         */
+        RequiredIdempotencyKey: string;
+        /**
+         * @description Where to go on, `next_cursor` of the page before; without it, the oldest event that is kept. It is opaque. At most 200 characters, more than we issue.
+         * @example MS4w
+         */
+        EventsAfter: string;
+        /**
+         * @description Only events of these types, separated by commas; by default all. At most 20, more than there are.
+         * @example [
+         *       "encounter.completed",
+         *       "order.created"
+         *     ]
+         */
+        EventTypes: components["schemas"]["RequestedEventType"][];
+        /**
+         * @description Only encounters of this queue; there is one.
+         * @example provider_network
+         */
+        QueueName: "provider_network";
+        /**
+         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @example 100125
+         */
+        ClaimedEncounterId: number;
     };
     requestBodies: never;
     headers: {
@@ -1480,6 +2258,16 @@ export interface components {
          * @example Bearer realm="clinical-encounter", error="insufficient_scope"
          */
         InsufficientScopeChallenge: string;
+        /**
+         * @description Present, with the value `true`, when the answer is that of an earlier request with the same `Idempotency-Key`.
+         * @example true
+         */
+        IdempotentReplayed: "true";
+        /**
+         * @description Seconds to wait before the next attempt, with `idempotency_in_progress` only.
+         * @example 1
+         */
+        RetryAfterOptional: number;
         /**
          * @description Challenge (RFC 6750 §3). `error="invalid_token"` when the token was refused; no `error` with the code `patient_access_denied`, because the token itself is fine.
          * @example Bearer realm="clinical-encounter"
@@ -1661,7 +2449,13 @@ export interface operations {
     createPatient: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1677,16 +2471,17 @@ export interface operations {
                     "X-Request-Id": components["headers"]["XRequestId"];
                     "API-Version": components["headers"]["ApiVersion"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["Patient"];
                 };
             };
-            400: components["responses"]["BadRequestBody"];
+            400: components["responses"]["BadRequestIdempotent"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            409: components["responses"]["PatientEmailTaken"];
+            409: components["responses"]["CreatePatientConflict"];
             413: components["responses"]["BodyTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
@@ -1730,7 +2525,13 @@ export interface operations {
     uploadPatientDocument: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /**
                  * @description The `user_id` of the patient.
@@ -1757,6 +2558,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["XRequestId"];
                     "API-Version": components["headers"]["ApiVersion"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1766,6 +2568,7 @@ export interface operations {
             400: components["responses"]["UploadPatientDocumentBadRequest"];
             401: components["responses"]["UploadPatientDocumentUnauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["IdempotencyConflict"];
             413: components["responses"]["BodyTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
@@ -1839,10 +2642,75 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    listEncounters: {
+        parameters: {
+            query: {
+                /**
+                 * @description Only encounters in this state, as it is stored.
+                 * @example pending_review
+                 */
+                status?: components["parameters"]["EncounterStatusFilter"];
+                /**
+                 * @description Only encounters of this patient (`user_id`).
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                patientId?: components["parameters"]["EncounterPatientId"];
+                /**
+                 * @description Only encounters at this clinic.
+                 * @example 01a05c32-5e80-7000-8000-00000000c101
+                 */
+                clinicId?: components["parameters"]["EncounterClinicId"];
+                /**
+                 * @description Only encounters that were created after this moment.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                created_after?: components["parameters"]["CreatedAfter"];
+                /**
+                 * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+                 * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of encounters */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EncounterList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     createEncounter: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1858,6 +2726,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["XRequestId"];
                     "API-Version": components["headers"]["ApiVersion"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     Location: components["headers"]["EncounterLocation"];
                     [name: string]: unknown;
                 };
@@ -1870,6 +2739,40 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["CreateEncounterNotFound"];
             409: components["responses"]["CreateEncounterConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    previewEncounter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateEncounterRequest"];
+            };
+        };
+        responses: {
+            /** @description What would come of it */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EncounterPreview"];
+                };
+            };
+            400: components["responses"]["PreviewEncounterBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["CreateEncounterNotFound"];
             413: components["responses"]["BodyTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
@@ -1940,6 +2843,487 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    cancelEncounter: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100124
+                 */
+                encounter_id: components["parameters"]["PendingEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CancelEncounterRequest"];
+            };
+        };
+        responses: {
+            /** @description The cancelled encounter */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["BadRequestIdempotent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["CancelEncounterConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+                 * @example ORD-100045
+                 */
+                order_no: components["parameters"]["OrderNo"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The order */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["OrderNotFound"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    recordPayment: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Makes a retry safe, and is required here because a payment must not be recorded twice: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each payment; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+                 * @example ORD-100045
+                 */
+                order_no: components["parameters"]["OrderNo"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordPaymentRequest"];
+            };
+        };
+        responses: {
+            /** @description The order with the payment */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["RecordPaymentBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["OrderNotFound"];
+            409: components["responses"]["RecordPaymentConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listEvents: {
+        parameters: {
+            query: {
+                /**
+                 * @description Where to go on, `next_cursor` of the page before; without it, the oldest event that is kept. It is opaque. At most 200 characters, more than we issue.
+                 * @example MS4w
+                 */
+                after?: components["parameters"]["EventsAfter"];
+                /**
+                 * @description Only events of these types, separated by commas; by default all. At most 20, more than there are.
+                 * @example [
+                 *       "encounter.completed",
+                 *       "order.created"
+                 *     ]
+                 */
+                types?: components["parameters"]["EventTypes"];
+                /**
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Some events */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    simulateEncounter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100124
+                 */
+                encounter_id: components["parameters"]["PendingEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SimulateEncounterRequest"];
+            };
+        };
+        responses: {
+            /** @description The encounter afterwards */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SimulateForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["SimulateConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getClock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The clock */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxClock"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    setClock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetClockRequest"];
+            };
+        };
+        responses: {
+            /** @description The clock */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxClock"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    resetSandbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Everything is as in the beginning */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listReviewQueue: {
+        parameters: {
+            query: {
+                /**
+                 * @description Only encounters of this queue; there is one.
+                 * @example provider_network
+                 */
+                serviceQueue: components["parameters"]["QueueName"];
+                /**
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The head of the queue */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewQueue"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    claimEncounter: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100124
+                 */
+                encounter_id: components["parameters"]["PendingEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClaimEncounterRequest"];
+            };
+        };
+        responses: {
+            /** @description The claimed encounter */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["BadRequestIdempotent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["ClaimEncounterConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    releaseEncounter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100125
+                 */
+                encounter_id: components["parameters"]["ClaimedEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReleaseEncounterRequest"];
+            };
+        };
+        responses: {
+            /** @description The encounter, in the queue again */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["ReleaseEncounterConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    submitReview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100125
+                 */
+                encounter_id: components["parameters"]["ClaimedEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubmitReviewRequest"];
+            };
+        };
+        responses: {
+            /** @description The reviewed encounter */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["SubmitReviewBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["SubmitReviewConflict"];
+            413: components["responses"]["BodyTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
         };

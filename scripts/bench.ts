@@ -31,7 +31,7 @@ const services = await openServices({ config, domain, log, baseUrl: () => baseUr
 const server = createHttpServer(await createApp(services), domain.newId, () => ({}));
 baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
 
-const [tenant] = await createDemo(domain);
+const [tenant] = await createDemo(domain, services.objects);
 if (!tenant) throw new Error('no demo tenant');
 const post = async (path: string, body: object, token = ''): Promise<Record<string, string>> => {
   const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };

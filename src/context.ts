@@ -39,9 +39,22 @@ export interface PublicContext extends Services {
   readonly authorization: string | undefined;
 }
 
-/** What a secured operation gets. */
+/** What a secured operation gets. `now` is the tenant's time, which the clock of a sandbox moves. */
 export interface Context extends PublicContext {
   readonly caller: Caller;
+  /** The time of the real world, for what is not of the domain: the expiry of links. */
+  readonly realNow: () => Date;
+  /** The request's Idempotency-Key; null when it has none. */
+  readonly idempotency: IdempotencyRequest | null;
+}
+
+/** A request that may be a retry of an earlier one (domain rule "Idempotency"). */
+export interface IdempotencyRequest {
+  readonly operationId: string;
+  /** Without quotation marks. */
+  readonly key: string;
+  /** SHA-256 of path and canonical body: another request must not use the key. */
+  readonly fingerprint: Buffer;
 }
 
 /** The authenticated API client: the only source of the tenant (interface §5.5). */

@@ -8,6 +8,10 @@ export type Schemas = components['schemas'];
 export type ProblemCode = Schemas['ProblemCode'];
 export type OAuthErrorCode = Schemas['OAuthError']['error'];
 
+/** Types of events (domain rule "Events and webhooks"): one that the contract does not list does not compile. */
+export type EventType = Schemas['Event']['type'];
+export type EncounterState = Schemas['Encounter']['status'];
+
 type OrEmpty<T> = [T] extends [never] ? Record<string, never> : T;
 type Parameters<Id extends OperationId, In extends 'path' | 'query'> = OrEmpty<
   NonNullable<operations[Id]['parameters'][In]>
@@ -26,7 +30,8 @@ export interface Input<Id extends OperationId> {
 }
 
 type Responses<Id extends OperationId> = operations[Id]['responses'];
-type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : never;
+/** `null` for an answer without a body (204). */
+type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : null;
 /** Failures are thrown, so their statuses cannot be returned. */
 type ReturnedStatus<Id extends OperationId> = {
   [Status in keyof Responses<Id>]: Json<Responses<Id>[Status]> extends Schemas['Problem'] | Schemas['OAuthError']
@@ -35,7 +40,7 @@ type ReturnedStatus<Id extends OperationId> = {
 }[keyof Responses<Id>];
 
 /** Headers that http/ sets by itself. */
-type CommonHeader = 'X-Request-Id' | 'API-Version' | 'Cache-Control' | 'Retry-After';
+type CommonHeader = 'X-Request-Id' | 'API-Version' | 'Cache-Control' | 'Retry-After' | 'Idempotent-Replayed';
 type OwnHeaders<Response> = Response extends { headers: infer Headers }
   ? { [Name in keyof Headers as string extends Name ? never : Name extends CommonHeader ? never : Name]: string }
   : never;

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DomainContext } from './context.js';
+import type { Services } from './context.js';
 import { createDemo } from './domain/demo.js';
 import { errorCode } from './errorCode.js';
 
@@ -15,10 +15,10 @@ export interface DemoTenant {
  * address of this start.
  * @returns the demo tenants that the file names
  */
-export async function ensureDemo(domain: DomainContext, dataDir: string, baseUrl: string): Promise<DemoTenant[]> {
+export async function ensureDemo(services: Services, dataDir: string, baseUrl: string): Promise<DemoTenant[]> {
   const file = join(dataDir, 'demo-credentials.json');
   const known = await readTenants(file);
-  const tenants = known.length > 0 ? known : await createDemo(domain);
+  const tenants = known.length > 0 ? known : await createDemo(services, services.objects);
   if (tenants.length > 0) {
     await writeFile(`${file}.new`, `${JSON.stringify({ baseUrl, tenants }, null, 2)}\n`, { mode: 0o600 });
     await rename(`${file}.new`, file);

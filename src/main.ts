@@ -72,14 +72,14 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     const wantsDemo = databaseUrl === null || options.demo === true;
     baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
     // Before listening, so that whoever finds the service ready finds the credentials too.
-    let demo = wantsDemo ? await ensureDemo(domain, dataDir, baseUrl) : [];
+    let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
     const server = createHttpServer(app, domain.newId, refusalLog(log, contractVersion()));
     const port = await listen(server, config.port, config.host).catch((cause: unknown) => {
       throw new Error(`HOST and PORT cannot be listened on: ${String(cause)}`, { cause });
     });
     if (config.baseUrl === null && port !== config.port) {
       baseUrl = `http://${urlHost(config.host)}:${port}`;
-      if (wantsDemo) demo = await ensureDemo(domain, dataDir, baseUrl);
+      if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
     }
     // Last of all: a start that fails after this would leave jobs at work on a database that is being closed.
     const worker = await startJobWorker({ url: database.url, jobs: jobsWith(services), log });

@@ -13,7 +13,7 @@ export interface FieldError {
 export interface ProblemOptions {
   readonly errors?: readonly FieldError[];
   readonly cause?: unknown;
-  /** Further members of the body, such as `existing_user_id` (D-44). */
+  /** Further members of the body, such as `existing_user_id` (D-44) and `current_status`. */
   readonly extra?: Readonly<Record<string, string>>;
   /** The permissions that a token would need, for the challenge of RFC 6750 §3. */
   readonly scope?: string;
@@ -81,6 +81,27 @@ export const problems = {
   document_type_not_allowed: invalid('File type not allowed', 'The file is not of a type that is accepted here.'),
   document_type_mismatch: invalid('File type mismatch', 'The content differs from the declared type or file name.'),
   document_rejected: invalid('Document rejected', 'A malware scan refused the file.'),
+  decisions_incomplete: invalid(
+    'Decisions incomplete',
+    'Send exactly one decision for each item that is pending_review, and a reason for each denial.',
+  ),
+  visit_required: invalid('Visit required', 'The review is synchronous: send visit with startedAt and endedAt.'),
+  idempotency_key_invalid: invalid(
+    'Idempotency key is not valid',
+    'Send 1 to 255 printable ASCII characters as Idempotency-Key.',
+  ),
+  idempotency_key_required: invalid(
+    'Idempotency key required',
+    'Send an Idempotency-Key, so that a retry does no harm.',
+  ),
+  idempotency_key_reused: invalid(
+    'Idempotency key was used',
+    'An earlier request with this Idempotency-Key was a different one; use a new key.',
+  ),
+  cursor_invalid: invalid(
+    'Cursor is not valid',
+    'Send next_cursor of an earlier answer as it is, or start again without a cursor.',
+  ),
   token_missing: unauthenticated('Access token missing', 'Send Authorization: Bearer <access token>.'),
   token_invalid: unauthenticated('Access token not valid', 'Obtain a new access token at /oauth/token.'),
   token_expired: unauthenticated('Access token expired', 'Obtain a new access token at /oauth/token.'),
@@ -88,11 +109,13 @@ export const problems = {
   patient_access_denied: unauthenticated('No access to this patient', 'You may not upload documents for this patient.'),
   insufficient_permission: { status: 403, title: 'Insufficient permission', detail: 'The token lacks a permission.' },
   clinic_not_permitted: { status: 403, title: 'Clinic not permitted', detail: 'Your API client may not see this clinic.' },
+  sandbox_only: { status: 403, title: 'Only in a sandbox', detail: 'This operation works in sandbox tenants only.' },
   clinic_not_found: notFound('Clinic'),
   patient_not_found: notFound('Patient'),
   treatment_not_found: notFound('Treatment'),
   document_not_found: notFound('Document'),
   encounter_not_found: notFound('Encounter'),
+  order_not_found: notFound('Order'),
   route_not_found: { status: 404, title: 'Route not found', detail: 'No operation has this path.' },
   method_not_allowed: { status: 405, title: 'Method not allowed', detail: 'See the Allow header for this path.' },
   patient_email_taken: conflict(
@@ -107,6 +130,17 @@ export const problems = {
     'See clinicAvailability of the product.',
   ),
   document_patient_mismatch: conflict('Document of another patient', 'Send documents of this encounter’s patient only.'),
+  invalid_state: conflict('Not possible in this state', 'The current state does not allow this; see current_status.'),
+  claimed_by_other: conflict('Claimed by another provider', 'Another provider has this encounter.'),
+  not_due: conflict(
+    'Not due yet',
+    'A scheduled synchronous encounter can be claimed from 15 minutes before its time.',
+  ),
+  payment_exceeds_balance: conflict('Payment exceeds the balance', 'The amount is above what is left to pay.'),
+  idempotency_in_progress: conflict(
+    'Same request under way',
+    'A request with this Idempotency-Key is still being worked on. Retry after the given delay.',
+  ),
   body_too_large: { status: 413, title: 'Body too large', detail: 'A request body may have 256 KiB at most.' },
   internal_error: { status: 500, title: 'Internal error', detail: 'The request failed on our side; quote request_id.' },
   dependency_unavailable: {

@@ -80,6 +80,11 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return violated['constraint']['index'] === constraint;
 }
 
+/** Whether the error means that a lock was not free in the time that `lock_timeout` gives (SQLSTATE 55P03). */
+export function isLockTimeout(error: unknown): boolean {
+  return driverError(error)?.['originalCode'] === '55P03';
+}
+
 /** Whether the error means that the database (or the way to it) is down, full or too slow: worth another try later. */
 export function isUnavailable(error: unknown): boolean {
   if (!isRecord(error)) return false;

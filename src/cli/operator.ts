@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../adapters/database.js';
+import { openObjectStore, type ObjectStore } from '../adapters/objectStore.js';
 import { openServiceDatabase } from '../adapters/serviceDatabase.js';
 import { readConfig } from '../config.js';
 import type { DomainContext } from '../context.js';
@@ -34,4 +35,11 @@ export async function withDatabase<T>(terminal: Terminal, work: (context: Domain
     await db.$disconnect();
     await database.close();
   }
+}
+
+/** The store of the service's documents, to put objects into it. */
+export function openStore(terminal: Terminal): Promise<ObjectStore> {
+  const { dataDir, objectStore: store } = readConfig(terminal.environment);
+  // Only links need the address of the service.
+  return openObjectStore({ dataDir, store, baseUrl: () => '' });
 }

@@ -3,6 +3,7 @@ import { isUnavailable } from '../adapters/database.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
 import { addKeyCommands } from './keys.js';
+import { addOrderCommands } from './order.js';
 import { example, PROGRAM } from './output.js';
 import { addTenantCommands } from './tenant.js';
 import type { Terminal } from './terminal.js';
@@ -30,8 +31,8 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 function createProgram(terminal: Terminal): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Provisions tenants, API clients, catalogs and keys. It works on the database of DATABASE_URL, else on the ' +
-        'embedded one in DATA_DIR, whether a server is running or not.',
+      'Provisions tenants, API clients, catalogs and keys, and cancels orders. It works on the database of ' +
+        'DATABASE_URL, else on the embedded one in DATA_DIR, whether a server is running or not.',
     )
     .helpCommand(false)
     .exitOverride()
@@ -43,6 +44,7 @@ function createProgram(terminal: Terminal): Command {
   addTenantCommands(program, terminal);
   addClientCommands(program, terminal);
   addCatalogCommands(program, terminal);
+  addOrderCommands(program, terminal);
   addKeyCommands(program, terminal);
   return program;
 }

@@ -1,13 +1,19 @@
 import { Option, type Command } from '@commander-js/extra-typings';
-import { createTenant, listTenants } from '../domain/tenants.js';
-import { withDatabase } from './operator.js';
+import { createSandbox } from '../domain/sandboxReset.js';
+import { configureTenant, createTenant, listTenants } from '../domain/tenants.js';
+import { openStore, withDatabase } from './operator.js';
 import { example, fields, print, table } from './output.js';
 import type { Terminal } from './terminal.js';
 
-/** Adds `tenant create` and `tenant list`. */
+/** Adds `tenant create|configure|list`. */
 export function addTenantCommands(program: Command, terminal: Terminal): void {
   const tenant = program.command('tenant').description('partner organisations').helpCommand(false);
+  addCreate(tenant, terminal);
+  addConfigure(tenant, terminal);
+  addList(tenant, terminal);
+}
 
+function addCreate(tenant: Command, terminal: Terminal): void {
   tenant
     .command('create')
     .description('create a tenant')
@@ -17,17 +23,46 @@ export function addTenantCommands(program: Command, terminal: Terminal): void {
       'its id in the API (tenantId): lower-case letters, digits, hyphens (default: made from the name)',
     )
     .addOption(
-      new Option('--mode <mode>', 'live, or sandbox for trying out').choices(['live', 'sandbox']).default('live'),
+      new Option('--mode <mode>', 'live, or sandbox for trying out, with what the examples show')
+        .choices(['live', 'sandbox'])
+        .default('live'),
     )
     .option('--json', 'print JSON')
     .addHelpText('after', example('tenant create "Lakeside Health" --id lakeside --mode live'))
     .action(async (name, { id, mode, json }) => {
-      const created = await withDatabase(terminal, (context) =>
-        createTenant(context, { name, id, mode: mode === 'live' ? mode : 'sandbox' }),
+      const created = await withDatabase(terminal, async (context) =>
+        mode === 'live'
+          ? createTenant(context, { name, id, mode })
+          : createSandbox(context, { name, id }, await openStore(terminal)),
       );
       print(terminal, json, shown(created), () => fields({ id: created.id, name: created.name, mode: created.mode }));
     });
+}
 
+function addConfigure(tenant: Command, terminal: Terminal): void {
+  tenant
+    .command('configure')
+    .description('change settings of a tenant')
+    .argument('<tenant>', 'its id or name')
+    .addOption(
+      new Option('--gfe-reuse <state>', 'whether a valid approval clears a treatment again').choices(['on', 'off']),
+    )
+    .option('--currency <code>', 'ISO 4217 code of the amounts of orders to come')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('tenant configure lakeside --gfe-reuse on --currency CAD'))
+    .action(async (idOrName, { gfeReuse, currency, json }, command) => {
+      if (gfeReuse === undefined && currency === undefined) {
+        command.error('error: nothing to change: give --gfe-reuse or --currency');
+      }
+      const settings = { gfeReuse: gfeReuse === undefined ? undefined : gfeReuse === 'on', currency };
+      const configured = await withDatabase(terminal, (context) => configureTenant(context, idOrName, settings));
+      print(terminal, json, shown(configured), () =>
+        fields({ id: configured.id, 'gfe reuse': onOff(configured.gfeReuse), currency: configured.currency }),
+      );
+    });
+}
+
+function addList(tenant: Command, terminal: Terminal): void {
   tenant
     .command('list')
     .description('list the tenants')
@@ -37,8 +72,15 @@ export function addTenantCommands(program: Command, terminal: Terminal): void {
       const tenants = await withDatabase(terminal, listTenants);
       print(terminal, json, tenants.map(shown), () =>
         table(
-          ['ID', 'NAME', 'MODE', 'CREATED'],
-          tenants.map(({ id, name, mode, createdAt }) => [id, name, mode, createdAt.toISOString()]),
+          ['ID', 'NAME', 'MODE', 'GFE REUSE', 'CURRENCY', 'CREATED'],
+          tenants.map(({ id, name, mode, gfeReuse, currency, createdAt }) => [
+            id,
+            name,
+            mode,
+            onOff(gfeReuse),
+            currency,
+            createdAt.toISOString(),
+          ]),
         ),
       );
     });
@@ -46,4 +88,14 @@ export function addTenantCommands(program: Command, terminal: Terminal): void {
 
 type Tenant = Awaited<ReturnType<typeof listTenants>>[number];
 
-const shown = ({ id, name, mode, isActive, createdAt }: Tenant): object => ({ id, name, mode, isActive, createdAt });
+const onOff = (state: boolean): string => (state ? 'on' : 'off');
+
+const shown = ({ id, name, mode, isActive, gfeReuse, currency, createdAt }: Tenant): object => ({
+  id,
+  name,
+  mode,
+  isActive,
+  gfeReuse,
+  currency,
+  createdAt,
+});

@@ -56,18 +56,14 @@ export async function writeCatalog(
   return { report };
 }
 
-/** An id of a new row may be in use where the plan does not look: in another tenant, or deeper in this one. */
+/** An id of a new row may be in use where the plan does not look: deeper in the tenant's catalog. */
 async function refuseTakenIds({ db }: TransactionContext, { fixedIds, tenantId, fault }: Draft): Promise<void> {
   for (const table of new Set(fixedIds.map((fixed) => fixed.table))) {
-    const ids = fixedIds.filter((fixed) => fixed.table === table).map(({ id }) => id);
-    const taken = await db.$queryRaw<{ id: string; tenantId: string }[]>`
-      SELECT id, tenant_id AS "tenantId" FROM ${Prisma.raw(`"${table}"`)} WHERE id = ANY(${ids}::uuid[])`;
-    const owners = new Map(taken.map((row) => [row.id, row.tenantId]));
-    for (const { id, pointer, table: of } of fixedIds) {
-      const owner = of === table ? owners.get(id) : undefined;
-      if (owner === undefined) continue;
-      fault(pointer, owner === tenantId ? 'is in use elsewhere in this catalog' : 'belongs to another tenant');
-    }
+    const fixed = fixedIds.filter((one) => one.table === table);
+    const taken = await db.$queryRaw<{ id: string }[]>`SELECT id FROM ${Prisma.raw(`"${table}"`)}
+      WHERE tenant_id = ${tenantId} AND id = ANY(${fixed.map(({ id }) => id)}::uuid[])`;
+    const ids = new Set(taken.map(({ id }) => id));
+    for (const { id, pointer } of fixed) if (ids.has(id)) fault(pointer, 'is in use elsewhere in this catalog');
   }
 }
 

@@ -1,5 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.js';
 import type { CatalogTable, TableChange } from './catalogDraft.js';
+import { columnsOf, identifier, insertion, recordset } from './rowSets.js';
 import type { TransactionContext } from './transactionContext.js';
 
 /** Rows in one statement: large enough to spare round trips, small enough for a progress bar to move. */
@@ -41,19 +42,6 @@ export async function writeChanges(
   }
 }
 
-/** All rows as one JSON parameter: PostgreSQL makes them rows of the table's own type. */
-function recordset(table: CatalogTable, rows: readonly object[]): Prisma.Sql {
-  const records = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([field, value]) => [columnOf(field), value])),
-  );
-  return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records)}::jsonb)`;
-}
-
-function insertion(table: CatalogTable, rows: readonly object[]): Prisma.Sql {
-  const columns = Prisma.join(columnsOf(rows).map(identifier));
-  return Prisma.sql`INSERT INTO ${identifier(table)} (${columns}) SELECT ${columns} FROM ${recordset(table, rows)}`;
-}
-
 function update(table: CatalogTable, tenantId: string, rows: readonly object[]): Prisma.Sql {
   const columns = columnsOf(rows)
     .filter((column) => column !== 'id')
@@ -65,19 +53,4 @@ function update(table: CatalogTable, tenantId: string, rows: readonly object[]):
 
 function deletion(table: CatalogTable, tenantId: string, ids: readonly string[]): Prisma.Sql {
   return Prisma.sql`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND id = ANY(${[...ids]}::uuid[])`;
-}
-
-/** All rows of a change have the same fields. */
-function columnsOf([first = {}]: readonly object[]): string[] {
-  return Object.keys(first).map(columnOf);
-}
-
-/** Prisma's field to PostgreSQL's column: `legalName` → `legal_name`. */
-function columnOf(field: string): string {
-  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-/** A table or column of ours, never text from outside. */
-function identifier(name: string): Prisma.Sql {
-  return Prisma.raw(`"${name}"`);
 }

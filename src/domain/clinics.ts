@@ -39,13 +39,13 @@ export async function listClinics(context: Context, filter: ClinicFilter): Promi
 }
 
 /** Clinics of the tenant, or those that the API client is limited to. */
-export function visibleClinics({ caller }: Context): { tenantId: string; id?: { in: string[] } } {
+export function visibleClinics({ caller }: Pick<Context, 'caller'>): { tenantId: string; id?: { in: string[] } } {
   const { tenantId, allowedClinicIds } = caller;
   return allowedClinicIds ? { tenantId, id: { in: [...allowedClinicIds] } } : { tenantId };
 }
 
 /** Whether the API client's clinic limit, if any, includes the clinic. */
-export function mayUseClinic({ caller }: Context, clinicId: string): boolean {
+export function mayUseClinic({ caller }: Pick<Context, 'caller'>, clinicId: string): boolean {
   return caller.allowedClinicIds?.includes(canonicalUuid(clinicId)) ?? true;
 }
 

@@ -5,6 +5,10 @@ import type { Schemas } from '../contract.js';
 import { Problem } from '../problem.js';
 import { wholeDocument } from './documentContent.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './documentFiles.js';
+import { recordEvent } from './events.js';
+import { earlierAnswer, once } from './idempotency.js';
+import { downloaderOf } from './sampleFiles.js';
+import type { CallerContext } from './transactionContext.js';
 
 /** Seconds that a link to a stored document works (domain rule "Documents"). */
 const LINK_SECONDS = 900;
@@ -18,25 +22,35 @@ export interface StoredDocument {
 
 /**
  * Fetches a file, stores it and links it to the patient (interface §4.5). Object first, row second: no row without its
- * object; the object is removed if the row was refused.
- * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable
+ * object; the object is removed if the row was refused. With the Idempotency-Key of an earlier upload nothing is
+ * fetched; a twin that was faster makes the object of this one waste.
+ * @param answer what is answered for the stored document, and again to a retry
+ * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable; idempotency_*
  */
-export async function uploadDocument(
+export async function uploadDocument<Answer extends { readonly status: number; readonly body: unknown }>(
   context: Context,
   patientId: string,
   documentType: DocumentType,
   body: Schemas['UploadPatientDocumentRequest'],
-): Promise<StoredDocument> {
+  answer: (stored: StoredDocument) => Answer,
+): Promise<Answer> {
+  const earlier = await earlierAnswer<Answer>(context);
+  if (earlier) return earlier;
   const patient = await requirePatient(context, patientId);
   const request = { documentType, documentId: context.newId(), url: body.url, fileName: body.fileName };
   const stored = await fetchInto(context, patient, request);
-  const document = await insert(context, newRow(context, patient, request, stored));
-  const fileUrl = await context.objects.link(stored.key, stored, context.now(), LINK_SECONDS);
-  return { document, documentType, fileUrl };
+  const fileUrl = await context.objects.link(stored.key, stored, context.realNow(), LINK_SECONDS);
+  return keptIfInserted(context, stored.key, (inserted) => once(context, async (transaction) => {
+    // Meanwhile a sandbox may have been reset.
+    await requirePatient(transaction, patient);
+    const document = await insert(transaction, newRow(transaction, patient, request, stored), documentType);
+    inserted();
+    return answer({ document, documentType, fileUrl });
+  }));
 }
 
 /** Unknown and another tenant's patient get the same answer, which is about access, not existence. */
-async function requirePatient({ db, caller }: Context, id: string): Promise<string> {
+async function requirePatient({ db, caller }: CallerContext, id: string): Promise<string> {
   const { tenantId } = caller;
   const patient = await db.patient.findUnique({ where: { tenantId_id: { tenantId, id } }, select: { id: true } });
   if (!patient) throw new Problem('patient_access_denied');
@@ -51,7 +65,7 @@ async function fetchInto(context: Context, patientId: string, request: UploadReq
   const { tenantId } = context.caller;
   const { documentType, documentId, url } = request;
   const { maxBytes } = documentRules[documentType];
-  const { value, sizeBytes, checksum } = await context.download(url, { maxBytes }, async (file) => {
+  const { value, sizeBytes, checksum } = await downloaderOf(context)(url, { maxBytes }, async (file) => {
     const description = describeFile(request, file);
     const key = blobPath({ tenantId, patientId, documentType, documentId, fileName: description.fileName });
     const { contentType } = description;
@@ -61,19 +75,44 @@ async function fetchInto(context: Context, patientId: string, request: UploadReq
   return { ...value, sizeBytes, checksum };
 }
 
-/** An object without a row is waste; a row without its object would be a lie. So an unclear outcome keeps the object. */
-async function insert(context: Context, row: ReturnType<typeof newRow>): Promise<Document> {
+/**
+ * An object without a row is waste; a row without its object would be a lie. So an unclear outcome keeps the object.
+ * @param work calls `inserted` when it has written the row, unless a retry needs none
+ */
+async function keptIfInserted<T>(
+  { objects }: Context,
+  key: string,
+  work: (inserted: () => void) => Promise<T>,
+): Promise<T> {
+  const row = { isWritten: false };
+  // A failure to remove must not hide why there is no row.
+  const remove = (): Promise<void> => objects.remove(key).catch(() => undefined);
   try {
-    return await context.db.document.create({ data: row });
+    const result = await work(() => {
+      row.isWritten = true;
+    });
+    if (!row.isWritten) await remove();
+    return result;
   } catch (error) {
-    // A failure to remove must not hide why the row was refused.
-    if (!isUnavailable(error)) await context.objects.remove(row.blobPath).catch(() => undefined);
+    if (!isUnavailable(error)) await remove();
     throw error;
   }
 }
 
+/** The row and its event, in one transaction. */
+async function insert(
+  context: CallerContext,
+  row: ReturnType<typeof newRow>,
+  docType: DocumentType,
+): Promise<Document> {
+  const document = await context.db.document.create({ data: row });
+  const { id: documentId, tenantId, patientId: user_id } = document;
+  await recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
+  return document;
+}
+
 function newRow(
-  context: Context,
+  context: CallerContext,
   patientId: string,
   { documentId, documentType }: UploadRequest,
   { key, contentType, fileName, originalFilename, sizeBytes, checksum }: Awaited<ReturnType<typeof fetchInto>>,

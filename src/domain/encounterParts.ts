@@ -1,10 +1,10 @@
 import type { Prisma } from '../../generated/prisma/client.js';
-import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
 import { Problem, type FieldError } from '../problem.js';
 import type { ProblemCode } from '../contract.js';
 import { canonicalUuid } from './canonicalUuid.js';
 import { visibleClinics } from './clinics.js';
+import type { CallerContext } from './transactionContext.js';
 
 type Body = Schemas['CreateEncounterRequest'];
 
@@ -13,6 +13,7 @@ const treatmentDetails = {
   subcategory: true,
   offer: true,
   availability: true,
+  rx: { select: { id: true } },
 } satisfies Prisma.ProductInclude;
 
 export type Treatment = Prisma.ProductGetPayload<{ include: typeof treatmentDetails }>;
@@ -35,7 +36,7 @@ export interface FoundParts {
 }
 
 /** Loads everything that the body names, in one round. */
-export async function loadParts(context: Context, body: Body): Promise<EncounterParts> {
+export async function loadParts(context: CallerContext, body: Body): Promise<EncounterParts> {
   const { tenantId } = context.caller;
   const treatmentIds = body.treatmentIds.map(canonicalUuid);
   const documentIds = (body.documentIds ?? []).map(canonicalUuid);
@@ -102,11 +103,10 @@ export function requireFound({ clinic, patient, treatments, documents }: Encount
 }
 
 /**
- * Steps 7 to 11: everything may be used for a new encounter. The first failing step answers.
- * @throws Problem clinic_inactive, patient_inactive, treatment_inactive, treatment_unavailable_at_clinic,
- * document_patient_mismatch
+ * Steps 7 to 11: what keeps things that exist from being used for a new encounter, step by step. No step at all when
+ * nothing does.
  */
-export function requireUsable({ clinic, patient, treatments, documents }: FoundParts): void {
+export function unusableParts({ clinic, patient, treatments, documents }: FoundParts): readonly (readonly Fault[])[] {
   const isUnavailable = ({ availability }: Treatment): boolean =>
     availability.length > 0 && !availability.some((entry) => entry.clinicId === clinic.id && entry.isActive);
   const steps: Fault[][] = [
@@ -116,11 +116,11 @@ export function requireUsable({ clinic, patient, treatments, documents }: FoundP
     faultsAt(treatments, 'treatmentIds', 'treatment_unavailable_at_clinic', isUnavailable),
     faultsAt(documents, 'documentIds', 'document_patient_mismatch', ({ patientId }) => patientId !== patient.id),
   ];
-  const failing = steps.find((faults) => faults.length > 0);
-  if (failing) throw refuse(failing);
+  return steps.filter((faults) => faults.length > 0);
 }
 
-type Fault = FieldError & { readonly code: ProblemCode };
+/** Where a body names something that must not be used, and why. */
+export type Fault = FieldError & { readonly code: ProblemCode; readonly pointer: string };
 
 const details: Partial<Record<ProblemCode, string>> = {
   clinic_inactive: 'is inactive',
@@ -138,8 +138,8 @@ function faultsAt<T>(items: readonly T[], property: string, code: ProblemCode, f
   return items.flatMap((item, index) => (fails(item) ? [fault(code, `#/${property}/${index}`)] : []));
 }
 
-/** The first fault names the problem; all of them are listed. */
-function refuse(faults: readonly Fault[]): Problem {
+/** The faults of one step as a problem: the first one names it, all are listed. */
+export function refuse(faults: readonly Fault[]): Problem {
   const [first] = faults;
   return first
     ? new Problem(first.code, undefined, { errors: faults })

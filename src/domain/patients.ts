@@ -1,24 +1,27 @@
 import type { Patient, Prisma, RefState } from '../../generated/prisma/client.js';
-import { isUniqueViolation } from '../adapters/database.js';
 import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
 import { Problem } from '../problem.js';
+import { recordEvent } from './events.js';
+import type { CallerContext } from './transactionContext.js';
 
 /** The e-mail without regard to case: the same fold as the column `email_key`. Addresses are ASCII (contract). */
 const emailKey = (email: string): string => email.toLowerCase();
 
 /**
- * Creates a patient and its user account, which share the key (interface §4.3, D-40). The unique index decides whether
- * the e-mail is free: a search before the insert would let parallel requests through.
+ * Creates a patient and its user account, which share the key (interface §4.3, D-40), and tells it as patient.created.
+ * The unique index decides whether the e-mail is free: a search before the insert would let parallel requests through.
+ * @param context of a transaction, for the event
  * @throws Problem patient_email_taken, validation_failed (dateOfBirth)
  */
-export async function createPatient(context: Context, body: Schemas['CreatePatientRequest']): Promise<Patient> {
+export async function createPatient(context: CallerContext, body: Schemas['CreatePatientRequest']): Promise<Patient> {
   const { dateOfBirth, gender, address, postalCode, ...given } = body;
+  const { tenantId } = context.caller;
   const now = context.now();
-  const data: Prisma.PatientUncheckedCreateInput = {
+  const data: Prisma.PatientCreateManyInput = {
     ...given,
     id: context.newId(),
-    tenantId: context.caller.tenantId,
+    tenantId,
     dateOfBirth: birthDate(dateOfBirth, now),
     sex: gender ?? null,
     address1: address ?? null,
@@ -27,12 +30,11 @@ export async function createPatient(context: Context, body: Schemas['CreatePatie
     createdAt: now,
     updatedAt: now,
   };
-  try {
-    return await context.db.patient.create({ data });
-  } catch (error) {
-    if (isUniqueViolation(error, 'client_tenant_id_email_key_key')) throw await emailTaken(context, body.email, error);
-    throw error;
-  }
+  // ON CONFLICT DO NOTHING: a violation would end the transaction, in which the other patient is looked up.
+  const [patient] = await context.db.patient.createManyAndReturn({ data: [data], skipDuplicates: true });
+  if (!patient) throw await emailTaken(context, body.email);
+  await recordEvent(context, { tenantId, clinicId: null }, 'patient.created', { user_id: patient.id });
+  return patient;
 }
 
 /** The patient with that e-mail, whatever its case: none or one (D-17). */
@@ -53,16 +55,15 @@ export async function getPatient(context: Context, id: string): Promise<{ patien
   return { patient, state };
 }
 
-function byEmail(context: Context, email: string): Promise<Patient | null> {
+function byEmail(context: CallerContext, email: string): Promise<Patient | null> {
   const { tenantId } = context.caller;
   return context.db.patient.findUnique({ where: { tenantId_emailKey: { tenantId, emailKey: emailKey(email) } } });
 }
 
 /** Names the existing patient only to a caller who could look it up anyway (D-44). */
-async function emailTaken(context: Context, email: string, cause: unknown): Promise<Problem> {
+async function emailTaken(context: CallerContext, email: string): Promise<Problem> {
   const existing = context.caller.permissions.has('read:client') ? await byEmail(context, email) : null;
   return new Problem('patient_email_taken', undefined, {
-    cause,
     errors: [{ pointer: '#/email', code: 'patient_email_taken', detail: 'is in use in your tenant' }],
     ...(existing ? { extra: { existing_user_id: existing.id } } : {}),
   });

@@ -40,6 +40,38 @@ export async function createTenant(
   }
 }
 
+/** What an operator may change; undefined = stays. */
+export interface TenantSettings {
+  /** Whether a valid approval clears the same treatment again (domain rule "GFE items, validity, reuse, re-review"). */
+  readonly gfeReuse?: boolean | undefined;
+  /** ISO 4217 code in any case, for orders to come: an order keeps the currency that it was made in. */
+  readonly currency?: string | undefined;
+}
+
+/**
+ * Changes settings of a tenant. They count from the next request on.
+ * @throws Error when there is no such tenant or currency
+ */
+export async function configureTenant(
+  context: TransactionContext,
+  idOrName: string,
+  { gfeReuse, currency }: TenantSettings,
+): Promise<Tenant> {
+  const { id } = await findTenant(context, idOrName);
+  const code = currency?.toUpperCase();
+  if (code !== undefined && !Intl.supportedValuesOf('currency').includes(code)) {
+    throw new Error(`${JSON.stringify(currency)} is no currency: give its ISO 4217 code, such as USD.`);
+  }
+  return context.db.tenant.update({
+    where: { id },
+    data: {
+      ...(gfeReuse === undefined ? {} : { gfeReuse }),
+      ...(code === undefined ? {} : { currency: code }),
+      updatedAt: context.now(),
+    },
+  });
+}
+
 /** All tenants by id. */
 export function listTenants({ db }: TransactionContext): Promise<Tenant[]> {
   return db.tenant.findMany({ orderBy: { id: 'asc' } });

@@ -1,8 +1,14 @@
 import type { Transaction } from '../adapters/database.js';
-import type { DomainContext } from '../context.js';
+import type { Context, DomainContext } from '../context.js';
 
 /** A context whose queries are part of one transaction. A {@link DomainContext} also serves, without that promise. */
 export type TransactionContext = Omit<DomainContext, 'db'> & { readonly db: Transaction };
+
+/** The same on behalf of a caller. A {@link Context} also serves, without the promise of a transaction. */
+export type CallerContext = Omit<Context, 'db'> & { readonly db: Transaction };
+
+/** How long the transaction of one request may take, and may wait for a connection. */
+const REQUEST_MS = 10_000;
 
 /**
  * All or nothing: commits when the work is done, rolls back when it throws.
@@ -11,9 +17,28 @@ export type TransactionContext = Omit<DomainContext, 'db'> & { readonly db: Tran
 export function inTransaction<T>(
   context: DomainContext,
   work: (context: TransactionContext) => Promise<T>,
-  timeoutMs: number,
+  timeoutMs: number = REQUEST_MS,
 ): Promise<T> {
   const { now, newId, randomBytes } = context;
   const parts = { now: now.bind(context), newId: newId.bind(context), randomBytes: randomBytes.bind(context) };
   return context.db.$transaction((db) => work({ ...parts, db }), { timeout: timeoutMs, maxWait: timeoutMs });
+}
+
+/** The same with everything that an operation's context has. */
+export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
+  const limits = { timeout: REQUEST_MS, maxWait: REQUEST_MS };
+  return context.db.$transaction(async (db) => work(await besideResets({ ...context, db })), limits);
+}
+
+/**
+ * A reset of the sandbox waits for requests that have begun to change something, and they for it, so that none finds one
+ * half of its things before and the other after it. What it waited for may have set the clock, too.
+ */
+async function besideResets(context: CallerContext): Promise<CallerContext> {
+  const { caller, db, realNow } = context;
+  if (caller.tenantMode !== 'sandbox') return context;
+  const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
+    SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId} FOR KEY SHARE`;
+  const ahead = Number(tenant?.offset ?? 0);
+  return { ...context, now: () => new Date(realNow().getTime() + ahead) };
 }

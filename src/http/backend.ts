@@ -9,11 +9,14 @@ import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Caller, Context, PublicContext, Services } from '../context.js';
 import type { OperationId, Operations } from '../contract.js';
 import { Problem } from '../problem.js';
+import { clockOffset } from '../domain/sandboxClock.js';
 import { readBody } from './body.js';
 import { readContract } from './contractDocument.js';
 import { RETRY_AFTER } from './errors.js';
+import { idempotencyOf } from './idempotencyKey.js';
 import { requireDigits } from './integerParameters.js';
 import { buildMatcher } from './matcher.js';
+import { refuseRepeated } from './repeatedParameters.js';
 import { requestIdOf } from './requestId.js';
 import { assertResponse, type Answer } from './responseCheck.js';
 import { setRoute } from './route.js';
@@ -90,9 +93,11 @@ export async function createBackend(operations: Operations, services: Services):
 function registerOperations(api: ContractBackend, operations: Operations, checkAll: boolean): void {
   // The one cast: from here on `Operations` guarantees what each operation gets and gives.
   for (const [operationId, run] of Object.entries(operations) as [OperationId, AnyOperation][]) {
-    api.register(operationId, async (matched: MatchedRequest, { res, context }: Exchange) => {
+    api.register(operationId, async (matched: MatchedRequest, exchange: Exchange) => {
+      const { res, context } = exchange;
       const caller = callerOf(res);
-      const answer = await run(inputOf(matched), caller ? { ...context, caller } : context);
+      const input = inputOf(matched);
+      const answer = await run(input, caller ? await securedContext(matched, exchange, caller) : context);
       if (checkAll || caller?.tenantMode === 'sandbox') assertResponse(api, matched.operation, answer);
       send(res, answer);
     });
@@ -101,10 +106,24 @@ function registerOperations(api: ContractBackend, operations: Operations, checkA
   if (missing.length > 0) throw new Error(`no code for ${missing.map(({ operationId }) => operationId).join(', ')}`);
 }
 
+/** What a secured operation gets, with the tenant's time: a sandbox may be ahead of the world. */
+async function securedContext(
+  { operation, request }: MatchedRequest,
+  { plain, context }: Exchange,
+  caller: Caller,
+): Promise<Context> {
+  const { headers, path } = plain;
+  const idempotency = idempotencyOf(operation, { headers, path, body: request.requestBody });
+  const ahead = caller.tenantMode === 'sandbox' ? await clockOffset(context, caller.tenantId) : 0;
+  const realNow = context.now;
+  const now = (): Date => new Date(realNow().getTime() + ahead);
+  return { ...context, caller, now, realNow, idempotency };
+}
+
 function securityHandler() {
   const authenticate = bearerAuthentication();
   return async ({ operation }: MatchedRequest, { context, res }: Exchange): Promise<true> => {
-    const required = (operation.security ?? []).flatMap((requirement) => Object.values(requirement).flat());
+    const required = (operation.security ?? []).map((requirement) => Object.values(requirement).flat());
     res.locals['caller'] = await authenticate(context, required);
     return true;
   };
@@ -121,6 +140,7 @@ async function readBodyOnceAllowed(matched: MatchedRequest, { req, res, plain }:
   const { requestBody, security = [] } = matched.operation as ContractOperation<OpenAPIV3_1.Document>;
   if (security.length > 0 && !matched.security['authorized']) refuse(matched);
   requireDigits(matched.operation, matched.request);
+  refuseRepeated(matched.operation, req.query);
   if (requestBody && 'content' in requestBody) {
     plain.body = await readBody(req, res, Object.keys(requestBody.content));
   }
@@ -134,7 +154,9 @@ function inputOf({ request, validation }: MatchedRequest<unknown, unknown, unkno
 
 function send(res: HttpResponse, { status, headers, body }: Answer): void {
   if (status === 503) res.set('Retry-After', String(RETRY_AFTER));
-  res.status(status).set(headers ?? {}).json(body);
+  res.status(status).set(headers ?? {});
+  if (status === 204) res.end();
+  else res.json(body);
 }
 
 const callerOf = (res: HttpResponse): Caller | undefined => res.locals['caller'] as Caller | undefined;

@@ -52,6 +52,7 @@ function sendProblem(req: Request, res: Response, problem: Problem): void {
   const challenge = challengeOf(problem, status);
   if (challenge) res.set('WWW-Authenticate', challenge);
   if (status === 503) res.set('Retry-After', String(RETRY_AFTER));
+  if (problem.code === 'idempotency_in_progress') res.set('Retry-After', '1');
   res.locals['code'] = problem.code;
   closeUnlessRead(req, res);
   res.status(status).type(mediaType(req)).send(JSON.stringify(problemBody(problem, requestIdOf(res))));

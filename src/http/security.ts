@@ -15,7 +15,10 @@ const MOST_KNOWN = 10_000;
 const KNOWN_MS = 30_000;
 const LEEWAY_MS = 30_000;
 
-export type Authenticate = (context: PublicContext, required: readonly string[]) => Promise<Caller>;
+/** The permissions of an operation: all of one alternative are needed. */
+export type Alternatives = readonly (readonly string[])[];
+
+export type Authenticate = (context: PublicContext, required: Alternatives) => Promise<Caller>;
 
 /**
  * Bearer authentication (RFC 6750): the token first, then its permissions.
@@ -79,12 +82,12 @@ function bearerToken(authorization: string | undefined): string {
   throw new Problem(/^bearer\b/i.test(authorization ?? '') ? 'token_invalid' : 'token_missing');
 }
 
-function requirePermissions({ permissions }: Caller, required: readonly string[]): void {
+function requirePermissions({ permissions }: Caller, alternatives: Alternatives): void {
   const held: ReadonlySet<string> = permissions satisfies ReadonlySet<ClientPermission>;
-  const missing = required.filter((permission) => !held.has(permission));
-  if (missing.length > 0) {
-    throw new Problem('insufficient_permission', `The token lacks ${missing.join(', ')}.`, { scope: missing.join(' ') });
-  }
+  const missing = alternatives.map((required) => required.filter((permission) => !held.has(permission)));
+  if (missing.some((permissions) => permissions.length === 0)) return;
+  const wanted = missing.map((permissions) => permissions.join(', ')).join(' or ');
+  throw new Problem('insufficient_permission', `The token lacks ${wanted}.`, { scope: missing.flat().join(' ') });
 }
 
 const isOver = ({ expiresAt }: TokenClaims, now: Date): boolean => now.getTime() >= expiresAt * 1000 + LEEWAY_MS;

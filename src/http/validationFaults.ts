@@ -18,7 +18,9 @@ export function validationProblem(errors: readonly ErrorObject[]): Problem {
 }
 
 /** Needs Ajv's `verbose`. The contract's lint sees to it that only known codes are named. */
-function namedCode({ keyword, parentSchema }: ErrorObject): ProblemCode | null {
+function namedCode({ keyword, params, parentSchema }: ErrorObject): ProblemCode | null {
+  // openapi-backend puts the schemas of all headers into one, which has no place for a code.
+  if (keyword === 'required' && params['missingProperty'] === 'idempotency-key') return 'idempotency_key_required';
   const codes: unknown = parentSchema?.['x-problem-codes'];
   return typeof codes === 'object' && codes !== null ? ((codes as Record<string, ProblemCode>)[keyword] ?? null) : null;
 }

@@ -1,9 +1,10 @@
 import type { ScheduledJob } from '../adapters/jobWorker.js';
 import type { Job, JobContext } from './job.js';
 import { orphanedObjects } from './orphanedObjects.js';
+import { sweeps } from './sweeps.js';
 
 /** Every job of the service: a new one is one line here. */
-export const jobs: readonly Job[] = [orphanedObjects];
+export const jobs: readonly Job[] = [...sweeps, orphanedObjects];
 
 /** The jobs as the engine runs them, each with what it may use. */
 export function jobsWith({ db, now, newId, randomBytes, objects, log }: Omit<JobContext, 'signal'>): ScheduledJob[] {

@@ -5,5 +5,5 @@ import { encounterView } from '../views/encounterView.js';
 /** GET /encounters/{encounter_id}: the stored record (D-06). */
 export const getEncounter: Operation<'getEncounter'> = async ({ path }, context) => ({
   status: 200,
-  body: encounterView(await get(context, BigInt(path.encounter_id))),
+  body: encounterView(await get(context, BigInt(path.encounter_id)), context.now()),
 });

@@ -5,5 +5,5 @@ import { encounterStatusView } from '../views/encounterView.js';
 /** POST /encounters/status: by any of the three identifiers. */
 export const getEncounterStatus: Operation<'getEncounterStatus'> = async ({ body }, context) => ({
   status: 200,
-  body: encounterStatusView(await findEncounter(context, body)),
+  body: encounterStatusView(await findEncounter(context, body), context.now()),
 });

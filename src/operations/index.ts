@@ -1,33 +1,61 @@
 import type { Operations } from '../contract.js';
+import { cancelEncounter } from './cancelEncounter.js';
+import { claimEncounter } from './claimEncounter.js';
 import { createEncounter } from './createEncounter.js';
 import { createPatient } from './createPatient.js';
 import { findPatients } from './findPatients.js';
 import { getAuthorizationServerMetadata } from './getAuthorizationServerMetadata.js';
+import { getClock } from './getClock.js';
 import { getEncounter } from './getEncounter.js';
 import { getEncounterStatus } from './getEncounterStatus.js';
 import { getJwks } from './getJwks.js';
 import { getLiveness } from './getLiveness.js';
+import { getOrder } from './getOrder.js';
 import { getPatient } from './getPatient.js';
 import { getReadiness } from './getReadiness.js';
 import { issueToken } from './issueToken.js';
 import { listClinics } from './listClinics.js';
+import { listEncounters } from './listEncounters.js';
+import { listEvents } from './listEvents.js';
 import { listProducts } from './listProducts.js';
+import { listReviewQueue } from './listReviewQueue.js';
+import { previewEncounter } from './previewEncounter.js';
+import { recordPayment } from './recordPayment.js';
+import { releaseEncounter } from './releaseEncounter.js';
+import { resetSandbox } from './resetSandbox.js';
+import { setClock } from './setClock.js';
+import { simulateEncounter } from './simulateEncounter.js';
+import { submitReview } from './submitReview.js';
 import { uploadPatientDocument } from './uploadPatientDocument.js';
 
 /** Every operation of the contract: one missing, extra or mistyped does not compile. */
 export const operations = {
+  cancelEncounter,
+  claimEncounter,
   createEncounter,
   createPatient,
   findPatients,
   getAuthorizationServerMetadata,
+  getClock,
   getEncounter,
   getEncounterStatus,
   getJwks,
   getLiveness,
+  getOrder,
   getPatient,
   getReadiness,
   issueToken,
   listClinics,
+  listEncounters,
+  listEvents,
   listProducts,
+  listReviewQueue,
+  previewEncounter,
+  recordPayment,
+  releaseEncounter,
+  resetSandbox,
+  setClock,
+  simulateEncounter,
+  submitReview,
   uploadPatientDocument,
 } satisfies Operations;

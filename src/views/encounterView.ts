@@ -1,10 +1,14 @@
 import type { GfeItem, Order } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import type { EncounterRecord } from '../domain/encounters.js';
+import { displayedStatus } from '../domain/gfeItems.js';
 import { amountNumber, timestamp } from './values.js';
 
-/** The stored record (D-06). */
-export function encounterView(encounter: EncounterRecord): Schemas['Encounter'] {
+/**
+ * The stored record (D-06).
+ * @param now the tenant's time, by which approvals run out
+ */
+export function encounterView(encounter: EncounterRecord, now: Date): Schemas['Encounter'] {
   return {
     id: encounter.id,
     encounter_id: Number(encounter.encounterNo),
@@ -22,14 +26,11 @@ export function encounterView(encounter: EncounterRecord): Schemas['Encounter'] 
     scheduledTime: encounter.scheduledTime,
     scheduledTimeZone: encounter.scheduledTimeZone,
     scheduledAt: timestamp(encounter.scheduledAt),
-    gfe_data: encounter.gfeItems.map((item) => recordItemView(encounter, item)),
-    estimate: {
-      sub_total: amountNumber(encounter.subTotal),
-      total_shipping_amt: amountNumber(encounter.totalShippingAmt),
-      grand_total: amountNumber(encounter.grandTotal),
-    },
+    gfe_data: encounter.gfeItems.map((item) => recordItemView(encounter, item, now)),
+    estimate: estimateView(encounter),
     reviewerRef: encounter.reviewerRef,
     claimedAt: timestamp(encounter.claimedAt),
+    leaseExpiresAt: timestamp(encounter.leaseExpiresAt),
     completedAt: timestamp(encounter.completedAt),
     cancelledAt: timestamp(encounter.cancelledAt),
     cancelReason: encounter.cancelReason,
@@ -40,28 +41,42 @@ export function encounterView(encounter: EncounterRecord): Schemas['Encounter'] 
   };
 }
 
-/** Exactly the fields of interface §2.7; `order_details` is left out without an order. */
-export function encounterStatusView(encounter: EncounterRecord): Schemas['EncounterStatus'] {
+/** What it costs if every treatment is approved, as numbers. */
+export function estimateView(
+  amounts: Pick<EncounterRecord, 'subTotal' | 'totalShippingAmt' | 'grandTotal'>,
+): Schemas['Estimate'] {
+  return {
+    sub_total: amountNumber(amounts.subTotal),
+    total_shipping_amt: amountNumber(amounts.totalShippingAmt),
+    grand_total: amountNumber(amounts.grandTotal),
+  };
+}
+
+/**
+ * Exactly the fields of interface §2.7; `order_details` is left out without an order.
+ * @param now the tenant's time, by which approvals run out
+ */
+export function encounterStatusView(encounter: EncounterRecord, now: Date): Schemas['EncounterStatus'] {
   return {
     encounter_id: Number(encounter.encounterNo),
     gfe_no: encounter.gfeNo,
-    gfe_data: encounter.gfeItems.map(itemView),
+    gfe_data: encounter.gfeItems.map((item) => itemView(item, now)),
     ...(encounter.order ? { order_details: orderDetailsView(encounter.order) } : {}),
   };
 }
 
-function itemView(item: GfeItem): Schemas['GfeItem'] {
+function itemView(item: GfeItem, now: Date): Schemas['GfeItem'] {
   return {
     category_name: item.categoryName,
     sub_category_name: item.subCategoryName,
-    status: item.status,
+    status: displayedStatus(item, now),
   };
 }
 
-function recordItemView({ treatments }: EncounterRecord, item: GfeItem): Schemas['EncounterGfeItem'] {
+function recordItemView({ treatments }: EncounterRecord, item: GfeItem, now: Date): Schemas['EncounterGfeItem'] {
   const { categoryId, subcategoryId } = item;
   return {
-    ...itemView(item),
+    ...itemView(item, now),
     categoryId,
     subcategoryId,
     treatmentIds: treatments

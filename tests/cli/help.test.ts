@@ -3,6 +3,7 @@ import { runProgram } from './runProgram.js';
 
 const commands = [
   'tenant create',
+  'tenant configure',
   'tenant list',
   'client create',
   'client list',
@@ -11,6 +12,7 @@ const commands = [
   'client deactivate',
   'client revoke-tokens',
   'catalog import',
+  'order cancel',
   'keys rotate',
 ];
 
@@ -49,6 +51,9 @@ describe('the operator’s program', () => {
     ['one argument too many', ['tenant', 'create', 'a', 'b']],
     ['a missing option', ['client', 'create']],
     ['a value that is not offered', ['tenant', 'create', 'a', '--mode', 'test']],
+    ['nothing to change', ['tenant', 'configure', 'a']],
+    ['a state that is not offered', ['tenant', 'configure', 'a', '--gfe-reuse', 'yes']],
+    ['an order of no tenant', ['order', 'cancel', 'ORD-100045']],
     ['too short an overlap', ['client', 'rotate-secret', 'ces_a', '--expire-old', '60']],
   ])('ends with 2 for %s, and prints nothing to standard output', async (_what, args) => {
     const { code, stdout, stderr } = await run(...args);

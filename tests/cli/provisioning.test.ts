@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { openDatabase, type Database } from '../../src/adapters/database.js';
 import { hashClientSecret } from '../../src/domain/clientSecrets.js';
 import { presets } from '../../src/domain/permissions.js';
@@ -7,18 +10,21 @@ import { runJson, runProgram } from './runProgram.js';
 
 let database: TestDatabase;
 let db: Database;
+let dataDir = '';
 let environment: Record<string, string> = {};
 
 beforeAll(async () => {
   database = await createTestDatabase();
   db = openDatabase(database.url);
-  environment = { DATABASE_URL: database.url };
+  dataDir = await mkdtemp(join(tmpdir(), 'ces-cli-'));
+  environment = { DATABASE_URL: database.url, DATA_DIR: dataDir };
   await runJson(environment, 'tenant', 'create', 'Lakeside Health');
 });
 
 afterAll(async () => {
   await db.$disconnect();
   await database.drop();
+  await rm(dataDir, { recursive: true });
 });
 
 const json = (...args: string[]) => runJson(environment, ...args);
@@ -49,15 +55,31 @@ describe('tenant', () => {
       name: 'Zoë’s Clinics, Inc.',
       mode: 'sandbox',
       isActive: true,
+      gfeReuse: false,
+      currency: 'USD',
       createdAt: expect.any(String),
     });
     expect(await json('tenant', 'list')).toEqual([
-      { id: 'lakeside-health', name: 'Lakeside Health', mode: 'live', isActive: true, createdAt: expect.any(String) },
+      { ...(created as object), id: 'lakeside-health', name: 'Lakeside Health', mode: 'live', createdAt: expect.any(String) },
       created,
     ]);
     expect((await run('tenant', 'list')).stdout).toMatch(
-      /^ID +NAME +MODE +CREATED\nlakeside-health +Lakeside Health +live +20/,
+      /^ID +NAME +MODE +GFE REUSE +CURRENCY +CREATED\nlakeside-health +Lakeside Health +live +off +USD +20/,
     );
+  });
+
+  it('has what the examples show when it is a sandbox, and nothing when it is live', async () => {
+    for (const mode of ['sandbox', 'live']) await json('tenant', 'create', `Try ${mode}`, '--mode', mode);
+    const [full, empty] = [{ tenantId: 'try-sandbox' }, { tenantId: 'try-live' }];
+    expect((await db.encounter.findMany({ where: full })).map(({ gfeNo }) => gfeNo).sort()).toEqual([
+      'GFE-100123', 'GFE-100124', 'GFE-100125', 'GFE-100126',
+    ]);
+    const { blobPath } = await db.document.findFirstOrThrow({ where: full });
+    expect((await readFile(join(dataDir, 'documents', blobPath))).toString()).toMatch(/^%PDF-[^]*%%EOF$/);
+    expect(await json('client', 'list', '--tenant', 'try-sandbox')).toMatchObject([
+      { name: 'Sandbox fixtures', isActive: false, permissions: [], secrets: [] },
+    ]);
+    expect([await db.clinic.count({ where: empty }), await db.patient.count({ where: empty })]).toEqual([0, 0]);
   });
 
   it.each([

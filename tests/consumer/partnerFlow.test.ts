@@ -1,5 +1,4 @@
-import { cast, completeEncounter, seedCast } from '../support/cast.js';
-import { sampleFiles, startFileHost } from '../support/fileHost.js';
+import { cast, seedCast } from '../support/cast.js';
 import { startHarness } from '../support/harness.js';
 import { startMock } from '../support/mock.js';
 import { partnerFlow } from './partnerFlow.js';
@@ -8,15 +7,19 @@ import type { Stage } from './session.js';
 const { BASE_URL: baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret } = process.env;
 const { DOCUMENT_URL: documentUrl, ORDER_NO: orderNo } = process.env;
 
+/** What the examples show, and a sandbox has. */
+const shown = {
+  documentUrl: 'https://files.northwind.example/forms/jane-miller-intake.pdf',
+  orderNo: cast.encounters.completed.order_no,
+};
+
 /** The mock accepts any credentials, and documents and orders are only shown. */
 const mock: Stage = {
   hasDocument: true,
   hasOrder: true,
   async open() {
     const { baseUrl: url, stop } = await startMock();
-    const documentUrl = 'https://files.northwind.example/forms/jane-miller-intake.pdf';
-    const { order_no: orderNo } = cast.encounter;
-    return { baseUrl: url, clientId: 'anybody', clientSecret: 'anything', documentUrl, orderNo, close: stop };
+    return { baseUrl: url, clientId: 'anybody', clientSecret: 'anything', ...shown, close: stop };
   },
 };
 
@@ -24,25 +27,9 @@ const server: Stage = {
   hasDocument: true,
   hasOrder: true,
   async open() {
-    const fileHost = await startFileHost();
-    const harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
+    const harness = await startHarness();
     const { clientId, clientSecret } = await seedCast(harness);
-    await completeEncounter(harness);
-    const documentUrl = fileHost.serve('/intake.pdf', {
-      content: sampleFiles.pdf,
-      headers: { 'Content-Type': 'application/pdf' },
-    });
-    return {
-      baseUrl: harness.baseUrl,
-      clientId,
-      clientSecret,
-      documentUrl,
-      orderNo: cast.encounter.order_no,
-      async close() {
-        await fileHost.close();
-        await harness.close();
-      },
-    };
+    return { baseUrl: harness.baseUrl, clientId, clientSecret, ...shown, close: harness.close };
   },
 };
 

@@ -1,16 +1,24 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { permissions } from '../../src/domain/permissions.js';
 import { problems } from '../../src/problem.js';
-import { addMaria, cast, seedCast } from '../support/cast.js';
-import { exampleBody, operationOf, operations, targetOf, type ContractOperation } from '../support/contract.js';
-import { newClient, type Partner } from '../support/factories.js';
+import { addMaria, cast, castTime, resetCast, seedCast } from '../support/cast.js';
+import {
+  exampleBody,
+  operationOf,
+  operations,
+  requiredHeaders,
+  targetOf,
+  type ContractOperation,
+} from '../support/contract.js';
+import { newClient, newPartner, type Partner } from '../support/factories.js';
 import { eicar, startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
 import { sampleFiles, startFileHost, type Answer as File, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
-import { tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { behindTwins, takeKey } from '../support/keyTwins.js';
+import { unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
 
-// Every example of a failure in the contract, provoked with the cast on stage.
+// Every example of a failure in the contract, provoked in a sandbox with the cast on stage.
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -47,11 +55,54 @@ function send(
     token: partner.token,
     ...json,
     ...options,
-    headers: { ...headers, 'X-Request-Id': cast.requestId },
+    headers: { ...requiredHeaders(operation), ...headers, 'X-Request-Id': cast.requestId },
   });
 }
 
 type Provocation = (operation: ContractOperation) => Promise<Answer>;
+
+const KEY = 'Idempotency-Key';
+const withKey = (operation: ContractOperation, key: string): Promise<Answer> =>
+  send(operation, { headers: { [KEY]: key } });
+const isKeyed = ({ parameters }: ContractOperation): boolean => parameters.some(({ name }) => name === KEY);
+
+/** The client whose keys they are. */
+const keyOwner = { tenantId: cast.tenantId, apiClientId: cast.apiClientId };
+
+/** Every operation waits for its twin at the same time: the wait is long. */
+let waiting: Promise<ReadonlyMap<string, Answer>> | undefined;
+
+async function behindATwin({ operationId }: ContractOperation): Promise<Answer> {
+  waiting ??= behindTwins(harness, keyOwner, operations.filter(isKeyed), withKey);
+  const answer = (await waiting).get(operationId);
+  if (!answer) throw new Error(`${operationId} takes no key`);
+  return answer;
+}
+
+/** After something that changes the cast, and with the cast as before when it is over. */
+function after(change: () => Promise<unknown>, provoke: Provocation): Provocation {
+  return whileChanged(change, () => resetCast(harness, partner).then(() => addMaria(harness)), provoke);
+}
+
+/** The scheduled visit is due and claimed. */
+async function claimTheVisit(): Promise<void> {
+  const offsetSeconds = (Date.parse('2026-12-01T20:30:00Z') - castTime.getTime()) / 1000;
+  const { token } = partner;
+  await call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });
+  const { encounter_id } = cast.encounters.scheduled;
+  const { reviewerRef } = cast;
+  await call(harness, `POST /encounters/${encounter_id}/claim`, { token, json: { reviewerRef } });
+}
+
+const payEverything = (): Promise<Answer> => {
+  const { token } = partner;
+  const target = `POST /orders/${cast.encounters.completed.order_no}/payments`;
+  return call(harness, target, { token, json: { amount: '554.00' }, headers: { [KEY]: 'everything' } });
+};
+const { scheduled, completed } = cast.encounters;
+const about = ({ encounter_id }: { encounter_id: number }): Provocation => withQuery({ encounter_id });
+const byAnother: Provocation = (operation) =>
+  send(operation, { query: { encounter_id: cast.encounters.claimed.encounter_id }, body: { reviewerRef: 'another' } });
 
 const withBody =
   (body: Body): Provocation =>
@@ -103,8 +154,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   token_expired: withTokenOf('token_expired'),
   client_inactive: withTokenOf('client_inactive'),
   insufficient_permission: async (operation) => {
-    const lacking = permissions.find((permission) => operation.scopes.includes(permission)) ?? 'admin:clinic';
-    return send(operation, { token: await tokenWithout(harness, partner, lacking) });
+    const held = permissions.filter((permission) => !operation.scopes.includes(permission));
+    return send(operation, { token: (await newClient(harness, tenantId, held)).token });
   },
   validation_failed: withQuery({ serch: 'northwind' }),
   'createPatient validation_failed': withBody({ email: 'not an e-mail' }),
@@ -160,9 +211,37 @@ const provocations: Readonly<Record<string, Provocation>> = {
   ),
 
   identifier_required: (operation) => send(operation, { raw: '{}', headers: { 'Content-Type': 'application/json' } }),
-  identifier_mismatch: withBody({ gfe_no: cast.otherEncounter.gfe_no }),
+  identifier_mismatch: withBody({ gfe_no: cast.encounters.waiting.gfe_no }),
   'getEncounterStatus encounter_not_found': withBody({ encounter_id: 999_999 }),
-  'getEncounter encounter_not_found': withQuery({ encounter_id: 999_999 }),
+  encounter_not_found: withQuery({ encounter_id: 999_999 }),
+  order_not_found: withQuery({ order_no: 'ORD-999999' }),
+  cursor_invalid: withQuery({ cursor: 'bm9uc2Vuc2U' }),
+  'listEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
+
+  idempotency_key_required: (operation) => {
+    const headers = { 'X-Request-Id': cast.requestId };
+    return call(harness, targetOf(operation), { token: partner.token, json: exampleBody(operation), headers });
+  },
+  idempotency_key_invalid: (operation) => withKey(operation, 'schlüssel'),
+  idempotency_key_reused: async (operation) => {
+    const key = `of another ${operation.operationId}`;
+    await takeKey(harness.domain.db, { ...keyOwner, operationId: operation.operationId, key });
+    return withKey(operation, key);
+  },
+  idempotency_in_progress: behindATwin,
+
+  invalid_state: about(completed),
+  'recordPayment invalid_state': after(payEverything, withBody({})),
+  claimed_by_other: byAnother,
+  not_due: about(scheduled),
+  decisions_incomplete: (operation) => {
+    const { decisions } = exampleBody(operation);
+    const unknown = { categoryId: cast.nobody, subcategoryId: cast.nobody, decision: 'approved' };
+    return send(operation, { body: { decisions: [unknown, ...(decisions as object[])] } });
+  },
+  visit_required: after(claimTheVisit, about(scheduled)),
+  payment_exceeds_balance: withBody({ amount: '554.01' }),
+  sandbox_only: async (operation) => send(operation, { token: (await newPartner(harness)).token }),
   clinic_not_permitted: async (operation) => {
     const { token } = await newClient(harness, tenantId, permissions, [cast.clinics.phoenix]);
     return send(operation, { token });
@@ -177,7 +256,7 @@ async function withoutTableOf(operation: ContractOperation): Promise<Answer> {
 
 const failures = operations.flatMap((operation) =>
   Object.entries(operation.responses).flatMap(([status, { content }]) =>
-    Object.entries(content['application/json']?.examples ?? {}).flatMap(([name, { value }]) => {
+    Object.entries(content?.['application/json']?.examples ?? {}).flatMap(([name, { value }]) => {
       const example = value as Body;
       return 'code' in example || 'error' in example
         ? [{ operationId: operation.operationId, status: Number(status), name, example }]

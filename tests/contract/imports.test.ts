@@ -200,7 +200,8 @@ describe('files', () => {
     const tooLong = sources
       .filter(({ path }) => path.startsWith(`src/${folder}`))
       .map(({ path, tree }) => ({ path, lines: tree.text.split('\n').length - 1 }))
-      .filter(({ lines }) => lines > most);
+      // The registry has a line for each operation.
+      .filter(({ path, lines }) => lines > most && path !== 'src/operations/index.ts');
     expect(tooLong).toEqual([]);
   });
 

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { securedOperations, targetOf, type ContractOperation, type Schema } from '../support/contract.js';
-import { encounterBody, newDocument, newEncounter, newOrder, newPartner, type Partner } from '../support/factories.js';
+import {
+  requiredHeaders, securedOperations, targetOf, type ContractOperation, type Schema,
+} from '../support/contract.js';
+import { encounterBody, newDocument, newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { completedEncounter } from '../support/reviews.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -75,11 +78,38 @@ const probes: Readonly<Record<string, Probe>> = {
     request: ({ encounter, documentIds }) => ({ ...encounter, documentIds }),
     inputs: { clinicId: 'clinicId', patientId: 'patientId', treatmentIds: 'treatmentIds', documentIds: 'documentIds' },
   },
+  previewEncounter: {
+    request: ({ encounter, documentIds }) => ({ ...encounter, documentIds }),
+    inputs: { clinicId: 'clinicId', patientId: 'patientId', treatmentIds: 'treatmentIds', documentIds: 'documentIds' },
+  },
+  listEncounters: {
+    request: () => ({
+      status: undefined,
+      patientId: undefined,
+      clinicId: undefined,
+      created_after: undefined,
+      cursor: undefined,
+    }),
+    inputs: { patientId: 'patientId', clinicId: 'clinicId' },
+  },
   getEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
+  claimEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
+  releaseEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
+  submitReview: {
+    request: () => ({
+      reviewerRef: 'NPI-1',
+      decisions: [{ categoryId: uuid, subcategoryId: uuid, decision: 'approved' }],
+    }),
+    inputs: { encounter_id: 'encounter_id' },
+  },
+  cancelEncounter: { request: () => ({ reason: 'other' }), inputs: { encounter_id: 'encounter_id' } },
   getEncounterStatus: {
     request: () => ({}),
     inputs: { encounter_id: 'encounter_id', gfe_no: 'gfe_no', order_no: 'order_no' },
   },
+  getOrder: { request: () => ({}), inputs: { order_no: 'order_no' } },
+  recordPayment: { request: () => ({ amount: '1.00' }), inputs: { order_no: 'order_no' } },
+  simulateEncounter: { request: () => ({ outcome: 'claim' }), inputs: { encounter_id: 'encounter_id' } },
 };
 
 let harness: Harness;
@@ -88,9 +118,10 @@ let own: Things;
 let foreign: Things;
 beforeAll(async () => {
   harness = await startHarness();
-  partner = await newPartner(harness);
+  // Sandboxes have every operation.
+  partner = await newPartner(harness, 'sandbox');
   own = await newThings(partner);
-  foreign = await newThings(await newPartner(harness));
+  foreign = await newThings(await newPartner(harness, 'sandbox'));
 });
 afterAll(() => harness.close());
 
@@ -98,8 +129,7 @@ async function newThings(owner: Partner): Promise<Things> {
   const { tenantId } = owner;
   const encounter = await encounterBody(harness, owner);
   const { clinicId, patientId, treatmentIds } = encounter;
-  const { id, encounter_id, gfe_no, gfe_data } = await newEncounter(harness, owner, encounter);
-  const amounts = { subTotal: '1', totalShippingAmt: '0', grandTotal: '1', paidAmt: '0' };
+  const { encounter_id, gfe_no, order_no, gfe_data } = await completedEncounter(harness, owner, encounter);
   const { email } = await harness.domain.db.patient.findFirstOrThrow({ where: { tenantId, id: patientId } });
   return {
     clinicId,
@@ -110,7 +140,7 @@ async function newThings(owner: Partner): Promise<Things> {
     categoryId: gfe_data[0].categoryId,
     encounter_id,
     gfe_no,
-    order_no: await newOrder(harness, owner, id, amounts),
+    order_no,
     encounter: { ...encounter },
   };
 }
@@ -137,7 +167,7 @@ function ask(operation: ContractOperation, probe: Probe, input: string, { [input
   return call(harness, targetOf(operation, part(true)), {
     token: partner.token,
     // The same for all answers, so that they can be compared byte for byte.
-    headers: { 'X-Request-Id': uuid },
+    headers: { ...requiredHeaders(operation), 'X-Request-Id': uuid },
     ...(bodySchema(operation) ? { json: part(false) } : {}),
   });
 }

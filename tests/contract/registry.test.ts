@@ -83,7 +83,7 @@ describe('codes', () => {
   // What is not a failure, such as the answer of an unready service, has no code.
   const failures = operations.flatMap(({ responses }) =>
     Object.entries(responses).flatMap(([status, { content }]) =>
-      Object.values(content)
+      Object.values(content ?? {})
         .flatMap(({ examples = {} }) => Object.entries(examples))
         .flatMap(([name, { value }]) => {
           const { code, error } = value as Record<string, unknown>;

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { v7 } from 'uuid';
 import { openDatabase, type Database } from '../../src/adapters/database.js';
+import { openObjectStore, type ObjectStore } from '../../src/adapters/objectStore.js';
 import { createDemo } from '../../src/domain/demo.js';
 import { hashClientSecret } from '../../src/domain/clientSecrets.js';
 import { presets } from '../../src/domain/permissions.js';
@@ -10,20 +14,25 @@ import { storedCatalog } from './catalogHarness.js';
 
 let database: TestDatabase;
 let db: Database;
+let dataDir: string;
+let store: ObjectStore;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   db = openDatabase(database.url);
+  dataDir = await mkdtemp(join(tmpdir(), 'ces-demo-'));
+  store = await openObjectStore({ dataDir, baseUrl: () => '', store: { kind: 'file' } });
 });
 
 afterAll(async () => {
   await db.$disconnect();
   await database.drop();
+  await rm(dataDir, { recursive: true });
 });
 
 it('creates two sandbox tenants with credentials that work, once', async () => {
   const context = { db, now: () => new Date(), newId: () => v7(), randomBytes: (size: number) => randomBytes(size) };
-  const created = await createDemo(context);
+  const created = await createDemo(context, store);
   expect(created.map(({ name }) => name)).toEqual(['demo', 'Harbor Wellness']);
   for (const { name, clientId, clientSecret } of created) {
     const client = await db.apiClient.findUnique({ where: { clientId }, include: { tenant: true, secrets: true } });
@@ -34,8 +43,11 @@ it('creates two sandbox tenants with credentials that work, once', async () => {
     ]);
   }
 
+  const { blobPath } = await db.document.findFirstOrThrow({ where: { tenantId: 'demo' } });
+  expect((await readFile(join(dataDir, 'documents', blobPath))).toString()).toMatch(/^%PDF-[^]*%%EOF$/);
+
   const before = await storedCatalog(db, 'demo');
-  expect(await createDemo(context)).toEqual([]);
+  expect(await createDemo(context, store)).toEqual([]);
   expect(await storedCatalog(db, 'demo')).toEqual(before);
 });
 
@@ -75,4 +87,28 @@ it('gives the first tenant the clinics and products of the contract’s examples
       ['01a05c32-5e80-7000-8000-00000000b204', 'LHR-01'],
     ]),
   );
+});
+
+it('gives the first tenant what every sandbox has, and the other one nothing else than its catalog', async () => {
+  const numbers = async (tenantId: string) =>
+    (await db.encounter.findMany({ where: { tenantId } })).map(({ encounterNo }) => Number(encounterNo)).sort();
+  expect(await numbers('demo')).toEqual([100_123, 100_124, 100_125, 100_126]);
+  const patients = await db.patient.findMany({ where: { tenantId: 'demo' } });
+  expect(patients.map(({ email }) => email)).toEqual(['jane.miller@example.com']);
+  expect([await numbers('harbor'), await db.patient.count({ where: { tenantId: 'harbor' } })]).toEqual([[], 0]);
+});
+
+it('has an id in its file for every element of that catalog, so that a reset changes none', async () => {
+  const file: unknown = JSON.parse(await readFile(new URL('../../prisma/demo/demo.json', import.meta.url), 'utf8'));
+  const ids: string[] = [];
+  const walk = (value: unknown, holder: string): void => {
+    if (Array.isArray(value)) for (const one of value) walk(one, '');
+    else if (typeof value === 'object' && value !== null && holder !== 'metadata') {
+      if (!('clinics' in value)) ids.push(String(Object(value).id));
+      for (const [name, member] of Object.entries(value)) walk(member, name);
+    }
+  };
+  walk(file, '');
+  expect(ids.filter((id) => !/^01a05c32-5e80-7000-8000-[0-9a-f]{12}$/.test(id))).toEqual([]);
+  expect(new Set(ids).size).toBe(ids.length);
 });

@@ -11,6 +11,9 @@ import type { TestDatabase } from '../support/postgres.js';
 const at = new Date('2027-01-01T00:00:00.000Z');
 const category = (tenantId: string, id = v7()) =>
   ({ tenantId, id, categoryName: id, reviewOften: 'YEARLY', reviewRecurring: true, createdAt: at, updatedAt: at });
+// A model whose id is unique over all tenants.
+const secret = (tenantId: string) =>
+  ({ tenantId, id: v7(), apiClientId: v7(), secretHash: new Uint8Array(32), hint: 'x', createdAt: at });
 /** What a forgotten or lost tenant looks like at run time; the compiler would refuse it. */
 const nothing = JSON.parse('{}') as { tenantId: string };
 
@@ -38,8 +41,8 @@ const withoutTenant: Record<string, (tx: Transaction) => Promise<unknown>> = {
   'findMany by any tenant': (tx) => tx.category.findMany({ where: { tenantId: { not: 'a' } } }),
   findFirst: (tx) => tx.category.findFirst({ where: { categoryName: 'x' } }),
   findFirstOrThrow: (tx) => tx.category.findFirstOrThrow(),
-  'findUnique by id': (tx) => tx.category.findUnique({ where: { id: v7() } }),
-  'findUniqueOrThrow by id': (tx) => tx.category.findUniqueOrThrow({ where: { id: v7() } }),
+  'findUnique by id': (tx) => tx.apiClientSecret.findUnique({ where: { id: v7() } }),
+  'findUniqueOrThrow by id': (tx) => tx.apiClientSecret.findUniqueOrThrow({ where: { id: v7() } }),
   count: (tx) => tx.category.count(),
   aggregate: (tx) => tx.category.aggregate({ _count: true }),
   groupBy: (tx) => tx.category.groupBy({ by: ['reviewOften'], _count: true }),
@@ -48,16 +51,16 @@ const withoutTenant: Record<string, (tx: Transaction) => Promise<unknown>> = {
     tx.category.createMany({ data: [category('a'), { ...category('a'), tenantId: nothing.tenantId }] }),
   createManyAndReturn: (tx) =>
     tx.category.createManyAndReturn({ data: [{ ...category('a'), tenantId: nothing.tenantId }] }),
-  'update by id': (tx) => tx.category.update({ where: { id: v7() }, data: { reviewOften: 'MONTHLY' } }),
+  'update by id': (tx) => tx.apiClientSecret.update({ where: { id: v7() }, data: { hint: 'x' } }),
   updateMany: (tx) => tx.category.updateMany({ data: { reviewOften: 'MONTHLY' } }),
   'updateMany with the tenant only in data': (tx) => tx.category.updateMany({ data: { tenantId: 'a' } }),
-  'upsert by id': (tx) => tx.category.upsert({ where: { id: v7() }, create: category('a'), update: {} }),
+  'upsert by id': (tx) => tx.apiClientSecret.upsert({ where: { id: v7() }, create: secret('a'), update: {} }),
   'upsert that creates for none': (tx) => tx.category.upsert({
     where: { tenantId_id: { tenantId: 'a', id: v7() } },
     update: {},
     create: { ...category('a'), tenantId: nothing.tenantId },
   }),
-  'delete by id': (tx) => tx.category.delete({ where: { id: v7() } }),
+  'delete by id': (tx) => tx.apiClientSecret.delete({ where: { id: v7() } }),
   deleteMany: (tx) => tx.category.deleteMany(),
   'apiClient by its internal id': (tx) => tx.apiClient.findUnique({ where: { id: v7() } }),
   'every apiClient with a client_id': (tx) => tx.apiClient.findMany({ where: { clientId: 'x' } }),
@@ -68,7 +71,7 @@ const withTenant: Record<string, (tx: Transaction) => Promise<unknown>> = {
   'findMany by a tenant in AND': (tx) => tx.category.findMany({ where: { AND: [{ tenantId: 'a' }, { id: v7() }] } }),
   'findUnique by the compound key': (tx) =>
     tx.category.findUnique({ where: { tenantId_id: { tenantId: 'a', id: v7() } } }),
-  'findUnique by id and tenant': (tx) => tx.category.findUnique({ where: { id: v7(), tenantId: 'a' } }),
+  'findUnique by id and tenant': (tx) => tx.apiClientSecret.findUnique({ where: { id: v7(), tenantId: 'a' } }),
   count: (tx) => tx.category.count({ where: { tenantId: 'a' } }),
   groupBy: (tx) => tx.category.groupBy({ by: ['reviewOften'], where: { tenantId: 'a' }, _count: true }),
   create: (tx) => tx.category.create({ data: category('a') }),

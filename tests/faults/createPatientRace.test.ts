@@ -76,11 +76,10 @@ describe('the same requests to a service that searches before it inserts', () =>
 
   it('create several patients with one e-mail: these tests would notice', async () => {
     const partner = await newPartner(searching);
-    const answers = await createAtOnce(40, 'jane.miller@example.com', partner, searching);
-    const created = withStatus(answers, 201);
-    expect(created.length).toBeGreaterThanOrEqual(MEETING);
-    expect(created.length + withStatus(answers, 409).length).toBe(40);
-    expect(await patientsOf(partner, searching)).toHaveLength(created.length);
+    // Each needs a second connection for its search: more would wait for each other.
+    const answers = await createAtOnce(MEETING, 'jane.miller@example.com', partner, searching);
+    expect(withStatus(answers, 201)).toHaveLength(MEETING);
+    expect(await patientsOf(partner, searching)).toHaveLength(MEETING);
     // One after the other it keeps its promise, which is why the mistake is made so often.
     const [late] = await createAtOnce(1, 'jane.miller@example.com', partner, searching);
     expect(late?.status).toBe(409);
@@ -93,8 +92,8 @@ function meetingAtInsert(db: Database): Database {
   return db.$extends({
     query: {
       patient: {
-        async create({ args, query }) {
-          const { tenantId = '' } = args.data;
+        async createManyAndReturn({ args, query }) {
+          const { tenantId } = onlyRow(args.data);
           const others = held.get(tenantId) ?? [];
           held.set(tenantId, others);
           await new Promise<void>((go) => {
@@ -113,8 +112,8 @@ function searchingFirst(db: Database): Database {
   return db.$extends({
     query: {
       patient: {
-        async create({ args, query }) {
-          const { tenantId = '', email } = args.data;
+        async createManyAndReturn({ args, query }) {
+          const { tenantId, email } = onlyRow(args.data);
           const known = await db.patient.findFirst({ where: { tenantId, emailKey: email.toLowerCase() } });
           if (known) throw new Problem('patient_email_taken');
           return query(args);
@@ -122,4 +121,10 @@ function searchingFirst(db: Database): Database {
       },
     },
   });
+}
+
+function onlyRow<Row>(data: Row | readonly Row[]): Row {
+  const [row, ...more] = [data].flat() as Row[];
+  if (!row || more.length > 0) throw new Error('not one patient');
+  return row;
 }

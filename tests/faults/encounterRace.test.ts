@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { encounterBody, newPartner, newProduct, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { reviewed } from '../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -18,16 +19,9 @@ const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 
 describe('the number of an encounter', () => {
-  it('starts at 100001, and so does that of an order', async () => {
-    expect(firstEver.body).toMatchObject({ encounter_id: 100_001, gfe_no: 'GFE-100001' });
-    const { id } = firstEver.body;
-    const { tenantId } = partner;
-    const amounts = { subTotal: '1.00', totalShippingAmt: '0.00', grandTotal: '1.00', paidAmt: '0.00' };
-    const dates = { createdAt: harness.domain.now(), updatedAt: harness.domain.now() };
-    const { orderNo } = await harness.domain.db.order.create({
-      data: { id: harness.domain.newId(), tenantId, encounterId: id, orderStatus: 'pending', ...amounts, ...dates },
-    });
-    expect(orderNo).toBe('ORD-100001');
+  it('starts at 101000, after those of the fixtures of sandboxes, and so does that of an order', async () => {
+    expect(firstEver.body).toMatchObject({ encounter_id: 101_000, gfe_no: 'GFE-101000' });
+    expect(await reviewed(harness, partner, firstEver.body)).toMatchObject({ order_no: 'ORD-101000' });
   });
 
   it('is given once, whatever tenants create at the same time', async () => {
@@ -56,9 +50,10 @@ describe('the number of an encounter', () => {
     const { body: { id, encounter_id } } = await create(partner, json);
     const { tenantId } = partner;
     const row = { where: { tenantId, encounterId: id } };
-    await harness.domain.db.gfeItem.deleteMany(row);
-    await harness.domain.db.encounterTreatment.deleteMany(row);
-    await harness.domain.db.encounter.deleteMany({ where: { tenantId, id } });
+    const { db } = harness.domain;
+    await db.$transaction([
+      db.gfeItem.deleteMany(row), db.encounterTreatment.deleteMany(row), db.encounter.deleteMany({ where: { tenantId, id } }),
+    ]);
     expect((await create(partner, json)).body.encounter_id).toBeGreaterThan(encounter_id);
   });
 });

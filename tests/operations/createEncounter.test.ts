@@ -5,6 +5,7 @@ import {
 } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
+import { eventsAbout } from '../support/orders.js';
 import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
@@ -42,7 +43,7 @@ describe('201', () => {
         decidedAt: null, validUntil: null, denialReason: null, reusedFromEncounterId: null,
       }],
       estimate: { sub_total: 240, total_shipping_amt: 15, grand_total: 255 },
-      reviewerRef: null, claimedAt: null, completedAt: null, cancelledAt: null, cancelReason: null,
+      reviewerRef: null, claimedAt: null, leaseExpiresAt: null, completedAt: null, cancelledAt: null, cancelReason: null,
       expiresAt: new Date(harness.clock.now.getTime() + days(30)).toISOString(), createdAt: now, updatedAt: now, version: 1,
     });
     expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
@@ -99,31 +100,13 @@ describe('201', () => {
     expect((await create(valid, limited)).status).toBe(201);
   });
 
-  it.each([
-    ['the earlier of two instants',
-      { scheduledDay: '2027-11-07', scheduledTime: '01:30:00', scheduledTimeZone: 'America/New_York' },
-      '2027-11-07T05:30:00.000Z', '2027-12-07T05:30:00.000Z'],
-    ['by a zone that is kept as sent', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'EST' },
-      '2027-01-05T17:00:00.000Z', '2027-02-04T17:00:00.000Z'],
-    ['by the clinic’s zone', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
-      '2027-01-05T18:00:00.000Z', '2027-02-04T18:00:00.000Z'],
-    ['in the past (D-41)', { scheduledDay: '1999-12-31', scheduledTime: '23:59:59', scheduledTimeZone: 'UTC' },
-      '1999-12-31T23:59:59.000Z', '2026-12-20T16:00:00.000Z'],
-    ['as a day of the clinic’s zone', { scheduledDay: '2027-01-05' }, null, '2027-02-04T06:00:00.000Z'],
-    ['as a day of the given zone', { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
-      null, '2027-02-03T15:00:00.000Z'],
-    ['as a day that has begun', { scheduledDay: '2026-11-20' }, null, '2026-12-20T16:00:00.000Z'],
-  ])('resolves a schedule: %s', async (_rule, schedule, scheduledAt, expiresAt) => {
-    const { body } = await create({ ...valid, ...schedule });
-    expect(body).toMatchObject({ scheduledTime: null, scheduledTimeZone: null, ...schedule, scheduledAt, expiresAt });
-    const read = await call(harness, `GET /encounters/${body.encounter_id}`, { token: partner.token });
-    expect(read.body).toEqual(body);
-  });
-
-  it('takes a day without a zone for a clinic without one, as a day of UTC', async () => {
-    const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone: null }] });
-    const { body } = await create({ ...valid, clinicId, scheduledDay: '2027-01-05' });
-    expect(body).toMatchObject({ scheduledAt: null, expiresAt: '2027-02-04T00:00:00.000Z' });
+  it('tells it as an event, in ids and states only', async () => {
+    const { body } = await create({ ...valid, additionalNotes: 'BP 120/80' });
+    const { encounter_id, gfe_no, clinicId, patientId } = body;
+    const data = { encounter_id, gfe_no, status: 'pending_review', reviewType: 'asynchronous', clinicId, patientId };
+    expect(await eventsAbout(harness, partner, { encounter_id })).toEqual([
+      { type: 'encounter.created', clinic_id: clinicId, timestamp: harness.clock.now, data },
+    ]);
   });
 });
 
@@ -263,7 +246,7 @@ describe('413', () => {
 });
 
 describe('500', () => {
-  const parts = ['encounter_treatment', 'gfe_item', 'encounter_document'];
+  const parts = ['encounter_treatment', 'gfe_item', 'encounter_document', 'event'];
 
   it.each(parts)('leaves no part of an encounter when %s fails', async (table) => {
     const before = await stored();

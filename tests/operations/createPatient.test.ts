@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventsUpTo } from '../support/events.js';
 import { newPartner, patientBody, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
@@ -16,6 +17,9 @@ afterAll(() => harness.close());
 
 const create = (json: unknown, { token }: Pick<Partner, 'token'> = partner) =>
   call(harness, 'POST /clients', { token, json });
+const createWith = (key: string, json: unknown, { token }: Pick<Partner, 'token'> = partner) =>
+  call(harness, 'POST /clients', { token, json, headers: { 'Idempotency-Key': key } });
+const eventsOf = ({ tenantId }: Partner) => harness.domain.db.event.findMany({ where: { tenantId } });
 const patientsOf = ({ tenantId }: Partner) => harness.domain.db.patient.findMany({ where: { tenantId } });
 const storedOf = ({ tenantId }: Partner, id: string) =>
   harness.domain.db.patient.findFirst({ where: { tenantId, id } });
@@ -96,6 +100,29 @@ describe('201', () => {
     expect([here.status, there.status]).toEqual([201, 201]);
     expect(await patientsOf(other)).toMatchObject([{ id: there.body.user_id }]);
     expect(there.body.user_id).not.toBe(here.body.user_id);
+  });
+
+  it('is told as patient.created, by id only', async () => {
+    const mine = await newPartner(harness);
+    const { body } = await create(patientBody(optional), mine);
+    const [event, ...more] = await eventsUpTo(harness, mine, 'patient.created');
+    expect(event).toEqual({
+      id: expect.any(String), type: 'patient.created', timestamp: body.createdAt, data: { user_id: body.user_id },
+    });
+    expect(more).toEqual([]);
+  });
+
+  it('is the same answer again for the same key, not the 409 of its own e-mail', async () => {
+    const mine = await newPartner(harness);
+    const json = patientBody();
+    const first = await createWith('"one"', json, mine);
+    harness.clock.advance(60);
+    const again = await createWith('one', json, mine);
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(again.body).toEqual(first.body);
+    expect([first, again].map(({ headers }) => headers.get('Idempotent-Replayed'))).toEqual([null, 'true']);
+    expect(await patientsOf(mine)).toMatchObject([{ id: first.body.user_id }]);
+    expect(await eventsOf(mine)).toHaveLength(1);
   });
 
   it('gives ids that grow with time', async () => {
@@ -210,6 +237,7 @@ describe('409', () => {
       expect(answer.text).not.toMatch(/jane|Other/i);
     }
     expect(await patientsOf(mine)).toEqual(stored);
+    expect(await eventsOf(mine)).toHaveLength(1);
     const found = await call(harness, 'GET /clients?email=Jane@Example.com', { token: mine.token });
     expect(found.body.data).toEqual([first.body]);
   });
@@ -247,6 +275,12 @@ describe('500', () => {
     expectProblem(answer, 500, 'internal_error');
     expect(answer.text).not.toMatch(/jane|relation|prisma/i);
     expect(await patientsOf(untouched)).toEqual([]);
+  });
+
+  it('creates no patient whose event cannot be told, and no event without its patient', async () => {
+    expect((await withoutTable(harness, 'event', () => create(patientBody(), untouched))).status).toBe(500);
+    expect(await patientsOf(untouched)).toEqual([]);
+    expect(await eventsOf(untouched)).toEqual([]);
   });
 });
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { newClient, newClinic, newEncounter, newOrder, newPartner, type Partner } from '../support/factories.js';
+import { newClient, newClinic, newEncounter, newPartner, newToken, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { cancelled, claim, completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -24,40 +25,47 @@ describe('200', () => {
     expect(headers.get('Cache-Control')).toBe('no-store');
   });
 
-  it('tells the present state, and the order once there is one', async () => {
+  it('tells the present state: who reviews it, then what came of it, and the order', async () => {
     const encounter = await newEncounter(harness, partner);
-    const { tenantId } = partner;
-    const [claimedAt, completedAt] = ['2026-11-21T10:00:00.000Z', '2026-11-21T10:05:00.000Z'];
-    const validUntil = '2027-11-21T10:05:00.000Z';
-    await harness.domain.db.encounter.updateMany({
-      where: { tenantId, id: encounter.id },
-      data: { status: 'completed', reviewerRef: 'NPI-1', claimedAt, completedAt, updatedAt: completedAt, version: 3 },
+    const now = harness.clock.now.toISOString();
+    const claimed = await claim(harness, partner, encounter, { leaseSeconds: 600 });
+    expect(claimed).toEqual({
+      ...encounter, status: 'in_review', reviewerRef: reviewer, claimedAt: now, version: 2,
+      leaseExpiresAt: new Date(harness.clock.now.getTime() + 600_000).toISOString(),
     });
-    await harness.domain.db.gfeItem.updateMany({
-      where: { tenantId, encounterId: encounter.id }, data: { status: 'approved', decidedAt: completedAt, validUntil },
+    expect((await get(encounter.encounter_id)).body).toEqual(claimed);
+    const completed = await reviewed(harness, partner, encounter);
+    const approved = { status: 'approved', decidedAt: now, validUntil: '2027-11-20T16:00:00.000Z' };
+    expect(completed).toEqual({
+      ...encounter, status: 'completed', order_no: expect.stringMatching(/^ORD-\d{6,}$/), reviewerRef: reviewer,
+      claimedAt: now, completedAt: now, version: expect.any(Number), gfe_data: [{ ...encounter.gfe_data[0], ...approved }],
     });
-    const amounts = { subTotal: '240.00', totalShippingAmt: '15.00', grandTotal: '255.00', paidAmt: '0.00' };
-    const orderNo = await newOrder(harness, partner, encounter.id, amounts);
-    expect((await get(encounter.encounter_id)).body).toEqual({
-      ...encounter, status: 'completed', order_no: orderNo, reviewerRef: 'NPI-1', claimedAt, completedAt, updatedAt: completedAt,
-      version: 3, gfe_data: [{ ...encounter.gfe_data[0], status: 'approved', decidedAt: completedAt, validUntil }],
-    });
+    expect((await get(encounter.encounter_id)).body).toEqual(completed);
   });
 
-  it('tells why it was cancelled or an item denied', async () => {
+  it('tells why it was cancelled, or an item denied', async () => {
     const encounter = await newEncounter(harness, partner);
-    const { tenantId } = partner;
-    const cancelledAt = '2026-11-21T10:00:00.000Z';
-    await harness.domain.db.encounter.updateMany({
-      where: { tenantId, id: encounter.id }, data: { status: 'cancelled', cancelledAt, cancelReason: 'patient_request' },
-    });
-    await harness.domain.db.gfeItem.updateMany({
-      where: { tenantId, encounterId: encounter.id }, data: { status: 'denied', denialReason: 'Allergy' },
-    });
+    const now = harness.clock.now.toISOString();
+    await cancelled(harness, partner, encounter, 'patient_request');
     expect((await get(encounter.encounter_id)).body).toEqual({
-      ...encounter, status: 'cancelled', cancelledAt, cancelReason: 'patient_request',
-      gfe_data: [{ ...encounter.gfe_data[0], status: 'denied', denialReason: 'Allergy' }],
+      ...encounter, status: 'cancelled', cancelledAt: now, cancelReason: 'patient_request', version: 2,
+      gfe_data: [{ ...encounter.gfe_data[0], status: 'cancelled' }],
     });
+    const other = await newEncounter(harness, partner);
+    await reviewed(harness, partner, other, deny);
+    const { body } = await get(other.encounter_id);
+    expect(body).toMatchObject({ status: 'denied', completedAt: now, order_no: null });
+    expect(body.gfe_data).toMatchObject([{ status: 'denied', decidedAt: now, denialReason: 'Contraindicated.' }]);
+  });
+
+  it('shows an approval as expired from its last moment on, and the encounter as it was', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const [item] = encounter.gfe_data;
+    const { now } = harness.clock;
+    harness.clock.now = new Date(item.validUntil);
+    const { body } = await get(encounter.encounter_id, { token: await newToken(harness, partner) });
+    harness.clock.now = now;
+    expect(body).toEqual({ ...encounter, gfe_data: [{ ...item, status: 'expired' }] });
   });
 
   it('is for a client that is limited to this clinic, too', async () => {

@@ -1,23 +1,30 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { newClient, newClinic, newEncounter, newOrder, newPartner, type Partner } from '../support/factories.js';
+import {
+  newClient, newClinic, newEncounter, newPartner, newProduct, newToken, type Partner,
+} from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
+import { pay } from '../support/orders.js';
 import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
-
-const amounts = { subTotal: '539.00', totalShippingAmt: '15.00', grandTotal: '554.00', paidAmt: '300.00' };
+import { approve, cancelled, completedEncounter, deny, reviewed } from '../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
-/** Two encounters; only the first one has an order. */
+/** Two encounters; only the first one has an order, of two treatments, and a part of it is paid. */
 let ordered: Answer['body'];
 let plain: Answer['body'];
 let orderNo: string;
 beforeAll(async () => {
   harness = await startHarness();
   partner = await newPartner(harness);
-  [ordered, plain] = [await newEncounter(harness, partner), await newEncounter(harness, partner)];
-  orderNo = await newOrder(harness, partner, ordered.id, amounts);
+  const treatmentIds = [
+    await newProduct(harness, partner, { price: '240.00', shippingAmount: '15.00' }),
+    await newProduct(harness, partner, { price: '299.00', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00' }),
+  ];
+  [ordered, plain] = [await completedEncounter(harness, partner, { treatmentIds }), await newEncounter(harness, partner)];
+  orderNo = ordered.order_no;
+  await pay(harness, partner, orderNo, { amount: '300.00' });
 });
 afterAll(() => harness.close());
 
@@ -47,10 +54,9 @@ describe('200', () => {
   });
 
   it('tells the time of the order in UTC, without fractions (D-43)', async () => {
-    const { id, encounter_id } = await newEncounter(harness, partner);
-    const no = await newOrder(harness, partner, id, amounts);
+    const { order_no, encounter_id } = await completedEncounter(harness, partner);
     await harness.domain.db.order.updateMany({
-      where: { tenantId: partner.tenantId, orderNo: no }, data: { createdAt: '2027-07-01T00:05:09.999+02:00' },
+      where: { tenantId: partner.tenantId, orderNo: order_no }, data: { createdAt: '2027-07-01T00:05:09.999+02:00' },
     });
     expect((await ask({ encounter_id })).body.order_details.created_date).toBe('2027-06-30 22:05:09');
   });
@@ -68,16 +74,15 @@ describe('200', () => {
   });
 
   it('tells every amount of an order exact to the cent', async () => {
-    const { id, encounter_id } = await newEncounter(harness, partner);
+    const { order_no, encounter_id } = await completedEncounter(harness, partner);
     const { tenantId } = partner;
-    const order = await newOrder(harness, partner, id, amounts);
     const most = 49_999_999_999_999n;
     const cents = fc.bigInt({ min: 0n, max: most });
     await fc.assert(fc.asyncProperty(cents, cents, fc.bigInt({ min: 0n, max: 1_000_000n }), async (price, shipping, part) => {
       const grand = price + shipping;
       const paid = (grand * part) / 1_000_000n;
       await harness.domain.db.order.updateMany({
-        where: { tenantId, orderNo: order },
+        where: { tenantId, orderNo: order_no },
         data: {
           subTotal: inText(price), totalShippingAmt: inText(shipping), grandTotal: inText(grand), paidAmt: inText(paid),
           orderStatus: paid === grand ? 'paid' : 'pending',
@@ -90,12 +95,31 @@ describe('200', () => {
     }), { numRuns: 40, examples: [[10n, 20n, 0n], [70n, 110n, 333_333n], [0n, 0n, 0n], [most, most, 500_000n]] });
   });
 
-  it('tells the state of each item', async () => {
-    const { id, encounter_id } = await newEncounter(harness, partner);
-    for (const status of ['approved', 'denied', 'cancelled', 'expired'] as const) {
-      await harness.domain.db.gfeItem.updateMany({ where: { tenantId: partner.tenantId, encounterId: id }, data: { status } });
-      expect((await ask({ encounter_id })).body.gfe_data).toMatchObject([{ status }]);
-    }
+  const statesOf = async ({ encounter_id }: Answer['body'], token = partner.token): Promise<string[]> =>
+    (await ask({ encounter_id }, { token })).body.gfe_data.map(({ status }: { status: string }) => status);
+
+  it('tells the state of each item, also when it was decided otherwise than its neighbour', async () => {
+    const treatmentIds = [await newProduct(harness, partner), await newProduct(harness, partner)];
+    const encounter = await newEncounter(harness, partner, { treatmentIds });
+    await reviewed(harness, partner, encounter, (item, index) => (index === 0 ? deny : approve)(item, index));
+    expect(await statesOf(encounter)).toEqual(['denied', 'approved']);
+    expect(await statesOf(await cancelled(harness, partner, await newEncounter(harness, partner)))).toEqual(['cancelled']);
+  });
+
+  it('tells no order when everything was denied', async () => {
+    const { encounter_id } = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
+    expect((await ask({ encounter_id })).body).not.toHaveProperty('order_details');
+  });
+
+  it('tells that an approval ran out from its last moment on', async () => {
+    const encounter = await completedEncounter(harness, partner);
+    const { now } = harness.clock;
+    const atTheEnd = async (milliseconds: number): Promise<string[]> => {
+      harness.clock.now = new Date(Date.parse(encounter.gfe_data[0].validUntil) + milliseconds);
+      return statesOf(encounter, await newToken(harness, partner));
+    };
+    expect([await atTheEnd(-1), await atTheEnd(0)]).toEqual([['approved'], ['expired']]);
+    harness.clock.now = now;
   });
 
   it('is for a client that is limited to this clinic, too', async () => {
@@ -197,8 +221,8 @@ describe('403', () => {
 describe('404', () => {
   it("never reveals another tenant's encounter: the answer is that for an unknown number (D-31)", async () => {
     const other = await newPartner(harness);
-    const foreign = await newEncounter(harness, other);
-    const foreignOrder = await newOrder(harness, other, foreign.id, amounts);
+    const foreign = await completedEncounter(harness, other);
+    const foreignOrder = foreign.order_no;
     const headers = { 'X-Request-Id': plain.id };
     const unknown = await ask({ order_no: 'ORD-999999' }, { token: partner.token, headers });
     expectProblem(unknown, 404, 'encounter_not_found');

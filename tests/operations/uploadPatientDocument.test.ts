@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ProblemCode } from '../../src/contract.js';
-import { newClient, newClinic, newPartner, newPatient, newProduct, patientBody, type Partner } from '../support/factories.js';
+import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
+import { whileKeyIsUsed } from '../support/keys.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
@@ -114,29 +115,6 @@ describe('200', () => {
   it('is for a client with just this permission', async () => {
     const { token } = await newClient(harness, partner.tenantId, ['write:document']);
     expect((await upload({ url }, { token })).status).toBe(200);
-  });
-
-  it('is a step of the whole flow, from the clinic to the status (scenario A)', async () => {
-    const { token } = partner;
-    await newClinic(harness, partner, { legalName: 'Lakeside Aesthetics, PLLC' });
-    await newProduct(harness, partner, { sku: 'BTX-50' });
-    const clinics = await call(harness, 'GET /clinics?search=lakeside', { token });
-    const patient = await call(harness, 'POST /clients', { token, json: patientBody() });
-    expect([patient.status, patient.body.isVerified]).toEqual([201, 'NOTVERIFIED']);
-    const products = await call(harness, 'GET /tenants/products?search=BTX-50&isActive=true', { token });
-    const document = await upload({ url }, { patient: patient.body.user_id });
-    const json = {
-      clinicId: clinics.body.data[0].id, patientId: patient.body.user_id, treatmentIds: [products.body.data[0].id],
-      documentIds: [document.body.documentId], reviewType: 'asynchronous', serviceQueue: 'provider_network',
-    };
-    const { status, body } = await call(harness, 'POST /encounters', { token, json });
-    expect([status, body]).toEqual([201, expect.objectContaining({ ...json, status: 'pending_review' })]);
-    const { category } = products.body.data[0];
-    const view = await call(harness, 'POST /encounters/status', { token, json: { encounter_id: body.encounter_id } });
-    expect(view.body).toEqual({
-      encounter_id: body.encounter_id, gfe_no: `GFE-${body.encounter_id}`,
-      gfe_data: [{ category_name: category.categoryName, sub_category_name: expect.any(String), status: 'pending_review' }],
-    });
   });
 });
 
@@ -261,6 +239,16 @@ describe('403', () => {
       expectProblem(await upload(json, { ...options, token }), 403, 'insufficient_permission');
     }
     expect(host.connections()).toBe(before);
+  });
+});
+
+describe('409', () => {
+  it('asks to come back while another request with its key is under way, and keeps no object', async () => {
+    const send = () => upload({ url }, { headers: { 'Idempotency-Key': 'slow' } });
+    const answer = await whileKeyIsUsed(harness, partner, 'uploadPatientDocument', 'slow', send);
+    expectProblem(answer, 409, 'idempotency_in_progress');
+    expect(answer.headers.get('Retry-After')).toBe('1');
+    expect((await send()).status).toBe(200);
   });
 });
 

@@ -23,7 +23,7 @@ interface MediaType {
 
 interface Parameter {
   readonly name: string;
-  readonly in: 'path' | 'query';
+  readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
   readonly schema: Schema;
   readonly example: unknown;
@@ -36,7 +36,8 @@ interface Header {
 
 interface Response {
   readonly headers?: Readonly<Record<string, Header>>;
-  readonly content: Readonly<Record<string, MediaType>>;
+  /** None: the answer has no body. */
+  readonly content?: Readonly<Record<string, MediaType>>;
 }
 
 interface Operation {
@@ -96,7 +97,8 @@ export function operationOf(operationId: string): ContractOperation {
  * @param changes other values, or undefined to leave a query parameter out
  */
 export function targetOf(operation: ContractOperation, changes: Readonly<Record<string, unknown>> = {}): string {
-  const values = new Map(operation.parameters.map(({ name, example }) => [name, example]));
+  const inUrl = operation.parameters.filter((parameter) => parameter.in !== 'header');
+  const values = new Map(inUrl.map(({ name, example }) => [name, example]));
   for (const [name, value] of Object.entries(changes)) values.set(name, value);
   const inPath = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
@@ -107,7 +109,15 @@ export function targetOf(operation: ContractOperation, changes: Readonly<Record<
   return `${operation.method} ${path}${query.size > 0 ? `?${query.toString()}` : ''}`;
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+/** The contract's examples of the headers that the operation requires. */
+export function requiredHeaders({ parameters }: ContractOperation): Record<string, string> {
+  const headers = parameters.filter(({ in: place, required }) => place === 'header' && required);
+  return Object.fromEntries(headers.map(({ name, example }) => [name, textOf(example)]));
+}
+
+/** A list as `style: form` without explosion. */
+const textOf = (value: unknown): string =>
+  Array.isArray(value) ? value.map(textOf).join(',') : typeof value === 'string' ? value : JSON.stringify(value);
 
 /** The named example of the operation's request body as JSON, or the first one. */
 export function exampleBody(
@@ -140,6 +150,7 @@ export function contractFaults(operationId: string, { status, contentType, heade
       (fault) => `${what} has a wrong header ${name}: ${fault}`,
     );
   });
+  if (!declared.content) return body === undefined ? headers : [...headers, `${what} has a body`];
   const [mediaType = ''] = contentType.split(';');
   const content = declared.content[mediaType];
   if (!content)

@@ -200,26 +200,3 @@ export async function newEncounter(harness: Harness, partner: Partner, changes =
   if (status !== 201) throw new Error(`no encounter: ${status}`);
   return body;
 }
-
-/** Amounts of an order, as decimal text. */
-export interface OrderAmounts {
-  readonly subTotal: string;
-  readonly totalShippingAmt: string;
-  readonly grandTotal: string;
-  readonly paidAmt: string;
-}
-
-/** The order of an encounter, which no operation makes yet; returns its `order_no`. */
-export async function newOrder(
-  { domain }: Harness,
-  { tenantId }: Partner,
-  encounterId: string,
-  { grandTotal, paidAmt, ...amounts }: OrderAmounts,
-): Promise<string> {
-  const times = { createdAt: domain.now(), updatedAt: domain.now() };
-  const orderStatus = Number(grandTotal) === Number(paidAmt) ? 'paid' : 'pending';
-  const { orderNo } = await domain.db.order.create({
-    data: { id: domain.newId(), tenantId, encounterId, orderStatus, grandTotal, paidAmt, ...amounts, ...times },
-  });
-  return orderNo;
-}

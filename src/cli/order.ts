@@ -1,0 +1,32 @@
+import type { Command } from '@commander-js/extra-typings';
+import { cancelOrder } from '../domain/orders.js';
+import { clockOffset } from '../domain/sandboxClock.js';
+import { findTenant } from '../domain/tenants.js';
+import { inTenantTime } from '../domain/tenantTime.js';
+import { inTransaction } from '../domain/transactionContext.js';
+import { withDatabase } from './operator.js';
+import { example, print } from './output.js';
+import type { Terminal } from './terminal.js';
+
+/** Adds `order cancel`. */
+export function addOrderCommands(program: Command, terminal: Terminal): void {
+  const order = program.command('order').description('pharmacy orders of completed encounters').helpCommand(false);
+
+  order
+    .command('cancel')
+    .description('cancel an order of which nothing is paid; its encounter stays completed')
+    .argument('<order-no>')
+    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('order cancel ORD-101045 --tenant lakeside'))
+    .action(async (orderNo, { tenant, json }) => {
+      const cancelled = await withDatabase(terminal, async (context) => {
+        const { id } = await findTenant(context, tenant);
+        const local = inTenantTime(context, await clockOffset(context, id));
+        return inTransaction(local, (transaction) => cancelOrder(transaction, id, orderNo));
+      });
+      const { orderStatus, currency } = cancelled;
+      const shown = { orderNo: cancelled.orderNo, orderStatus, currency, grandTotal: cancelled.grandTotal.toFixed(2) };
+      print(terminal, json, shown, () => `${shown.orderNo} over ${shown.grandTotal} ${currency} is cancelled.`);
+    });
+}

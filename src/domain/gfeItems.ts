@@ -1,0 +1,119 @@
+import { Temporal } from 'temporal-polyfill';
+import { Prisma, type GfeItem } from '../../generated/prisma/client.js';
+import type { DomainContext } from '../context.js';
+import { recordEvent } from './events.js';
+import { inTenantTime } from './tenantTime.js';
+import { inTransaction, type TransactionContext } from './transactionContext.js';
+
+/** How often a category wants a new review; of the open vocabulary only these values are understood (D-03). */
+const rules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
+  ['YEARLY', { months: 12, noticeDays: 30 }],
+  ['MONTHLY', { months: 1, noticeDays: 5 }],
+]);
+
+/** The rule of a category, as an item keeps it. */
+export type ReviewRule = Pick<GfeItem, 'reviewOften' | 'reviewRecurring'>;
+
+/**
+ * The end of an approval, by calendar months in UTC; a day that its month lacks becomes the last one: 2028-02-29 and a
+ * year is 2029-02-28. Null = it does not end: one review is enough, or the rule is not understood (domain rule "GFE
+ * items, validity, reuse, re-review", D-03).
+ */
+export function approvalEnd({ reviewOften, reviewRecurring }: ReviewRule, approvedAt: Date): Date | null {
+  const rule = rules.get(reviewOften);
+  if (!reviewRecurring || !rule) return null;
+  const start = Temporal.Instant.fromEpochMilliseconds(approvedAt.getTime()).toZonedDateTimeISO('UTC');
+  return new Date(start.add({ months: rule.months }).epochMilliseconds);
+}
+
+/** What a partner is shown: an approval is `expired` from its end on, whether or not anybody has noticed it. */
+export function displayedStatus(
+  { status, validUntil }: Pick<GfeItem, 'status' | 'validUntil'>,
+  now: Date,
+): GfeItem['status'] {
+  return status === 'approved' && validUntil !== null && validUntil <= now ? 'expired' : status;
+}
+
+/**
+ * Tells once of each approval that ends soon: 30 days before for YEARLY, 5 for MONTHLY. Safe to run at the same time as
+ * itself. An approval that was taken over is told of for the encounter that decided it, not for those that reuse it.
+ * @param tenantId only this tenant's; default: all
+ * @returns how many were told of
+ */
+export function announceExpiringApprovals(context: DomainContext, tenantId?: string): Promise<number> {
+  return announce(context, 'gfe.expiring', tenantId);
+}
+
+/** The same for approvals that have ended. One that nobody was told of before its end is told of only once. */
+export function announceExpiredApprovals(context: DomainContext, tenantId?: string): Promise<number> {
+  return announce(context, 'gfe.expired', tenantId);
+}
+
+type Notice = 'gfe.expiring' | 'gfe.expired';
+
+const BATCH = 100;
+
+/** Tenants whose clocks agree are served together: there are only as many clocks as sandboxes that moved theirs. */
+async function announce(context: DomainContext, notice: Notice, tenantId: string | undefined): Promise<number> {
+  const where = tenantId === undefined ? {} : { id: tenantId };
+  const clocks = await context.db.tenant.groupBy({ by: ['clockOffsetMs'], where });
+  let told = 0;
+  for (const { clockOffsetMs } of clocks) {
+    const local = inTenantTime(context, Number(clockOffsetMs));
+    const tenants = Prisma.sql`SELECT id FROM tenant WHERE clock_offset_ms = ${clockOffsetMs}
+      AND ${tenantId === undefined ? Prisma.sql`true` : Prisma.sql`id = ${tenantId}`}`;
+    let batch: number;
+    do {
+      batch = await inTransaction(local, (transaction) => announceBatch(transaction, notice, tenants));
+      told += batch;
+    } while (batch > 0);
+  }
+  return told;
+}
+
+type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'> & {
+  readonly validUntil: Date;
+  readonly encounterNo: bigint;
+  readonly gfeNo: string;
+  readonly patientId: string;
+  readonly clinicId: string;
+};
+
+async function announceBatch(context: TransactionContext, notice: Notice, tenants: Prisma.Sql): Promise<number> {
+  const now = context.now();
+  const items = await context.db.$queryRaw<DueItem[]>`
+    SELECT i.tenant_id AS "tenantId", i.id, i.category_id AS "categoryId", i.subcategory_id AS "subcategoryId",
+      i.valid_until AS "validUntil", e.encounter_no AS "encounterNo", e.gfe_no AS "gfeNo",
+      e.patient_id AS "patientId", e.clinic_id AS "clinicId"
+    FROM gfe_item i JOIN encounter e ON e.tenant_id = i.tenant_id AND e.id = i.encounter_id
+    WHERE i.status = 'approved' AND i.valid_until IS NOT NULL AND i.reused_from_encounter_id IS NULL
+      AND i.expired_notified_at IS NULL AND ${due(notice, now)} AND i.tenant_id IN (${tenants})
+    ORDER BY i.valid_until LIMIT ${BATCH} FOR UPDATE OF i SKIP LOCKED`;
+  const mark = notice === 'gfe.expiring' ? { expiringNotifiedAt: now } : { expiredNotifiedAt: now };
+  for (const { tenantId, id, clinicId, patientId, categoryId, subcategoryId, ...item } of items) {
+    await context.db.gfeItem.update({ where: { tenantId_id: { tenantId, id } }, data: mark });
+    await recordEvent(context, { tenantId, clinicId }, notice, {
+      encounter_id: Number(item.encounterNo),
+      gfe_no: item.gfeNo,
+      patientId,
+      categoryId,
+      subcategoryId,
+      validUntil: item.validUntil.toISOString(),
+    });
+  }
+  return items.length;
+}
+
+/** The bounds on valid_until are plain ones, for its index. */
+function due(notice: Notice, now: Date): Prisma.Sql {
+  if (notice === 'gfe.expired') return Prisma.sql`i.valid_until <= ${now}`;
+  const windows = [...rules].map(
+    ([reviewOften, { noticeDays }]) =>
+      Prisma.sql`(i.review_often = ${reviewOften} AND i.valid_until <= ${daysAfter(now, noticeDays)})`,
+  );
+  const longest = Math.max(...[...rules.values()].map(({ noticeDays }) => noticeDays));
+  return Prisma.sql`i.expiring_notified_at IS NULL AND i.valid_until > ${now}
+    AND i.valid_until <= ${daysAfter(now, longest)} AND (${Prisma.join(windows, ' OR ')})`;
+}
+
+const daysAfter = (time: Date, days: number): Date => new Date(time.getTime() + days * 24 * 3_600_000);

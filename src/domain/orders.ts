@@ -1,0 +1,137 @@
+import { Prisma } from '../../generated/prisma/client.js';
+import { Problem } from '../problem.js';
+import { mayUseClinic } from './clinics.js';
+import type { EncounterRecord } from './encounters.js';
+import { recordEvent } from './events.js';
+import { itemKey } from './gfeReuse.js';
+import type { CallerContext, TransactionContext } from './transactionContext.js';
+
+/** Everything that the views and events of an order show. */
+export const orderDetails = {
+  lines: { orderBy: { position: 'asc' } },
+  payments: { orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] },
+  encounter: { select: { encounterNo: true, clinicId: true } },
+} satisfies Prisma.OrderInclude;
+
+/** A stored order with its lines and payments. */
+export type OrderRecord = Prisma.OrderGetPayload<{ include: typeof orderDetails }>;
+
+/**
+ * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
+ * each treatment whose item is approved, newly or by reuse, at its frozen price (domain rule "Orders and money", D-36).
+ * The encounter's row must be `completed` already. A free order is paid at birth.
+ */
+export async function createOrder(context: TransactionContext, encounter: EncounterRecord): Promise<OrderRecord> {
+  const { tenantId, id: encounterId } = encounter;
+  const tenant = await context.db.tenant.findUniqueOrThrow({ where: { id: tenantId }, select: { currency: true } });
+  const lines = approvedTreatments(encounter).map((treatment, position) => orderLine(context, treatment, position));
+  const amounts = amountsOf(lines);
+  const now = context.now();
+  const order = await context.db.order.create({
+    data: {
+      id: context.newId(),
+      tenantId,
+      encounterId,
+      orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',
+      currency: tenant.currency,
+      ...amounts,
+      paidAmt: 0,
+      createdAt: now,
+      updatedAt: now,
+      lines: { createMany: { data: lines } },
+    },
+    include: orderDetails,
+  });
+  await recordOrderEvent(context, 'order.created', order);
+  if (order.orderStatus === 'paid') await recordOrderEvent(context, 'order.paid', order);
+  return order;
+}
+
+/**
+ * One order by its number, in either case.
+ * @throws Problem order_not_found, also for another tenant's; clinic_not_permitted (D-31)
+ */
+export async function getOrder(context: CallerContext, orderNo: string): Promise<OrderRecord> {
+  const order = await findOrder(context, context.caller.tenantId, orderNo);
+  if (!order) throw new Problem('order_not_found');
+  if (!mayUseClinic(context, order.encounter.clinicId)) throw new Problem('clinic_not_permitted');
+  return order;
+}
+
+/**
+ * Cancels an order of which nothing is paid, for the operator (domain rule "Orders and money").
+ * @throws Error when there is no such order, or it is not pending, or a part of it is paid
+ */
+export async function cancelOrder(
+  context: TransactionContext,
+  tenantId: string,
+  orderNo: string,
+): Promise<OrderRecord> {
+  const where = { tenantId, orderNo: orderNo.toUpperCase(), orderStatus: 'pending', paidAmt: 0 } as const;
+  const data = { orderStatus: 'cancelled', updatedAt: context.now() } as const;
+  const { count } = await context.db.order.updateMany({ where, data });
+  const order = await findOrder(context, tenantId, orderNo);
+  if (!order) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
+  if (count === 0) throw new Error(`${order.orderNo} cannot be cancelled: ${hindrance(order)}.`);
+  await recordOrderEvent(context, 'order.cancelled', order);
+  return order;
+}
+
+/** Writes an event of an order; amounts are decimal text with two places. */
+export function recordOrderEvent(
+  context: TransactionContext,
+  type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled',
+  order: OrderRecord,
+): Promise<void> {
+  const { tenantId, encounter, grandTotal, paidAmt } = order;
+  return recordEvent(context, { tenantId, clinicId: encounter.clinicId }, type, {
+    order_no: order.orderNo,
+    encounter_id: Number(encounter.encounterNo),
+    order_status: order.orderStatus,
+    grand_total: grandTotal.toFixed(2),
+    balance_amt: grandTotal.minus(paidAmt).toFixed(2),
+  });
+}
+
+function findOrder({ db }: TransactionContext, tenantId: string, orderNo: string): Promise<OrderRecord | null> {
+  const where = { tenantId_orderNo: { tenantId, orderNo: orderNo.toUpperCase() } };
+  return db.order.findUnique({ where, include: orderDetails });
+}
+
+function hindrance({ orderStatus, paidAmt }: OrderRecord): string {
+  return orderStatus === 'pending' ? `${paidAmt.toFixed(2)} of it is paid` : `it is ${orderStatus}`;
+}
+
+type Treatment = EncounterRecord['treatments'][number];
+
+function approvedTreatments({ treatments, gfeItems }: EncounterRecord): Treatment[] {
+  const approved = new Set(gfeItems.filter(({ status }) => status === 'approved').map(itemKey));
+  return treatments.filter((treatment) => approved.has(itemKey(treatment)));
+}
+
+/** One unit (D-37); FREE_SHIPPING ignores the shipping amount. */
+function orderLine(context: TransactionContext, treatment: Treatment, position: number) {
+  const { productId, sku, name, price, shippingType, shippingAmount, pharmacyId, pharmacyName } = treatment;
+  const shippingAmt = shippingType === 'FLAT_RATE' ? shippingAmount : new Prisma.Decimal(0);
+  return {
+    id: context.newId(),
+    position,
+    productId,
+    sku,
+    name,
+    quantity: 1,
+    unitPrice: price,
+    shippingType,
+    shippingAmt,
+    lineTotal: price.plus(shippingAmt),
+    pharmacyId,
+    pharmacyName,
+  };
+}
+
+function amountsOf(lines: readonly ReturnType<typeof orderLine>[]) {
+  const zero = new Prisma.Decimal(0);
+  const subTotal = lines.reduce((sum, { unitPrice }) => sum.plus(unitPrice), zero);
+  const totalShippingAmt = lines.reduce((sum, { shippingAmt }) => sum.plus(shippingAmt), zero);
+  return { subTotal, totalShippingAmt, grandTotal: subTotal.plus(totalShippingAmt) };
+}

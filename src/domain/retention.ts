@@ -1,0 +1,67 @@
+import type { DomainContext } from '../context.js';
+
+/** What a purge needs: the database, whose real time counts here, and a signal to end early. */
+interface PurgeContext extends Pick<DomainContext, 'db'> {
+  readonly signal?: AbortSignal;
+}
+
+/** Rows in one transaction: few enough to be done well within the time of a statement. */
+const BATCH = 1_000;
+
+/**
+ * Removes the keys of all tenants, with the answers that they hold, 24 hours after they were used (domain rule
+ * "Idempotency"). Safe to run twice and at the same time.
+ * @returns how many
+ */
+export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
+  // A key that is just being used again is locked and left alone.
+  return inBatches(context, () => context.db.$executeRaw`
+    DELETE FROM idempotency_key WHERE ctid = ANY (ARRAY (
+      SELECT ctid FROM idempotency_key WHERE created_at < now() - interval '24 hours'
+      ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED))`);
+}
+
+/**
+ * Removes the events of all tenants after 30 days (domain rule "Events and webhooks"). Safe to run twice and at the
+ * same time.
+ * @returns how many
+ */
+export async function purgeEvents(context: PurgeContext): Promise<number> {
+  const tenants = await context.db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
+  let purged = 0;
+  for (const { id } of tenants) purged += await inBatches(context, () => purgeOldest(context, id));
+  return purged;
+}
+
+/**
+ * In the order of the feed and up to the first event that is younger, so that a reader who starts at the oldest event
+ * misses none. The tenant is marked in the same statement: a reader who comes back too late is told.
+ */
+function purgeOldest({ db }: PurgeContext, tenantId: string): Promise<number> {
+  return db.$executeRaw`
+    WITH oldest AS (
+      SELECT xid, sequence, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY xid, sequence LIMIT ${BATCH}
+    ), mark AS (
+      SELECT xid, sequence FROM (
+        SELECT xid, sequence,
+          bool_and(recorded_at < now() - interval '30 days') OVER (ORDER BY xid, sequence) AS is_over
+        FROM oldest) AS aged
+      WHERE is_over ORDER BY xid DESC, sequence DESC LIMIT 1
+    ), marked AS (
+      UPDATE tenant SET events_purged_xid = mark.xid, events_purged_sequence = mark.sequence FROM mark
+      WHERE id = ${tenantId} AND (events_purged_xid, events_purged_sequence) < (mark.xid, mark.sequence)
+    )
+    DELETE FROM event USING mark
+    WHERE tenant_id = ${tenantId} AND (event.xid, event.sequence) <= (mark.xid, mark.sequence)`;
+}
+
+async function inBatches({ signal }: PurgeContext, purgeSome: () => Promise<number>): Promise<number> {
+  let purged = 0;
+  let last: number;
+  do {
+    signal?.throwIfAborted();
+    last = await purgeSome();
+    purged += last;
+  } while (last === BATCH);
+  return purged;
+}

@@ -1,0 +1,142 @@
+import { Prisma, type Tenant } from '../../generated/prisma/client.js';
+import type { ObjectStore } from '../adapters/objectStore.js';
+import type { Context, DomainContext } from '../context.js';
+import { Problem } from '../problem.js';
+import { identifier, insertion, together } from './rowSets.js';
+import { fixtureCatalog, fixtureObject, fixtureRows } from './sandboxFixtures.js';
+import { requireSandbox } from './sandboxMode.js';
+import { createTenant, type NewTenant } from './tenants.js';
+import { inTransaction, type TransactionContext } from './transactionContext.js';
+
+/** Everything that a tenant owns but its API clients. */
+export const resetTables = [
+  'idempotency_key',
+  'event',
+  'payment',
+  'order_line',
+  'order',
+  'gfe_item',
+  'encounter_document',
+  'encounter_treatment',
+  'encounter',
+  'document',
+  'client',
+  'clinic_availability',
+  'offer_variant',
+  'product_offer',
+  'product_rx',
+  'product',
+  'subcategory',
+  'category',
+  'clinic_location',
+  'clinic',
+] as const;
+
+/** The store as far as fixtures need it. */
+export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
+
+/** The fixtures' document needs an API client that it is of; this one can do nothing. */
+const FIXTURE_CLIENT = 'Sandbox fixtures';
+
+/**
+ * As in the beginning: what the tenant has goes, the fixtures come back, time is real again (domain rule "Sandbox").
+ * Its API clients and their tokens stay. Requests of the tenant that are under way come first, later ones see it done.
+ * @throws Problem sandbox_only
+ */
+export async function resetSandbox(context: Context): Promise<void> {
+  requireSandbox(context);
+  const { tenantId } = context.caller;
+  await storeFixtureObject(context, tenantId);
+  const parts = { db: context.db, now: context.realNow, newId: context.newId, randomBytes: context.randomBytes };
+  const stale = await inTransaction(parts, async (transaction) => {
+    await lockSandbox(transaction, tenantId);
+    const documents = await transaction.db.document.findMany({ where: { tenantId }, select: { blobPath: true } });
+    await transaction.db.$executeRaw(together(resetTables.map((table) => deletion(table, tenantId))));
+    const data = { clockOffsetMs: 0, updatedAt: transaction.now() };
+    const tenant = await transaction.db.tenant.update({ where: { id: tenantId }, data });
+    // Nothing was purged of what comes now (the type of the column is not Prisma's).
+    await transaction.db.$executeRaw`
+      UPDATE tenant SET events_purged_xid = '0'::xid8, events_purged_sequence = 0 WHERE id = ${tenantId}`;
+    await insertFixtures(transaction, tenant, context.objects);
+    return documents.map(({ blobPath }) => blobPath);
+  });
+  await removeObjects(context, stale.filter((key) => key !== fixtureObject(tenantId).key));
+}
+
+/**
+ * Creates a sandbox tenant with the fixtures (domain rule "API-client provisioning").
+ * @throws Error when the name or the id is malformed or taken; Problem dependency_unavailable when the store fails
+ */
+export function createSandbox(
+  context: DomainContext,
+  wanted: Omit<NewTenant, 'mode'>,
+  store: FixtureStore,
+): Promise<Tenant> {
+  return inTransaction(context, async (transaction) => {
+    const tenant = await createTenant(transaction, { ...wanted, mode: 'sandbox' });
+    await fillSandbox(transaction, tenant, store);
+    return tenant;
+  });
+}
+
+/**
+ * Gives a new sandbox tenant the fixtures, in the transaction that creates it.
+ * @param tenant one that owns nothing but API clients
+ */
+export async function fillSandbox(context: TransactionContext, tenant: Tenant, store: FixtureStore): Promise<void> {
+  await storeFixtureObject({ objects: store }, tenant.id);
+  await insertFixtures(context, tenant, store);
+}
+
+/**
+ * Waits for the requests of the tenant that are under way, and lets no other begin. What works on encounters without a
+ * request locks their rows first; so do we, or the two could wait for one another.
+ */
+async function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
+  const locked = await db.$queryRaw<object[]>`
+    SELECT id FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR UPDATE`;
+  if (locked.length === 0) throw new Problem('sandbox_only');
+  await db.$executeRaw`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
+}
+
+async function insertFixtures(context: TransactionContext, tenant: Tenant, store: FixtureStore): Promise<void> {
+  const { id: tenantId, currency } = tenant;
+  const uploadedById = await fixtureClient(context, tenantId);
+  const scene = { tenantId, currency, now: context.now(), newId: context.newId, uploadedById, store };
+  const sets = fixtureRows(scene, await fixtureCatalog());
+  await context.db.$executeRaw(together(sets.map(({ table, rows }) => insertion(table, rows))));
+}
+
+const deletion = (table: (typeof resetTables)[number], tenantId: string): Prisma.Sql =>
+  Prisma.sql`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId}`;
+
+async function fixtureClient(context: TransactionContext, tenantId: string): Promise<string> {
+  const where = { tenantId_name: { tenantId, name: FIXTURE_CLIENT } };
+  const known = await context.db.apiClient.findUnique({ where, select: { id: true } });
+  if (known) return known.id;
+  const id = context.newId();
+  const now = context.now();
+  const nothing = { permissions: [], allowedClinicIds: [], isActive: false };
+  const row = { id, tenantId, clientId: `ces_fixtures_${id}`, name: FIXTURE_CLIENT, ...nothing };
+  await context.db.apiClient.create({ data: { ...row, createdAt: now, updatedAt: now } });
+  return id;
+}
+
+/** Before the row, as with every document: no row without its object. */
+async function storeFixtureObject({ objects }: { readonly objects: FixtureStore }, tenantId: string): Promise<void> {
+  const { key, content } = fixtureObject(tenantId);
+  await objects.put(key, chunks(content), 'application/pdf');
+}
+
+async function* chunks(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield content;
+}
+
+/** Their rows are gone, so they are waste: when the store fails they are left to the clean-up of such objects. */
+async function removeObjects({ objects }: Context, keys: readonly string[]): Promise<void> {
+  try {
+    for (const key of keys) await objects.remove(key);
+  } catch {
+    return;
+  }
+}

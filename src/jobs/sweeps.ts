@@ -1,0 +1,27 @@
+import { expireDueEncounters, lapseDueClaims } from '../domain/dueEncounters.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/gfeItems.js';
+import { purgeEvents, purgeIdempotencyKeys } from '../domain/retention.js';
+import type { Job, JobContext } from './job.js';
+
+/**
+ * What is due by the clock, in all tenants. Requests take a time that has passed for what it is, whether or not it was
+ * swept; these tell it to those who read events, and keep nothing longer than promised.
+ */
+export const sweeps: readonly Job[] = [
+  sweep('lapse-due-claims', '* * * * *', lapseDueClaims),
+  sweep('expire-due-encounters', '*/5 * * * *', expireDueEncounters),
+  sweep('announce-expired-approvals', '*/5 * * * *', announceExpiredApprovals),
+  sweep('announce-expiring-approvals', '11 * * * *', announceExpiringApprovals),
+  sweep('purge-idempotency-keys', '23 * * * *', purgeIdempotencyKeys),
+  // Like everything that can wait, when least is going on in the clinics' time zones.
+  sweep('purge-events', '41 9 * * *', purgeEvents),
+];
+
+function sweep(name: string, cron: string, work: (context: JobContext) => Promise<number>): Job {
+  const run = async (context: JobContext): Promise<number> => {
+    const count = await work(context);
+    if (count > 0) context.log.info({ job: name, count }, 'job found work');
+    return count;
+  };
+  return { name, cron, run };
+}

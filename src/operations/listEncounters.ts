@@ -1,0 +1,17 @@
+import type { Operation } from '../contract.js';
+import { listEncounters as list } from '../domain/encounterList.js';
+import { encounterView } from '../views/encounterView.js';
+
+/** GET /encounters: the newest first, page by page. */
+export const listEncounters: Operation<'listEncounters'> = async ({ query }, context) => {
+  const { encounters, nextCursor } = await list(context, query);
+  const now = context.now();
+  return {
+    status: 200,
+    body: {
+      data: encounters.map((encounter) => encounterView(encounter, now)),
+      next_cursor: nextCursor,
+      has_more: nextCursor !== null,
+    },
+  };
+};

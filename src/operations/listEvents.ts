@@ -1,0 +1,9 @@
+import type { Operation } from '../contract.js';
+import { readEvents } from '../domain/eventFeed.js';
+import { eventView } from '../views/eventView.js';
+
+/** GET /events: what happened in the tenant, each event once. */
+export const listEvents: Operation<'listEvents'> = async ({ query }, context) => {
+  const { events, nextCursor, hasMore } = await readEvents(context, query);
+  return { status: 200, body: { data: events.map(eventView), next_cursor: nextCursor, has_more: hasMore } };
+};

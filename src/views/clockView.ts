@@ -1,0 +1,7 @@
+import type { Schemas } from '../contract.js';
+import type { SandboxTime } from '../domain/sandboxClock.js';
+
+/** The clock of a sandbox. */
+export function clockView({ now, offsetSeconds }: SandboxTime): Schemas['SandboxClock'] {
+  return { now: now.toISOString(), offsetSeconds };
+}

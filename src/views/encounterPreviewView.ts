@@ -1,0 +1,30 @@
+import type { Schemas } from '../contract.js';
+import type { DraftItem, EncounterDraft } from '../domain/encounterDraft.js';
+import { estimateView } from './encounterView.js';
+import { timestamp } from './values.js';
+
+/** What would come of creating the encounter now. */
+export function encounterPreviewView(draft: EncounterDraft): Schemas['EncounterPreview'] {
+  return {
+    problems: draft.faults.flat().map(({ code, pointer, detail }) => ({ code, pointer, detail })),
+    estimate: estimateView(draft.amounts),
+    scheduledAt: timestamp(draft.schedule.scheduledAt),
+    gfe_data: draft.items.map((item) => previewItemView(draft, item)),
+  };
+}
+
+function previewItemView({ lines }: EncounterDraft, item: DraftItem): Schemas['PreviewGfeItem'] {
+  const { categoryId, subcategoryId } = item;
+  return {
+    category_name: item.categoryName,
+    sub_category_name: item.subCategoryName,
+    status: item.status,
+    categoryId,
+    subcategoryId,
+    treatmentIds: lines
+      .filter((line) => line.categoryId === categoryId && line.subcategoryId === subcategoryId)
+      .map(({ productId }) => productId),
+    validUntil: timestamp(item.validUntil),
+    reusedFromEncounterId: item.reusedFromEncounterId,
+  };
+}

@@ -1,0 +1,7 @@
+import type { Schemas } from '../contract.js';
+import type { FeedEvent } from '../domain/eventFeed.js';
+
+/** An event as the feed tells it (domain rule "Events and webhooks"). */
+export function eventView({ id, type, timestamp, data }: FeedEvent): Schemas['Event'] {
+  return { id, type, timestamp: timestamp.toISOString(), data };
+}

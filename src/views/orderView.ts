@@ -1,0 +1,49 @@
+import type { OrderLine, Payment } from '../../generated/prisma/client.js';
+import type { Schemas } from '../contract.js';
+import type { OrderRecord } from '../domain/orders.js';
+import { priceText } from './values.js';
+
+/** The stored order (D-07): amounts are decimal text with two places. */
+export function orderView(order: OrderRecord): Schemas['Order'] {
+  return {
+    id: order.id,
+    order_no: order.orderNo,
+    encounter_id: Number(order.encounter.encounterNo),
+    order_status: order.orderStatus,
+    currency: order.currency,
+    sub_total: priceText(order.subTotal),
+    total_shipping_amt: priceText(order.totalShippingAmt),
+    grand_total: priceText(order.grandTotal),
+    paid_amt: priceText(order.paidAmt),
+    balance_amt: priceText(order.grandTotal.minus(order.paidAmt)),
+    created_date: createdDate(order.createdAt),
+    createdAt: order.createdAt.toISOString(),
+    updatedAt: order.updatedAt.toISOString(),
+    lines: order.lines.map(lineView),
+    payments: order.payments.map(paymentView),
+  };
+}
+
+/** UTC (D-43), in the interface's form: date, space, time. */
+export function createdDate(time: Date): string {
+  return time.toISOString().slice(0, 19).replace('T', ' ');
+}
+
+function lineView(line: OrderLine): Schemas['OrderLine'] {
+  return {
+    treatmentId: line.productId,
+    sku: line.sku,
+    name: line.name,
+    quantity: line.quantity,
+    unit_price: priceText(line.unitPrice),
+    shippingType: line.shippingType,
+    shipping_amt: priceText(line.shippingAmt),
+    line_total: priceText(line.lineTotal),
+    pharmacyId: line.pharmacyId,
+    pharmacyName: line.pharmacyName,
+  };
+}
+
+function paymentView({ id, amount, reference, createdAt }: Payment): Schemas['Payment'] {
+  return { id, amount: priceText(amount), reference, createdAt: createdAt.toISOString() };
+}

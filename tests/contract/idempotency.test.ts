@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ClientPermission } from '../../src/domain/permissions.js';
+import { operationOf, operations, type ContractOperation } from '../support/contract.js';
+import { encounterBody, newClient, newPartner, newToken, patientBody, type Partner } from '../support/factories.js';
+import { startFileHost, type FileHost } from '../support/fileHost.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { keyedRequests, type Asked, type KeyedRequests } from '../support/keyedRequests.js';
+import { expectProblem, tokenWithout } from '../support/refusals.js';
+
+const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+
+let harness: Harness;
+let fileHost: FileHost;
+let partner: Partner;
+beforeAll(async () => {
+  fileHost = await startFileHost();
+  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
+  partner = await newPartner(harness);
+});
+afterAll(() => Promise.all([harness.close(), fileHost.close()]));
+
+const keyed = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'Idempotency-Key'));
+
+function requestsOf(operationId: string): Promise<KeyedRequests> {
+  const make = keyedRequests[operationId];
+  if (!make) throw new Error(`no requests for ${operationId}`);
+  return make({ harness, fileHost, partner });
+}
+
+let count = 0;
+const newKey = (): string => `key ${(count += 1)}`;
+
+const send = ({ target, json }: Asked, key: string | undefined, { token } = partner): Promise<Answer> =>
+  call(harness, target, { token, json, ...(key === undefined ? {} : { headers: { 'Idempotency-Key': key } }) });
+const isReplayed = ({ headers }: Answer): boolean => headers.get('Idempotent-Replayed') === 'true';
+/** Every effect of these operations tells an event. */
+const effects = (): Promise<number> => harness.domain.db.event.count({ where: { tenantId: partner.tenantId } });
+const storedKeys = (): Promise<number> =>
+  harness.domain.db.idempotencyKey.count({ where: { tenantId: partner.tenantId } });
+const succeeds = ({ statuses }: ContractOperation): number => statuses.find((status) => status < 300) ?? 0;
+
+it('the operations that take a key are these', () => {
+  expect(keyed.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(keyedRequests).sort());
+});
+
+describe.each(keyed)('$operationId', (operation) => {
+  const { operationId } = operation;
+  let requests: KeyedRequests;
+  beforeEach(async () => {
+    requests = await requestsOf(operationId);
+  });
+
+  it('answers a retry with the first answer and does nothing again', async () => {
+    const key = newKey();
+    const first = await send(requests.right, key);
+    expect(first.status).toBe(succeeds(operation));
+    expect(isReplayed(first)).toBe(false);
+    const before = await effects();
+    const { target, json } = requests.right;
+    const reordered = Object.fromEntries(Object.entries(json).toReversed());
+    // The key's quotation marks, and the order of members, are not part of it.
+    for (const [asked, spelt] of [[requests.right, key], [{ target, json: reordered }, `"${key}"`]] as const) {
+      const retry = await send(asked, spelt);
+      expect(retry.status).toBe(first.status);
+      expect(retry.body).toEqual(first.body);
+      expect(isReplayed(retry)).toBe(true);
+      expect(retry.headers.get('Location')).toBe(first.headers.get('Location'));
+      expect(retry.headers.get('Cache-Control')).toBe(first.headers.get('Cache-Control'));
+      expect(retry.headers.get('X-Request-Id')).not.toBe(first.headers.get('X-Request-Id'));
+    }
+    expect(await effects()).toBe(before);
+  });
+
+  it('refuses the key for another request, in body or path', async () => {
+    const key = newKey();
+    expect((await send(requests.right, key)).status).toBe(succeeds(operation));
+    const before = await effects();
+    expectProblem(await send(requests.other, key), 400, 'idempotency_key_reused');
+    const { target } = requests.failing;
+    if (target !== requests.right.target) {
+      expectProblem(await send({ ...requests.right, target }, key), 400, 'idempotency_key_reused');
+    }
+    expect(await effects()).toBe(before);
+  });
+
+  it('stores nothing of a failure: the key is free', async () => {
+    const key = newKey();
+    const before = await storedKeys();
+    expect((await send(requests.failing, key)).status).toBeGreaterThanOrEqual(400);
+    expect(await storedKeys()).toBe(before);
+    const answer = await send(requests.right, key);
+    expect([answer.status, isReplayed(answer)]).toEqual([succeeds(operation), false]);
+    expect(await storedKeys()).toBe(before + 1);
+  });
+
+  it('tells nobody else the answer: the key of another client is another key', async () => {
+    const key = newKey();
+    expect((await send(requests.right, key)).status).toBe(succeeds(operation));
+    const colleague = await newClient(harness, partner.tenantId);
+    const stranger = await newPartner(harness);
+    for (const other of [colleague, stranger]) {
+      const answer = await send(requests.right, key, other);
+      expect(isReplayed(answer)).toBe(false);
+      expect(answer.body?.code).not.toBe('idempotency_key_reused');
+    }
+  });
+
+  it('lets 401, 403 and 400 go before the key', async () => {
+    const key = newKey();
+    expect((await send(requests.right, key)).status).toBe(succeeds(operation));
+    const { target } = requests.right;
+    expectProblem(await send({ target, json: { nonsense: 1 } }, key), 400, 'validation_failed');
+    const { security } = operationOf(operationId);
+    const [lacking] = security.flatMap((requirement) => Object.values(requirement).flat());
+    if (security.length === 1) {
+      const token = await tokenWithout(harness, partner, lacking as ClientPermission);
+      const answer = await call(harness, target, { token, json: {}, headers: { 'Idempotency-Key': key } });
+      expectProblem(answer, 403, 'insufficient_permission');
+    }
+    expectProblem(await call(harness, target, { json: {}, headers: { 'Idempotency-Key': key } }), 401, 'token_missing');
+  });
+
+  it('refuses a key that is empty or too long', async () => {
+    const before = await effects();
+    for (const key of ['', 'k'.repeat(256), 'k'.repeat(300)]) {
+      expectProblem(await send(requests.right, key), 400, 'idempotency_key_invalid', [{ parameter: 'idempotency-key' }]);
+    }
+    expect(await effects()).toBe(before);
+  });
+});
+
+describe('a key', () => {
+  const patient = (): Asked => ({ target: 'POST /clients', json: patientBody() });
+
+  it.each(['k', '"', 'a"b', '"a', "' OR 1=1 --", '~!@#$%^&*() ', 'k'.repeat(255), `"${'q'.repeat(255)}"`])(
+    'may be %j', async (key) => {
+      const asked = patient();
+      expect((await send(asked, key)).status).toBe(201);
+      expect(isReplayed(await send(asked, key))).toBe(true);
+    },
+  );
+
+  it.each(['""', `"${'k'.repeat(256)}"`, 'clé', 'a\tb', ' "" '])('cannot be %j', async (key) => {
+    const before = await effects();
+    expectProblem(await send(patient(), key), 400, 'idempotency_key_invalid', [{ parameter: 'idempotency-key' }]);
+    expect(await effects()).toBe(before);
+  });
+
+  it('is taken as it is written: its letters have a case', async () => {
+    const asked = patient();
+    const [lower, upper] = [newKey(), newKey().toUpperCase()];
+    expect((await send(asked, lower)).status).toBe(201);
+    expectProblem(await send(asked, upper), 409, 'patient_email_taken');
+  });
+
+  it('belongs to one operation: another one may have the same', async () => {
+    const key = newKey();
+    for (const { operationId } of keyed) {
+      const { right } = await requestsOf(operationId);
+      const answer = await send(right, key);
+      expect(answer.status).toBeLessThan(300);
+      expect(isReplayed(answer)).toBe(false);
+    }
+  });
+
+  it('is required where money is recorded', async () => {
+    const { right } = await requestsOf('recordPayment');
+    const before = await effects();
+    const answer = await send(right, undefined);
+    expectProblem(answer, 400, 'idempotency_key_required', [{ parameter: 'idempotency-key', code: 'required' }]);
+    expect(await effects()).toBe(before);
+  });
+
+  it('means nothing to operations that take none', async () => {
+    const json = await encounterBody(harness, partner);
+    const key = newKey();
+    for (const other of [json, { ...json, reviewType: 'synchronous' }]) {
+      const answer = await send({ target: 'POST /encounters/preview', json: other }, key);
+      expect([answer.status, isReplayed(answer)]).toEqual([200, false]);
+    }
+  });
+
+  it('replays before what has changed since can refuse', async () => {
+    const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
+    const key = newKey();
+    const first = await send(asked, key);
+    await harness.domain.db.clinic.updateMany({
+      where: { tenantId: partner.tenantId, id: first.body.clinicId }, data: { isActive: false },
+    });
+    expectProblem(await send(asked, undefined), 409, 'clinic_inactive');
+    expect((await send(asked, key)).body).toEqual(first.body);
+    const other = { ...asked, json: { ...asked.json, patientId: nobody } };
+    expectProblem(await send(other, key), 400, 'idempotency_key_reused');
+  });
+
+  it('is kept for 24 hours of the real world, whatever the tenant’s time is; then it is free', async () => {
+    const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
+    const key = newKey();
+    const first = await send(asked, key);
+    const turnBack = (time: string) => harness.domain.db.$executeRaw`
+      UPDATE idempotency_key SET created_at = now() - ${time}::interval
+      WHERE tenant_id = ${partner.tenantId} AND key = ${key}`;
+    await turnBack('23 hours 59 minutes');
+    expect((await send(asked, key)).body).toEqual(first.body);
+    await turnBack('24 hours 1 second');
+    const changed = { ...asked, json: { ...asked.json, reviewType: 'synchronous' } };
+    const second = await send(changed, key);
+    expect([second.status, isReplayed(second)]).toEqual([201, false]);
+    expect(second.body.id).not.toBe(first.body.id);
+    harness.clock.advance(7 * 24 * 3600);
+    const later = await send(changed, key, { ...partner, token: await newToken(harness, partner) });
+    harness.clock.advance(-7 * 24 * 3600);
+    expect([later.body, isReplayed(later)]).toEqual([second.body, true]);
+  });
+
+  it('is not logged, nor is the answer', async () => {
+    const key = `secret-${newKey()}`;
+    const { right, failing } = await requestsOf('createPatient');
+    await send(failing, key);
+    await send(right, key);
+    await send(right, key);
+    const log = JSON.stringify(harness.logged);
+    for (const secret of [key, 'Miller', '1990-06-30']) expect(log).not.toContain(secret);
+  });
+});

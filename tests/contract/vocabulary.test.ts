@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import type { EncounterState, EventType } from '../../src/contract.js';
+import {
+  encounterTransitions, nextState, type EncounterActor, type EncounterEvent,
+} from '../../src/domain/encounterStates.js';
+import { recordEvent } from '../../src/domain/events.js';
+import type { TransactionContext } from '../../src/domain/transactionContext.js';
+import { contract } from '../support/contract.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+
+let database: TestDatabase;
+let client: Client;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+const listed = (schema: string, property: string): readonly string[] =>
+  [...(contract.components.schemas[schema]?.properties?.[property]?.['x-extensible-enum'] ?? [])].sort();
+async function stored(type: string): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(`SELECT unnest(enum_range(NULL::${type}))::text AS name`);
+  return rows.map(({ name }) => name).sort();
+}
+
+describe('states and events have the same names everywhere', () => {
+  it.each([
+    ['encounter_status', 'Encounter', 'status'],
+    ['event_type', 'Event', 'type'],
+    ['gfe_item_status', 'GfeItem', 'status'],
+    ['order_status', 'Order', 'order_status'],
+  ])('%s of the database is what the contract lists', async (type, schema, property) => {
+    expect(listed(schema, property)).not.toEqual([]);
+    expect(await stored(type)).toEqual(listed(schema, property));
+  });
+
+  it('the table of transitions has every state that the contract lists', () => {
+    expect(Object.keys(encounterTransitions).sort()).toEqual(listed('Encounter', 'status'));
+  });
+});
+
+/**
+ * Compiled and never run: each marked line must fail to compile, or the compiler reports the mark. So a state or an
+ * event that the contract does not list cannot be written down.
+ */
+export function doesNotCompile(context: TransactionContext): void {
+  const place = { tenantId: '', clinicId: null };
+  const numbers = { encounter_id: 1, gfe_no: '' };
+  // @ts-expect-error not a state of an encounter
+  const state: EncounterState = 'finished';
+  // @ts-expect-error no event of the feed
+  const type: EventType = 'encounter.finished';
+  // @ts-expect-error not a state of an encounter
+  nextState('finished', 'claim', 'provider');
+  // @ts-expect-error nothing that can happen
+  nextState('in_review', 'finish', 'claimant');
+  // @ts-expect-error nobody who may do anything
+  nextState('in_review', 'approve', 'doctor');
+  // @ts-expect-error a state is missing
+  const missing: Record<EncounterState, object> = { pending_review: {}, in_review: {}, completed: {}, denied: {} };
+  const withUnknown = {
+    ...encounterTransitions,
+    // @ts-expect-error leads to no state
+    in_review: { approve: { to: 'finished', by: ['claimant'] } },
+  } satisfies Record<
+    EncounterState,
+    Partial<Record<EncounterEvent, { to: EncounterState; by: readonly EncounterActor[] }>>
+  >;
+  // @ts-expect-error no event of the feed
+  void recordEvent(context, place, 'encounter.finished', numbers);
+  // @ts-expect-error less than the event tells
+  void recordEvent(context, place, 'encounter.cancelled', numbers);
+  // @ts-expect-error more than the event may tell
+  void recordEvent(context, place, 'encounter.released', { ...numbers, reason: 'other' });
+  expect([state, type, missing, withUnknown]).toBeDefined();
+}

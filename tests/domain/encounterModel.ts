@@ -1,0 +1,155 @@
+// A small model of an encounter's life, written from the table of the domain guide and not from the service's code, so
+// that the two can be held against each other.
+
+export type ItemStatus = 'pending_review' | 'approved' | 'denied' | 'cancelled' | 'expired';
+export type Status = 'pending_review' | 'in_review' | 'completed' | 'denied' | 'cancelled' | 'expired';
+
+/** What is stored of an encounter, in the model as in the database; times in milliseconds. */
+export interface Snapshot {
+  readonly status: Status;
+  readonly reviewer: string | null;
+  readonly claimedAt: number | null;
+  readonly leaseEnds: number | null;
+  readonly version: number;
+  readonly items: readonly ItemStatus[];
+  readonly orders: number;
+  readonly lines: number;
+  /** Types, in their order, without `encounter.` and those of orders. */
+  readonly events: readonly string[];
+}
+
+/** What never changes. */
+export interface Given {
+  readonly isLive: boolean;
+  readonly claimableFrom: number;
+  readonly expiresAt: number;
+}
+
+/** What happens. `decisions` are in the order of the items that wait; too few are an incomplete review. */
+export type Action =
+  | { readonly what: 'claim'; readonly by: string; readonly leaseSeconds: number }
+  | { readonly what: 'release'; readonly by: string }
+  | {
+      readonly what: 'review';
+      readonly by: string;
+      readonly decisions: 'all' | 'first' | 'none' | 'incomplete';
+      readonly hasVisit: boolean;
+    }
+  | { readonly what: 'cancel'; readonly by: 'partner' | 'provider' }
+  | { readonly what: 'expire' }
+  | { readonly what: 'wait'; readonly seconds: number }
+  | { readonly what: 'sweepClaims' }
+  | { readonly what: 'sweepExpired' };
+
+/** `done`, or why not: the code of the problem, with the state when it is about that. */
+export interface Outcome {
+  readonly answer: string;
+  readonly after: Snapshot;
+}
+
+const open: readonly Status[] = ['pending_review', 'in_review'];
+
+/** What happens to an encounter at a time. */
+export function step(before: Snapshot, given: Given, action: Action, now: number): Outcome {
+  const stays = (answer: string): Outcome => ({ answer, after: before });
+  const isLapsed = before.status === 'in_review' && before.leaseEnds !== null && before.leaseEnds <= now;
+  const lapsed = released(before);
+  if (action.what === 'wait') return stays('done');
+  if (action.what === 'sweepClaims') return isLapsed ? { answer: 'done', after: lapsed } : stays('done');
+  if (action.what === 'sweepExpired') {
+    const isDue = before.status === 'pending_review' && given.expiresAt <= now;
+    return isDue ? { answer: 'done', after: ended(before, 'expired', 'expired') } : stays('done');
+  }
+  // Times that have passed count at once.
+  const current = isLapsed ? lapsed : before;
+  const isOver = current.status === 'pending_review' && given.expiresAt <= now;
+  const state = isOver ? 'expired' : current.status;
+  const refused = refusal(current, state, given, action, now);
+  return refused === null ? { answer: 'done', after: changed(current, action, now) } : stays(refused);
+}
+
+function refusal(current: Snapshot, state: Status, given: Given, action: Action, now: number): string | null {
+  const wrongState = `invalid_state ${state}`;
+  if (!open.includes(state)) return wrongState;
+  switch (action.what) {
+    case 'claim':
+      if (state === 'in_review') return current.reviewer === action.by ? null : 'claimed_by_other';
+      return given.isLive && now < given.claimableFrom ? 'not_due' : null;
+    case 'release':
+    case 'review':
+      if (state !== 'in_review') return wrongState;
+      if (current.reviewer !== action.by) return 'claimed_by_other';
+      if (action.what === 'release') return null;
+      if (given.isLive && !action.hasVisit) return 'visit_required';
+      return action.decisions === 'incomplete' ? 'decisions_incomplete' : null;
+    case 'cancel':
+      return state === 'in_review' && action.by === 'partner' ? wrongState : null;
+    default:
+      return state === 'in_review' ? wrongState : null;
+  }
+}
+
+function changed(current: Snapshot, action: Action, now: number): Snapshot {
+  const version = current.version + 1;
+  switch (action.what) {
+    case 'claim': {
+      const leaseEnds = now + action.leaseSeconds * 1000;
+      if (current.status === 'in_review') return { ...current, leaseEnds, version };
+      const events = [...current.events, 'review_started'];
+      return { ...current, status: 'in_review', reviewer: action.by, claimedAt: now, leaseEnds, version, events };
+    }
+    case 'release':
+      return released(current);
+    case 'review':
+      return decided(current, action.decisions);
+    case 'cancel':
+      return ended(current, 'cancelled', 'cancelled');
+    default:
+      return ended(current, 'expired', 'expired');
+  }
+}
+
+function released(current: Snapshot): Snapshot {
+  const [version, events] = [current.version + 1, [...current.events, 'released']];
+  return { ...current, status: 'pending_review', reviewer: null, claimedAt: null, leaseEnds: null, version, events };
+}
+
+function decided(current: Snapshot, decisions: string): Snapshot {
+  const first = current.items.indexOf('pending_review');
+  const items = current.items.map((item, index): ItemStatus => {
+    if (item !== 'pending_review') return item;
+    return decisions === 'all' || (decisions === 'first' && index === first) ? 'approved' : 'denied';
+  });
+  const lines = items.filter((item) => item === 'approved').length;
+  const status = lines > 0 ? 'completed' : 'denied';
+  return {
+    ...current, status, items, lines, orders: lines > 0 ? 1 : 0, leaseEnds: null, version: current.version + 1,
+    events: [...current.events, status],
+  };
+}
+
+function ended(current: Snapshot, status: Status, item: ItemStatus): Snapshot {
+  const items = current.items.map((each) => (each === 'pending_review' ? item : each));
+  return {
+    ...current, status, items, leaseEnds: null, version: current.version + 1, events: [...current.events, status],
+  };
+}
+
+/** Which rules of the domain guide a snapshot breaks, alone or after the one before it. */
+export function brokenInvariants(before: Snapshot, after: Snapshot): string[] {
+  const { status, items, orders, lines, reviewer, claimedAt, leaseEnds } = after;
+  const claim = [reviewer, claimedAt, leaseEnds].filter((part) => part !== null).length;
+  const approved = items.filter((item) => item === 'approved').length;
+  const isSame = JSON.stringify(before) === JSON.stringify(after);
+  const rules: [string, boolean][] = [
+    ['completed ⇔ exactly one order, with a line', (status === 'completed') === (orders === 1 && lines > 0)],
+    ['not completed ⇒ no order', status === 'completed' || orders === 0],
+    ['a line for each approved item', status !== 'completed' || lines === approved],
+    ['in_review ⇔ claim present', status === 'in_review' ? claim === 3 : leaseEnds === null],
+    ['pending_review ⇒ no claim', status !== 'pending_review' || claim === 0],
+    ['a pending item ⇔ an open encounter', items.includes('pending_review') === open.includes(status)],
+    ['final states never change', open.includes(before.status) || isSame],
+    ['the version rises with every change', after.version > before.version || isSame],
+  ];
+  return rules.filter(([, holds]) => !holds).map(([rule]) => rule);
+}

@@ -1,0 +1,92 @@
+import { v7 } from 'uuid';
+
+// Valid rows in SQL, for tenant "a" unless said otherwise. A value is an SQL expression.
+
+const uuid = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
+const patient = uuid(2);
+const category = uuid(3);
+const subcategory = uuid(4);
+const product = uuid(5);
+const pharmacy = uuid(6);
+export const clinic = uuid(1);
+export const apiClient = uuid(7);
+/** In order lines only. */
+export const otherProduct = uuid(8);
+export const at = `'2026-11-20T16:00:00Z'`;
+export const later = `'2026-11-20T16:30:00Z'`;
+const times = `${at}, ${at}`;
+
+/** A tenant with what an encounter needs; the ids are the same in every tenant, as those of sandbox fixtures are. */
+export const tenantRows = (tenant: string): string[] => [
+  `INSERT INTO tenant VALUES ('${tenant}', '${tenant}', 'sandbox', true, ${times})`,
+  `INSERT INTO api_client (id, tenant_id, client_id, name, created_at, updated_at)
+    VALUES ('${tenant === 'a' ? apiClient : v7()}', '${tenant}', '${tenant}', 'x', ${times})`,
+  `INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
+    VALUES ('${clinic}', '${tenant}', 'x', 'x', 'x', true, ${times})`,
+  `INSERT INTO client (id, tenant_id, first_name, last_name, email, date_of_birth, phone, country_code, is_verified,
+      is_home_address_same_as_shipping, created_at, updated_at)
+    VALUES ('${patient}', '${tenant}', 'x', 'x', 'x', '1990-06-30', '1', '1', 'VERIFIED', false, ${times})`,
+  `INSERT INTO category (id, tenant_id, category_name, review_often, review_recurring, created_at, updated_at)
+    VALUES ('${category}', '${tenant}', 'x', 'YEARLY', true, ${times})`,
+  `INSERT INTO subcategory (id, tenant_id, category_id, sub_category_name, created_at, updated_at)
+    VALUES ('${subcategory}', '${tenant}', '${category}', 'x', ${times})`,
+  `INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
+      external_code, category_id, subcategory_id, created_at, updated_at)
+    VALUES ('${product}', '${tenant}', 'x', 'x', 'x', 1, true, '${pharmacy}', 'x', 'x', '${category}', '${subcategory}',
+      ${times})`,
+];
+
+export const statuses = ['pending_review', 'in_review', 'completed', 'denied', 'cancelled', 'expired'] as const;
+export type Status = (typeof statuses)[number];
+/** Those that never change. */
+export const final = ['completed', 'denied', 'cancelled', 'expired'] as const;
+
+/** The columns that a status brings with it. */
+const columnsOf: Record<Status, Record<string, string>> = {
+  pending_review: {},
+  in_review: { reviewer_ref: `'NPI-1'`, claimed_at: at, lease_expires_at: later },
+  completed: { reviewer_ref: `'NPI-1'`, claimed_at: at, completed_at: at },
+  denied: { reviewer_ref: `'NPI-1'`, claimed_at: at, completed_at: at },
+  cancelled: { cancelled_at: at, cancel_reason: `'other'` },
+  expired: {},
+};
+export const itemColumnsOf: Record<Status, Record<string, string>> = {
+  pending_review: { status: `'pending_review'` },
+  in_review: { status: `'pending_review'` },
+  completed: { status: `'approved'`, decided_at: at, valid_until: later },
+  denied: { status: `'denied'`, decided_at: at, denial_reason: `'Allergy'` },
+  cancelled: { status: `'cancelled'` },
+  expired: { status: `'expired'` },
+};
+
+/** A row; the values are SQL. */
+export const insert = (table: string, row: Record<string, string>): string =>
+  `INSERT INTO "${table}" (${Object.keys(row).join(', ')}) OVERRIDING SYSTEM VALUE VALUES (${Object.values(row).join(', ')})`;
+
+
+export const encounterRow = (id: string, status: Status, changes: Record<string, string> = {}): string => insert('encounter', {
+  id: `'${id}'`, tenant_id: `'a'`, status: `'${status}'`, clinic_id: `'${clinic}'`, patient_id: `'${patient}'`,
+  review_type: `'asynchronous'`, service_queue: `'provider_network'`, sub_total: '1', total_shipping_amt: '0',
+  grand_total: '1', expires_at: later, claimable_from: at, created_at: at, updated_at: at, ...columnsOf[status], ...changes,
+});
+export const itemRow = (encounter: string, changes: Record<string, string>): string => insert('gfe_item', {
+  id: `'${v7()}'`, tenant_id: `'a'`, encounter_id: `'${encounter}'`, position: '0', category_id: `'${category}'`,
+  category_name: `'x'`, subcategory_id: `'${subcategory}'`, sub_category_name: `'x'`, review_often: `'YEARLY'`,
+  review_recurring: 'true', ...changes,
+});
+/** The order has the id of its encounter. */
+export const orderRow = (encounter: string, changes: Record<string, string> = {}): string => insert('order', {
+  id: `'${encounter}'`, tenant_id: `'a'`, encounter_id: `'${encounter}'`, order_status: `'pending'`, currency: `'USD'`,
+  sub_total: '1', total_shipping_amt: '0', grand_total: '1', paid_amt: '0', created_at: at, updated_at: at, ...changes,
+});
+export const lineRow = (order: string, changes: Record<string, string> = {}): string => insert('order_line', {
+  id: `'${v7()}'`, tenant_id: `'a'`, order_id: `'${order}'`, position: '0', product_id: `'${product}'`, sku: `'x'`,
+  name: `'x'`, quantity: '1', unit_price: '1', shipping_type: `'FLAT_RATE'`, shipping_amt: '0', line_total: '1',
+  pharmacy_id: `'${pharmacy}'`, pharmacy_name: `'x'`, ...changes,
+});
+
+/** An update of an encounter's row, or of the rows of the encounter or of the order with this id, in tenant "a". */
+export const change = (table: string, set: string, id: string): string => {
+  const key = { encounter: 'id', order: 'id', gfe_item: 'encounter_id', order_line: 'order_id' }[table];
+  return `UPDATE "${table}" SET ${set} WHERE tenant_id = 'a' AND ${key} = '${id}'`;
+};

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newClient, newClinic, newEncounter, newPartner, newToken, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import {
+  cancelled, claimedEncounter, completedEncounter, deny, eventsOf, eventTypesOf, reviewed,
+} from '../support/reviews.js';
+
+let harness: Harness;
+/** With every permission, so that it counts as a provider. */
+let provider: Partner;
+/** Without review:encounter. */
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  provider = await newPartner(harness);
+  partner = await newClient(harness, provider.tenantId, ['write:encounter', 'read:encounter']);
+});
+afterAll(() => harness.close());
+
+const send = (encounterNo: unknown, { token } = partner, json: unknown = { reason: 'duplicate' }): Promise<Answer> =>
+  call(harness, `POST /encounters/${String(encounterNo)}/cancel`, { token, json });
+const stored = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
+  (await call(harness, `GET /encounters/${encounter_id}`, { token: provider.token })).body;
+
+describe('200', () => {
+  it.each([
+    'partner_request', 'patient_request', 'patient_no_show', 'duplicate', 'clinically_inappropriate', 'other',
+  ])('gives up an encounter that waits, with its items: %s', async (reason) => {
+    const encounter = await newEncounter(harness, provider);
+    harness.clock.advance(60);
+    const { status, headers, body } = await send(encounter.encounter_id, partner, { reason });
+    const now = harness.clock.now.toISOString();
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...encounter, status: 'cancelled', cancelledAt: now, cancelReason: reason, updatedAt: now, version: 2,
+      gfe_data: encounter.gfe_data.map((item: object) => ({ ...item, status: 'cancelled' })),
+    });
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(await stored(encounter)).toEqual(body);
+    const { encounter_id, gfe_no } = encounter;
+    const last = (await eventsOf(harness, encounter)).at(-1);
+    expect(last).toEqual(['encounter.cancelled', { encounter_id, gfe_no, reason }]);
+  });
+
+  it('lets a provider give up what is under review, and keeps who had it', async () => {
+    const claimed = await claimedEncounter(harness, provider);
+    const reviewing = await newClient(harness, provider.tenantId, ['review:encounter']);
+    const { body } = await send(claimed.encounter_id, reviewing, { reason: 'patient_no_show' });
+    const { reviewerRef, claimedAt } = claimed;
+    expect(body).toMatchObject({ status: 'cancelled', reviewerRef, claimedAt, leaseExpiresAt: null, order_no: null });
+    expect(body.gfe_data).toMatchObject([{ status: 'cancelled' }]);
+  });
+
+  it('lets a partner give up one whose lease is over', async () => {
+    const claimed = await claimedEncounter(harness, provider);
+    harness.clock.advance(3600);
+    const { body } = await send(claimed.encounter_id);
+    expect(body).toMatchObject({ status: 'cancelled', reviewerRef: null, claimedAt: null, version: 4 });
+    const expected = ['encounter.review_started', 'encounter.released', 'encounter.cancelled'];
+    expect(await eventTypesOf(harness, claimed)).toEqual(expected);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['no reason', {}, 'required'],
+    ['an unknown reason', { reason: 'noshow' }, 'enum'],
+    ['no text', { reason: 1 }, 'type'],
+  ])('refuses %s, and changes nothing', async (_what, json, code) => {
+    const encounter = await newEncounter(harness, provider);
+    const answer = await send(encounter.encounter_id, partner, json);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer: '#/reason', code }));
+    expect(await stored(encounter)).toEqual(encounter);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    const token = await tokenOf(harness, provider);
+    expectProblem(await call(harness, 'POST /encounters/x/cancel', { token, raw: '{' }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without write:encounter and review:encounter', async () => {
+    const encounter = await newEncounter(harness, provider);
+    const reading = await newClient(harness, provider.tenantId, ['read:encounter']);
+    const answer = await send(encounter.encounter_id, reading);
+    expectProblem(answer, 403, 'insufficient_permission');
+    expect(answer.headers.get('WWW-Authenticate')).toContain('scope="write:encounter review:encounter"');
+    expect(await stored(encounter)).toEqual(encounter);
+  });
+
+  it('refuses a client that is limited to other clinics', async () => {
+    const encounter = await newEncounter(harness, provider);
+    const limited = await newClient(harness, provider.tenantId, undefined, [await newClinic(harness, provider)]);
+    expectProblem(await send(encounter.encounter_id, limited), 403, 'clinic_not_permitted');
+    expect(await stored(encounter)).toEqual(encounter);
+  });
+});
+
+describe('404', () => {
+  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+    const { encounter_id } = await newEncounter(harness, await newPartner(harness));
+    for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
+  });
+});
+
+describe('409', () => {
+  const expectState = (answer: Answer, status: string): void => {
+    expectProblem(answer, 409, 'invalid_state');
+    expect(answer.body.current_status).toBe(status);
+  };
+
+  it('refuses a partner while a provider has it', async () => {
+    const claimed = await claimedEncounter(harness, provider);
+    expectState(await send(claimed.encounter_id), 'in_review');
+    expect(await stored(claimed)).toEqual(claimed);
+  });
+
+  it('refuses what is over, whoever asks', async () => {
+    for (const over of [
+      await completedEncounter(harness, provider),
+      await reviewed(harness, provider, await newEncounter(harness, provider), deny),
+      await cancelled(harness, provider, await newEncounter(harness, provider)),
+    ]) {
+      for (const client of [partner, provider]) expectState(await send(over.encounter_id, client), over.status);
+      expect(await stored(over)).toEqual(over);
+    }
+  });
+
+  it('refuses one whose 30 days are over, whether or not that has been written', async () => {
+    const { encounter_id, expiresAt } = await newEncounter(harness, provider);
+    const start = harness.clock.now;
+    harness.clock.now = new Date(expiresAt);
+    const token = await newToken(harness, partner);
+    expectState(await send(encounter_id, { ...partner, token }), 'expired');
+    harness.clock.now = start;
+  });
+});
+
+describe('413', () => {
+  it('refuses a body of more than 256 KiB', async () => {
+    const json = { reason: 'x'.repeat(256 * 1024) };
+    expectProblem(await send(100_001, partner, json), 413, 'body_too_large');
+  });
+});
+
+describe('500', () => {
+  it('changes nothing when the event cannot be written', async () => {
+    const encounter = await newEncounter(harness, provider);
+    const answer = await withoutTable(harness, 'event', () => send(encounter.encounter_id));
+    expectProblem(answer, 500, 'internal_error');
+    expect(await stored(encounter)).toEqual(encounter);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const encounter = await newEncounter(harness, provider);
+    const answer = await withoutDatabase(harness, () => send(encounter.encounter_id));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect(await stored(encounter)).toEqual(encounter);
+  });
+});

@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newClient, newClinic, newEncounter, newPartner, newToken, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import {
+  cancelled, claimedEncounter, completedEncounter, eventsOf, eventTypesOf, reviewer,
+} from '../support/reviews.js';
+
+const minutes = (count: number): number => count * 60;
+const later = (time: Date, seconds: number): string => new Date(time.getTime() + seconds * 1000).toISOString();
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const send = (encounterNo: unknown, json: unknown = { reviewerRef: reviewer }, { token } = partner): Promise<Answer> =>
+  call(harness, `POST /encounters/${String(encounterNo)}/claim`, { token, json });
+const stored = async ({ encounter_id }: { encounter_id: number }): Promise<Answer['body']> =>
+  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+
+/** Moves the clock, with a token that holds there. */
+async function goTo(instant: string): Promise<void> {
+  harness.clock.now = new Date(instant);
+  partner = { ...partner, token: await newToken(harness, partner) };
+}
+
+/** A live visit at a wall time in New York. */
+const visitAt = (scheduledTime: string) => ({
+  reviewType: 'synchronous', scheduledDay: '2026-11-21', scheduledTime, scheduledTimeZone: 'America/New_York',
+});
+
+describe('200', () => {
+  it('gives the encounter to one provider for an hour, and tells so', async () => {
+    const encounter = await newEncounter(harness, partner);
+    harness.clock.advance(60);
+    const { status, headers, body } = await send(encounter.encounter_id);
+    const now = harness.clock.now;
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...encounter, status: 'in_review', reviewerRef: reviewer, claimedAt: now.toISOString(),
+      leaseExpiresAt: later(now, 3600), updatedAt: now.toISOString(), version: 2,
+    });
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(await stored(encounter)).toEqual(body);
+    const { encounter_id, gfe_no } = encounter;
+    expect((await eventsOf(harness, encounter)).at(-1)).toEqual(['encounter.review_started', { encounter_id, gfe_no }]);
+  });
+
+  it.each([1, 14_400])('gives it for as long as is asked for: %i s', async (leaseSeconds) => {
+    const { leaseExpiresAt } = await claimedEncounter(harness, partner, {}, { leaseSeconds });
+    expect(leaseExpiresAt).toBe(later(harness.clock.now, leaseSeconds));
+  });
+
+  it('begins the time anew for the same provider, and tells nothing twice', async () => {
+    const claimed = await claimedEncounter(harness, partner);
+    harness.clock.advance(minutes(59));
+    const { body } = await send(claimed.encounter_id, { reviewerRef: reviewer, leaseSeconds: 600 });
+    const now = harness.clock.now;
+    expect(body).toEqual({ ...claimed, leaseExpiresAt: later(now, 600), updatedAt: now.toISOString(), version: 3 });
+    expect(await eventTypesOf(harness, claimed)).toEqual(['encounter.review_started']);
+  });
+
+  it('gives it to another provider from the moment at which the lease ends', async () => {
+    const claimed = await claimedEncounter(harness, partner);
+    harness.clock.advance(3599);
+    expectProblem(await send(claimed.encounter_id, { reviewerRef: 'NPI-2' }), 409, 'claimed_by_other');
+    harness.clock.advance(1);
+    const { body } = await send(claimed.encounter_id, { reviewerRef: 'NPI-2' });
+    expect(body).toMatchObject({ reviewerRef: 'NPI-2', claimedAt: harness.clock.now.toISOString(), version: 4 });
+    const [started, released] = ['encounter.review_started', 'encounter.released'];
+    expect(await eventTypesOf(harness, claimed)).toEqual([started, released, started]);
+  });
+
+  it('gives it to a client that is limited to its clinic', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, ['review:encounter'], [encounter.clinicId]);
+    expect((await send(encounter.encounter_id, undefined, limited)).status).toBe(200);
+  });
+
+  it('gives an asynchronous one at once, whenever the treatment is planned', async () => {
+    await claimedEncounter(harness, partner, { ...visitAt('10:00:00'), reviewType: 'asynchronous' });
+  });
+
+  it('gives a live visit without a schedule at once', async () => {
+    await claimedEncounter(harness, partner, { reviewType: 'synchronous' });
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['no reviewerRef', {}, '#/reviewerRef', 'required'],
+    ['a blank reviewerRef', { reviewerRef: ' ' }, '#/reviewerRef', 'pattern'],
+    ['a reviewerRef of 65 characters', { reviewerRef: 'x'.repeat(65) }, '#/reviewerRef', 'maxLength'],
+    ['a lease of 0 s', { reviewerRef: reviewer, leaseSeconds: 0 }, '#/leaseSeconds', 'minimum'],
+    ['a lease of more than 4 hours', { reviewerRef: reviewer, leaseSeconds: 14_401 }, '#/leaseSeconds', 'maximum'],
+    ['part of a second', { reviewerRef: reviewer, leaseSeconds: 1.5 }, '#/leaseSeconds', 'type'],
+    ['another property', { reviewerRef: reviewer, lease: 1 }, '#/lease', 'additionalProperties'],
+  ])('refuses %s, and changes nothing', async (_what, json, pointer, code) => {
+    const encounter = await newEncounter(harness, partner);
+    expectProblem(await send(encounter.encounter_id, json), 400, 'validation_failed', [{ pointer, code }]);
+    expect(await stored(encounter)).toEqual(encounter);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    const token = await tokenOf(harness, partner);
+    expectProblem(await call(harness, 'POST /encounters/x/claim', { token, raw: '{' }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without review:encounter, whether or not there is such an encounter', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const token = await tokenWithout(harness, partner, 'review:encounter');
+    for (const id of [encounter.encounter_id, 999_999_999]) {
+      expectProblem(await send(id, undefined, { ...partner, token }), 403, 'insufficient_permission');
+    }
+    expect(await stored(encounter)).toEqual(encounter);
+  });
+
+  it('refuses a client that is limited to other clinics', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expectProblem(await send(encounter.encounter_id, undefined, limited), 403, 'clinic_not_permitted');
+    expect(await stored(encounter)).toEqual(encounter);
+  });
+});
+
+describe('404', () => {
+  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+    const { encounter_id } = await newEncounter(harness, await newPartner(harness));
+    for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
+  });
+});
+
+describe('409', () => {
+  it('refuses an encounter that another provider has', async () => {
+    const claimed = await claimedEncounter(harness, partner);
+    expectProblem(await send(claimed.encounter_id, { reviewerRef: 'NPI-2' }), 409, 'claimed_by_other');
+    expect(await stored(claimed)).toEqual(claimed);
+  });
+
+  it('refuses one that is over, and tells its state', async () => {
+    for (const over of [
+      await completedEncounter(harness, partner),
+      await cancelled(harness, partner, await newEncounter(harness, partner)),
+    ]) {
+      const answer = await send(over.encounter_id);
+      expectProblem(answer, 409, 'invalid_state');
+      expect(answer.body.current_status).toBe(over.status);
+      expect(await stored(over)).toEqual(over);
+    }
+  });
+
+  it('refuses a live visit until 15 minutes before it, to the millisecond', async () => {
+    const start = harness.clock.now.toISOString();
+    const encounter = await newEncounter(harness, partner, visitAt('10:00:00'));
+    for (const instant of [start, '2026-11-21T14:44:59.999Z']) {
+      await goTo(instant);
+      expectProblem(await send(encounter.encounter_id), 409, 'not_due');
+    }
+    expect(await stored(encounter)).toEqual(encounter);
+    await goTo('2026-11-21T14:45:00.000Z');
+    expect((await send(encounter.encounter_id)).status).toBe(200);
+    await goTo(start);
+  });
+
+  it('refuses a live visit of a day without a time until the day begins at its place', async () => {
+    const start = harness.clock.now.toISOString();
+    const visit = { reviewType: 'synchronous', scheduledDay: '2026-11-21', scheduledTimeZone: 'America/Chicago' };
+    const encounter = await newEncounter(harness, partner, visit);
+    await goTo('2026-11-21T05:59:59.999Z');
+    expectProblem(await send(encounter.encounter_id), 409, 'not_due');
+    await goTo('2026-11-21T06:00:00.000Z');
+    expect((await send(encounter.encounter_id)).status).toBe(200);
+    await goTo(start);
+  });
+
+  it('refuses one whose 30 days are over, whether or not that has been written', async () => {
+    const start = harness.clock.now.toISOString();
+    const [encounter, late] = [await newEncounter(harness, partner), await newEncounter(harness, partner)];
+    // Its claim lapses long before.
+    const claimed = await claimedEncounter(harness, partner);
+    await goTo(new Date(Date.parse(late.expiresAt) - 1).toISOString());
+    expect((await send(late.encounter_id)).status).toBe(200);
+    await goTo(encounter.expiresAt);
+    for (const { encounter_id } of [encounter, claimed]) {
+      const answer = await send(encounter_id, { reviewerRef: 'NPI-2' });
+      expectProblem(answer, 409, 'invalid_state');
+      expect(answer.body.current_status).toBe('expired');
+    }
+    await goTo(start);
+  });
+});
+
+describe('413', () => {
+  it('refuses a body of more than 256 KiB', async () => {
+    expectProblem(await send(100_001, { reviewerRef: 'x'.repeat(256 * 1024) }), 413, 'body_too_large');
+  });
+});
+
+describe('500', () => {
+  it('changes nothing when the event cannot be written', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const answer = await withoutTable(harness, 'event', () => send(encounter.encounter_id));
+    expectProblem(answer, 500, 'internal_error');
+    expect(await stored(encounter)).toEqual(encounter);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const answer = await withoutDatabase(harness, () => send(encounter.encounter_id));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect(await stored(encounter)).toEqual(encounter);
+  });
+});

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  encounterBody, newClient, newClinic, newPartner, newPatient, newToken, type Partner,
+} from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { cancelled, claim, completedEncounter } from '../support/reviews.js';
+
+type Encounter = Answer['body'];
+type Query = Readonly<Record<string, string | number>>;
+
+let harness: Harness;
+let partner: Partner;
+let clinics: string[];
+let patients: string[];
+/** Everything there is, the newest first; several of one moment, of two clinics, two patients and all sorts of states. */
+let all: Encounter[];
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  const body = await encounterBody(harness, partner);
+  clinics = [body.clinicId, await newClinic(harness, partner)];
+  patients = [body.patientId, await newPatient(harness, partner)];
+  const made: Encounter[] = [];
+  for (let number = 0; number < 12; number += 1) {
+    const json = { ...body, clinicId: clinics[number % 2], patientId: patients[number % 3 === 0 ? 1 : 0] };
+    const { body: encounter } = await call(harness, 'POST /encounters', { token: partner.token, json });
+    if (number % 6 === 1) await claim(harness, partner, encounter);
+    if (number % 6 === 2) await cancelled(harness, partner, encounter);
+    made.push((await call(harness, `GET /encounters/${encounter.encounter_id}`, { token: partner.token })).body);
+    if (number % 3 === 2) harness.clock.advance(60);
+  }
+  all = made.toReversed();
+});
+afterAll(() => harness.close());
+
+function list(query: Query = {}, { token }: { token: string | undefined } = partner): Promise<Answer> {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) search.set(name, String(value));
+  return call(harness, `GET /encounters?${search.toString()}`, { token });
+}
+
+/** All pages, one after the other. */
+async function pagesOf(query: Query, caller = partner): Promise<Encounter[][]> {
+  const pages: Encounter[][] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { status, body }: Answer = await list({ ...query, ...(cursor === '' ? {} : { cursor }) }, caller);
+    expect(status).toBe(200);
+    expect(body.has_more).toBe(body.next_cursor !== null);
+    pages.push(body.data);
+    expect(pages.length).toBeLessThanOrEqual(all.length);
+    cursor = body.next_cursor;
+  }
+  return pages;
+}
+
+describe('200', () => {
+  it('lists the records as getEncounter tells them, the newest first', async () => {
+    const { status, headers, body } = await list();
+    expect(status).toBe(200);
+    expect(body).toEqual({ data: all, next_cursor: null, has_more: false });
+    expect(headers.get('Cache-Control')).toBe('no-store');
+  });
+
+  it('has nothing for a tenant without encounters, and nothing of another tenant', async () => {
+    const other = await newPartner(harness);
+    expect((await list({}, other)).body).toEqual({ data: [], next_cursor: null, has_more: false });
+    const { encounter_id } = await completedEncounter(harness, other);
+    expect((await list({}, other)).body.data).toMatchObject([{ encounter_id }]);
+    expect((await list()).body.data).toEqual(all);
+  });
+
+  it('pages through whatever is filtered, each encounter once and in order', async () => {
+    const query = fc.record({
+      status: fc.constantFrom('pending_review', 'in_review', 'completed', 'cancelled'),
+      patientId: fc.constantFrom(...patients),
+      clinicId: fc.constantFrom(...clinics),
+      created_after: fc.constantFrom(...all.map(({ createdAt }) => createdAt as string)),
+      limit: fc.integer({ min: 1, max: 13 }),
+    }, { requiredKeys: ['limit'] });
+    await fc.assert(fc.asyncProperty(query, async ({ limit, created_after, ...equal }) => {
+      const expected = all.filter((encounter) =>
+        Object.entries(equal).every(([name, value]) => encounter[name] === value) &&
+        (created_after === undefined || encounter.createdAt > created_after));
+      const pages = await pagesOf({ ...equal, ...(created_after === undefined ? {} : { created_after }), limit });
+      expect(pages.flat()).toEqual(expected);
+      expect(pages.slice(0, -1).every((page) => page.length === limit)).toBe(true);
+      // No page is empty but the only one.
+      expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)));
+    }), { numRuns: 30, examples: [[{ limit: 1 }], [{ limit: 12 }], [{ limit: 5, clinicId: clinics[0] ?? '' }]] });
+  });
+
+  it('goes on after the cursor when encounters are added in between: none twice, none left out', async () => {
+    const owner = await newPartner(harness);
+    const json = await encounterBody(harness, owner);
+    const create = () => call(harness, 'POST /encounters', { token: owner.token, json });
+    const before = [await create(), await create(), await create()].map(({ body }) => body.encounter_id).toReversed();
+    const first = await list({ limit: 1 }, owner);
+    await create();
+    const second = await list({ limit: 5, cursor: first.body.next_cursor }, owner);
+    expect([...first.body.data, ...second.body.data].map(({ encounter_id }) => encounter_id)).toEqual(before);
+  });
+
+  it.each([
+    ['an offset', '2026-11-20T17:01:00+01:00'], ['small letters', '2026-11-20t16:01:00z'],
+    ['fractions', '2026-11-20T16:01:00.000000Z'],
+  ])('takes created_after with %s', async (_what, created_after) => {
+    const expected = all.filter(({ createdAt }) => createdAt > '2026-11-20T16:01:00.000Z');
+    expect(expected.length).toBeGreaterThan(0);
+    expect((await list({ created_after })).body.data).toEqual(expected);
+  });
+
+  it.each([['0000-01-01T00:00:00Z', 12], ['9999-12-31T23:59:59-23:59', 0]])(
+    'takes created_after %s',
+    async (created_after, length) => {
+      expect((await list({ created_after })).body.data).toHaveLength(length);
+    },
+  );
+
+  it('takes UUIDs in capitals', async () => {
+    const query = { clinicId: clinics[0]?.toUpperCase() ?? '', patientId: patients[0]?.toUpperCase() ?? '' };
+    const expected = all.filter(({ clinicId, patientId }) => clinicId === clinics[0] && patientId === patients[0]);
+    expect((await list(query)).body.data).toEqual(expected);
+  });
+
+  it('shows an approval that ran out as expired; the filter goes by what is stored', async () => {
+    const owner = await newPartner(harness);
+    const encounter = await completedEncounter(harness, owner);
+    const { now } = harness.clock;
+    harness.clock.now = new Date(encounter.gfe_data[0].validUntil);
+    const token = await newToken(harness, owner);
+    const [found] = [(await list({ status: 'completed' }, { token })).body.data, harness.clock.now = now];
+    expect(found).toEqual([{ ...encounter, gfe_data: [{ ...encounter.gfe_data[0], status: 'expired' }] }]);
+  });
+
+  it('leaves out what a client that is limited to clinics may not see', async () => {
+    const [mine = '', theirs = ''] = clinics;
+    const limited = await newClient(harness, partner.tenantId, ['read:encounter'], [mine]);
+    const expected = all.filter(({ clinicId }) => clinicId === mine);
+    expect((await pagesOf({ limit: 2 }, limited)).flat()).toEqual(expected);
+    expect((await list({ clinicId: mine }, limited)).body.data).toEqual(expected);
+    expect((await list({ clinicId: theirs }, limited)).body).toEqual({ data: [], next_cursor: null, has_more: false });
+    const both = await newClient(harness, partner.tenantId, ['read:encounter'], clinics);
+    expect((await pagesOf({ limit: 5 }, both)).flat()).toEqual(all);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['an unknown state', { status: 'open' }, 'status', 'enum'],
+    ['a patient that is no UUID', { patientId: '7' }, 'patientId', 'format'],
+    ['a clinic that is no UUID', { clinicId: '7' }, 'clinicId', 'format'],
+    ['a date as created_after', { created_after: '2026-01-01' }, 'created_after', 'format'],
+    ['a leap second', { created_after: '2016-12-31T23:59:60Z' }, 'created_after', 'format'],
+    ['a limit of 0', { limit: 0 }, 'limit', 'minimum'],
+    ['a limit of 101', { limit: 101 }, 'limit', 'maximum'],
+    ['an unknown parameter (D-34)', { page: 2 }, 'page', 'additionalProperties'],
+  ])('refuses %s', async (_what, query, parameter, code) => {
+    expectProblem(await list(query), 400, 'validation_failed', [{ parameter, code }]);
+  });
+
+  const encode = (text: string): string => Buffer.from(text).toString('base64url');
+
+  it.each([
+    ['empty', ''], ['endless', 'A'.repeat(201)], ['of other letters', 'a+b='], ['garbage', 'garbage'],
+    ['of another list', encode('12.34')], ['a time without a number', encode('2026-11-20T16:00:00.000Z')],
+    ['no time', encode('2026-13-45T16:00:00.000Z 101000')], ['of the year 0', encode('0000-01-01T00:00:00.000Z 101000')],
+    ['of a far year', encode('+012026-11-20T16:00:00.000Z 101000')],
+    ['a huge number', encode(`2026-11-20T16:00:00.000Z ${'9'.repeat(19)}`)],
+    ['a number with zeros', encode('2026-11-20T16:00:00.000Z 0101000')],
+    ['a time in other words', encode('2026-11-20T24:00:00.000Z 101000')],
+    ['SQL', encode("2026-11-20T16:00:00.000Z 1' OR '1'='1")], ['cut off', encode('2026-11-20T16:00:00.000Z 101000').slice(0, -5)],
+  ])('refuses a cursor that is %s', async (_what, cursor) => {
+    const answer = await list({ cursor });
+    expectProblem(answer, 400, 'cursor_invalid');
+    expect(answer.body.errors).toContainEqual(expect.objectContaining({ parameter: 'cursor' }));
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    expectProblem(await list({ limit: 0 }, { token: await tokenOf(harness, partner) }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without read:encounter', async () => {
+    const token = await tokenWithout(harness, partner, 'read:encounter');
+    expectProblem(await list({ limit: 0 }, { token }), 403, 'insufficient_permission');
+  });
+});
+
+describe('500', () => {
+  it('tells nothing about a failure of ours', async () => {
+    const answer = await withoutTable(harness, 'gfe_item', () => list());
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.text).not.toMatch(/gfe_item|relation|prisma/i);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const answer = await withoutDatabase(harness, () => list());
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect((await list()).status).toBe(200);
+  });
+});

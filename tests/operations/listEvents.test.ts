@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
+import { purgeEvents } from '../../src/domain/retention.js';
+import { recordEvent } from '../../src/domain/events.js';
+import { inTransaction } from '../../src/domain/transactionContext.js';
+import { eventsUpTo, feedPage, paid, recordPaid } from '../support/events.js';
+import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type CallOptions } from '../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { scansOf, statementsOf } from '../support/statements.js';
+
+let database: TestDatabase;
+let harness: Harness;
+/** Has three patients. */
+let partner: Partner;
+let patientIds: string[];
+beforeAll(async () => {
+  database = await createTestDatabase();
+  harness = await startHarness({ databaseUrl: database.url });
+  partner = await newPartner(harness);
+  patientIds = [];
+  for (let i = 0; i < 3; i += 1) patientIds.push(await newPatient(harness, partner));
+  await eventsUpTo(harness, partner, 'patient.created', 3);
+});
+afterAll(async () => {
+  await harness.close();
+  await database.drop();
+});
+
+const list = (query = '', options: CallOptions = { token: partner.token }) =>
+  call(harness, `GET /events${query}`, options);
+const cursor = (text: string): string => Buffer.from(text).toString('base64url');
+const ofNoClinic = ({ tenantId }: Partner) => ({ tenantId, clinicId: null });
+/** Writes so many events at once, which is quicker than one by one. */
+const writeMany = ({ tenantId }: Partner, count: number) => harness.domain.db.$executeRaw`
+  INSERT INTO event (id, tenant_id, type, data, timestamp)
+  SELECT gen_random_uuid(), ${tenantId}, 'encounter.released', '{"encounter_id":101000,"gfe_no":"GFE-101000"}', now()
+  FROM generate_series(1, ${count})`;
+const makeOld = ({ tenantId }: Partner) => harness.domain.db.$executeRaw`
+  UPDATE event SET recorded_at = now() - interval '31 days' WHERE tenant_id = ${tenantId}`;
+
+describe('200', () => {
+  it('tells what happened, in its order', async () => {
+    const { status, headers, body } = await list();
+    expect(status).toBe(200);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(body).toEqual({
+      data: patientIds.map((user_id) => ({
+        id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/), type: 'patient.created', data: { user_id },
+        timestamp: harness.clock.now.toISOString(),
+      })),
+      next_cursor: expect.stringMatching(/^[A-Za-z0-9_-]+$/),
+      has_more: false,
+    });
+  });
+
+  it('goes on where the page before ended, by one event or by several', async () => {
+    const all = (await list()).body.data;
+    const pages = [await feedPage(harness, partner, { limit: 1 })];
+    while (pages.at(-1)?.has_more) {
+      pages.push(await feedPage(harness, partner, { limit: 1, after: pages.at(-1)?.next_cursor }));
+    }
+    expect(pages.map(({ data, has_more }) => [data.length, has_more])).toEqual([[1, true], [1, true], [1, false]]);
+    expect(pages.flatMap(({ data }) => data)).toEqual(all);
+    expect(pages.at(-1)?.next_cursor).toBe((await list()).body.next_cursor);
+  });
+
+  it('keeps the place of a reader who has seen everything', async () => {
+    const mine = await newPartner(harness);
+    const none = await feedPage(harness, mine);
+    expect(none).toEqual({ data: [], next_cursor: expect.any(String), has_more: false });
+    const id = await newPatient(harness, mine);
+    await eventsUpTo(harness, mine, 'patient.created');
+    const one = await feedPage(harness, mine, { after: none.next_cursor });
+    expect(one.data.map(({ data }) => data)).toEqual([{ user_id: id }]);
+    expect(await feedPage(harness, mine, { after: one.next_cursor })).toEqual({ ...one, data: [] });
+  });
+
+  it('understands the cursor of the example', async () => {
+    expect((await list('?after=MS4w')).body).toEqual((await list()).body);
+  });
+
+  it('leaves out other types, also of events of one transaction', async () => {
+    const mine = await newPartner(harness);
+    const place = ofNoClinic(mine);
+    await inTransaction(harness.domain, async (transaction) => {
+      await recordEvent(transaction, place, 'order.created', { ...paid('ORD-101000'), order_status: 'pending' });
+      await recordEvent(transaction, place, 'order.paid', paid('ORD-101000'));
+      await recordEvent(transaction, place, 'order.cancelled', paid('ORD-101000'));
+    });
+    await eventsUpTo(harness, mine, 'order.cancelled');
+    const typesFor = async (types: string) => {
+      const { data } = (await list(`?types=${types}`, { token: mine.token })).body;
+      return data.map(({ type }: { type: string }) => type);
+    };
+    expect(await typesFor('order.paid')).toEqual(['order.paid']);
+    expect(await typesFor('order.cancelled,order.created')).toEqual(['order.created', 'order.cancelled']);
+    expect(await typesFor('order.cancelled%2Corder.created')).toEqual(['order.created', 'order.cancelled']);
+    expect(await typesFor('patient.created')).toEqual([]);
+    const { next_cursor } = await feedPage(harness, mine, { types: 'patient.created' });
+    expect(next_cursor).toBe((await feedPage(harness, mine)).next_cursor);
+  });
+
+  it('looks through at most 1,000 events for the wanted ones, and says that there may be more', async () => {
+    const mine = await newPartner(harness);
+    await writeMany(mine, 2_100);
+    await recordPaid(harness, ofNoClinic(mine));
+    await eventsUpTo(harness, mine, 'order.paid');
+    const pages = [await feedPage(harness, mine, { types: 'order.paid' })];
+    while (pages.at(-1)?.has_more) {
+      pages.push(await feedPage(harness, mine, { types: 'order.paid', after: pages.at(-1)?.next_cursor }));
+    }
+    expect(pages.map(({ data }) => data.length)).toEqual([0, 0, 1]);
+  });
+
+  it('is for a client limited to clinics what happened in these, and what is of no clinic', async () => {
+    const mine = await newPartner(harness);
+    const { tenantId } = mine;
+    const [here, elsewhere] = [await newClinic(harness, mine), await newClinic(harness, mine)];
+    for (const [index, clinicId] of [elsewhere, here, null, elsewhere].entries()) {
+      await recordPaid(harness, { tenantId, clinicId }, `ORD-10100${index}`);
+    }
+    await eventsUpTo(harness, mine, 'order.paid', 4);
+    const limited = await newClient(harness, tenantId, ['read:event'], [here]);
+    const { data, next_cursor } = await feedPage(harness, limited);
+    expect(data.map((event) => event.data['order_no'])).toEqual(['ORD-101001', 'ORD-101002']);
+    expect(next_cursor).toBe((await feedPage(harness, mine)).next_cursor);
+  });
+
+  it('has nothing of another tenant, and keeps no place in its feed', async () => {
+    const other = await newPartner(harness);
+    const { next_cursor } = await feedPage(harness, partner);
+    expect(await feedPage(harness, other)).toMatchObject({ data: [], has_more: false });
+    expect(await feedPage(harness, other, { after: next_cursor })).toMatchObject({ data: [], has_more: false });
+  });
+
+  it('starts with the oldest event that is kept, and goes on from there when none is', async () => {
+    const mine = await newPartner(harness);
+    await recordPaid(harness, ofNoClinic(mine), 'ORD-101001');
+    await eventsUpTo(harness, mine, 'order.paid');
+    const { next_cursor: seenAll } = await feedPage(harness, mine);
+    await makeOld(mine);
+    await purgeEvents(harness.domain);
+    const empty = await feedPage(harness, mine);
+    expect(empty).toEqual({ data: [], next_cursor: seenAll, has_more: false });
+    await recordPaid(harness, ofNoClinic(mine), 'ORD-101002');
+    await eventsUpTo(harness, mine, 'order.paid');
+    for (const after of [undefined, empty.next_cursor]) {
+      const { data } = await feedPage(harness, mine, { after });
+      expect(data.map((event) => event.data['order_no'])).toEqual(['ORD-101002']);
+    }
+  });
+
+  it.each(['', '&types=order.paid'])('costs one statement, which reads by the feed’s own index (%s)', async (types) => {
+    const mine = await newPartner(harness);
+    await writeMany(partner, 5_000);
+    await writeMany(mine, 5_000);
+    const observer = new Client({ connectionString: database.url });
+    await observer.connect();
+    await observer.query('ANALYZE event');
+    await list('', { token: mine.token });
+    const { next_cursor } = await feedPage(harness, mine, { limit: 100 });
+    const statements = await statementsOf(() => list(`?after=${next_cursor}&limit=20${types}`, { token: mine.token }));
+    const [statement, ...more] = statements;
+    if (!statement) throw new Error('nothing was asked');
+    const scans = await scansOf(observer, statement);
+    await observer.end();
+    expect(more).toEqual([]);
+    const tables = ['event', 'tenant'];
+    expect(scans.filter(({ table = '' }) => tables.includes(table))).toEqual(expect.arrayContaining([
+      { table: 'event', index: 'event_tenant_id_xid_sequence_idx' },
+    ]));
+    expect(scans.filter(({ table }) => table === 'event')).toHaveLength(1);
+  });
+});
+
+describe('400', () => {
+  const invalid = [{ parameter: 'after', code: 'cursor_invalid' }];
+
+  it.each([
+    ['of no bytes that are text', '_w'], ['without a number', cursor('1')], ['with a word', cursor('1.x')],
+    ['with a negative number', cursor('-1.0')], ['with too many digits', cursor(`${'9'.repeat(19)}.0`)],
+    ['of the encounters', cursor('2026-11-20T16:10:00.000Z 100124')],
+    ['of a transaction that has not begun', cursor(`${'9'.repeat(18)}.0`)],
+  ])('refuses a cursor %s', async (_what, after) => {
+    expectProblem(await list(`?after=${after}`), 400, 'cursor_invalid', invalid);
+  });
+
+  it.each([
+    ['an empty cursor', '', 'minLength'], ['a cursor in another alphabet', 'MS4w==', 'pattern'],
+    ['a cursor that is too long', 'M'.repeat(201), 'maxLength'],
+  ])('refuses %s', async (_what, after, code) => {
+    const answer = await list(`?after=${after}`);
+    expectProblem(answer, 400, 'cursor_invalid');
+    expect(answer.body.errors).toContainEqual(expect.objectContaining({ parameter: 'after', code }));
+  });
+
+  it('tells a reader who comes back too late that events are gone, and no other', async () => {
+    const mine = await newPartner(harness);
+    const place = ofNoClinic(mine);
+    const { next_cursor: atStart } = await feedPage(harness, mine);
+    for (const orderNo of ['ORD-101001', 'ORD-101002']) await recordPaid(harness, place, orderNo);
+    await eventsUpTo(harness, mine, 'order.paid', 2);
+    const { next_cursor: afterOne } = await feedPage(harness, mine, { limit: 1 });
+    const { next_cursor: afterBoth } = await feedPage(harness, mine);
+    await makeOld(mine);
+    await recordPaid(harness, place, 'ORD-101003');
+    await eventsUpTo(harness, mine, 'order.paid', 3);
+    await purgeEvents(harness.domain);
+    for (const after of [atStart, afterOne]) {
+      const answer = await list(`?after=${after}`, { token: mine.token });
+      expectProblem(answer, 400, 'cursor_invalid', invalid);
+      expect(answer.body.errors[0].detail).toMatch(/no longer kept/);
+    }
+    for (const after of [afterBoth, undefined]) {
+      const { data } = await feedPage(harness, mine, { after });
+      expect(data.map((event) => event.data['order_no'])).toEqual(['ORD-101003']);
+    }
+  });
+
+  it.each([
+    ['an unknown type', '?types=order.payed', 'types', 'enum'],
+    ['a type with an empty one', '?types=order.paid,', 'types', 'enum'],
+    ['no type', '?types=', 'types', 'enum'],
+    ['a type twice', '?types=order.paid,order.paid', 'types', 'uniqueItems'],
+    ['types that are not one list', '?types=order.paid&types=order.created', 'types', 'repeated'],
+    ['two cursors', '?after=MS4w&after=MS4w', 'after', 'type'],
+    ['a limit of 0', '?limit=0', 'limit', 'minimum'],
+    ['a limit of 101', '?limit=101', 'limit', 'maximum'],
+    ['a limit that is no number', '?limit=x', 'limit', 'type'],
+    ['an unknown parameter (D-34)', '?type=order.paid', 'type', 'additionalProperties'],
+  ])('refuses %s', async (_what, query, parameter, code) => {
+    const answer = await list(query);
+    expectProblem(answer, 400, 'validation_failed');
+    expect(answer.body.errors).toContainEqual(expect.objectContaining({ parameter, code }));
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    expectProblem(await list('?limit=0', { token: await tokenOf(harness, partner) }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without read:event', async () => {
+    const token = await tokenWithout(harness, partner, 'read:event');
+    for (const query of ['', '?limit=0']) {
+      const answer = await list(query, { token });
+      expectProblem(answer, 403, 'insufficient_permission');
+      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="read:event"$/);
+    }
+  });
+});
+
+describe('500', () => {
+  it('tells nothing about a failure of ours', async () => {
+    const answer = await withoutTable(harness, 'event', () => list());
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.text).not.toMatch(/relation|prisma/i);
+    expect((await list()).status).toBe(200);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const answer = await withoutDatabase(harness, () => list());
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect((await list()).status).toBe(200);
+  });
+});

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newClient, newClinic, newEncounter, newPartner, newToken, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { cancelled, claim, claimedEncounter, completedEncounter, reviewer } from '../support/reviews.js';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
+/** Each test has a queue of its own. */
+let partner: Partner;
+beforeEach(async () => {
+  partner = await newPartner(harness);
+});
+
+const list = (query = '', { token } = partner): Promise<Answer> =>
+  call(harness, `GET /review-queue${query}`, { token });
+const numbers = async (query?: string, client?: Partner): Promise<number[]> => {
+  const { body } = await list(query, client);
+  return body.data.map(({ encounter_id }: { encounter_id: number }) => encounter_id);
+};
+const at = (scheduledDay: string, scheduledTime: string) =>
+  ({ scheduledDay, scheduledTime, scheduledTimeZone: 'America/New_York' });
+
+describe('200', () => {
+  it('is empty when nothing waits', async () => {
+    const { status, headers, body } = await list();
+    expect([status, body]).toEqual([200, { data: [], has_more: false }]);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+  });
+
+  it('tells the records by their time: of the schedule, or else of their creation; then by their number', async () => {
+    const noon = await newEncounter(harness, partner, { ...at('2026-11-20', '12:00:00'), reviewType: 'synchronous' });
+    const tomorrow = await newEncounter(harness, partner, at('2026-11-21', '00:00:00'));
+    const first = await newEncounter(harness, partner);
+    const second = await newEncounter(harness, partner, { scheduledDay: '2026-12-24' });
+    const past = await newEncounter(harness, partner, at('2026-11-19', '08:00:00'));
+    harness.clock.advance(1);
+    const third = await newEncounter(harness, partner);
+    const { body } = await list();
+    expect(body).toEqual({ data: [past, first, second, third, noon, tomorrow], has_more: false });
+  });
+
+  it('tells only what waits', async () => {
+    const waiting = await newEncounter(harness, partner);
+    const claimed = await claimedEncounter(harness, partner);
+    await completedEncounter(harness, partner);
+    await cancelled(harness, partner, await newEncounter(harness, partner));
+    await newEncounter(harness, await newPartner(harness));
+    expect(await numbers()).toEqual([waiting.encounter_id]);
+    await call(harness, `POST /encounters/${claimed.encounter_id}/release`, {
+      token: partner.token, json: { reviewerRef: reviewer },
+    });
+    expect(await numbers()).toEqual([waiting.encounter_id, claimed.encounter_id]);
+    await claim(harness, partner, waiting);
+    expect(await numbers()).toEqual([claimed.encounter_id]);
+  });
+
+  it('leaves out what is over by its time, whether or not that has been written', async () => {
+    const start = harness.clock.now;
+    const { encounter_id, expiresAt } = await newEncounter(harness, partner);
+    const end = Date.parse(expiresAt);
+    for (const [time, expected] of [[end - 1, [encounter_id]], [end, []]] as const) {
+      harness.clock.now = new Date(time);
+      expect(await numbers('', { ...partner, token: await newToken(harness, partner) })).toEqual(expected);
+    }
+    harness.clock.now = start;
+  });
+
+  it('tells a client that is limited to clinics of these alone', async () => {
+    const [mine, other] = [await newEncounter(harness, partner), await newEncounter(harness, partner)];
+    const limited = (clinics: string[]) => newClient(harness, partner.tenantId, ['review:encounter'], clinics);
+    expect(await numbers('', await limited([mine.clinicId]))).toEqual([mine.encounter_id]);
+    const all = [mine.encounter_id, other.encounter_id];
+    expect(await numbers('', await limited([mine.clinicId, other.clinicId]))).toEqual(all);
+    expect(await numbers('', await limited([await newClinic(harness, partner)]))).toEqual([]);
+  });
+
+  it('tells as many as are asked for, and whether there are more', async () => {
+    const made: number[] = [];
+    for (let count = 0; count < 3; count += 1) made.push((await newEncounter(harness, partner)).encounter_id);
+    for (const limit of [1, 2, 3]) {
+      const { body } = await list(`?serviceQueue=provider_network&limit=${limit}`);
+      expect(body.data.map((each: { encounter_id: number }) => each.encounter_id)).toEqual(made.slice(0, limit));
+      expect(body.has_more).toBe(limit < 3);
+    }
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['limit=0', 'limit', 'minimum'],
+    ['limit=101', 'limit', 'maximum'],
+    ['serviceQueue=other', 'serviceQueue', 'enum'],
+    ['page=2', 'page', 'additionalProperties'],
+  ])('refuses %s', async (query, parameter, code) => {
+    expectProblem(await list(`?${query}`), 400, 'validation_failed', [{ parameter, code }]);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    const token = await tokenOf(harness, partner);
+    expectProblem(await call(harness, 'GET /review-queue?limit=0', { token }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without review:encounter', async () => {
+    const token = await tokenWithout(harness, partner, 'review:encounter');
+    expectProblem(await list('', { ...partner, token }), 403, 'insufficient_permission');
+  });
+});
+
+describe('500', () => {
+  it('tells nothing about a failure of ours', async () => {
+    await newEncounter(harness, partner);
+    const answer = await withoutTable(harness, 'gfe_item', () => list());
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.text).not.toMatch(/gfe_item|relation|prisma/i);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const answer = await withoutDatabase(harness, () => list());
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+  });
+});

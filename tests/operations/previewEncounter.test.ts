@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  encounterBody, newClient, newClinic, newDocument, newPartner, newPatient, newProduct, type EncounterBody, type Partner,
+} from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { completedEncounter } from '../support/reviews.js';
+
+const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+
+let harness: Harness;
+let partner: Partner;
+/** A valid body; its clinic is in Chicago's zone. */
+let valid: EncounterBody;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  valid = await encounterBody(harness, partner);
+});
+afterAll(() => harness.close());
+
+const preview = (json: unknown, { token }: { readonly token: string | undefined } = partner) =>
+  call(harness, 'POST /encounters/preview', { token, json });
+const create = (json: unknown, { token } = partner) => call(harness, 'POST /encounters', { token, json });
+
+describe('200', () => {
+  it('tells what creating the encounter now would give', async () => {
+    const treatmentIds = [
+      await newProduct(harness, partner),
+      await newProduct(harness, partner, { price: '299.00', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00' }),
+    ];
+    const json = { ...valid, treatmentIds, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' };
+    const { status, headers, body } = await preview(json);
+    expect(status).toBe(200);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    const { body: created } = await create(json);
+    expect(body).toEqual({
+      problems: [],
+      estimate: { sub_total: 539, total_shipping_amt: 15, grand_total: 554 },
+      scheduledAt: '2027-01-05T18:00:00.000Z',
+      gfe_data: created.gfe_data.map((item: Record<string, unknown>) => {
+        const { decidedAt: _decidedAt, denialReason: _denialReason, ...rest } = item;
+        return rest;
+      }),
+    });
+    expect(body.estimate).toEqual(created.estimate);
+  });
+
+  it('tells which approvals would be taken over', async () => {
+    const owner = await newPartner(harness);
+    await harness.domain.db.tenant.update({ where: { id: owner.tenantId }, data: { gfeReuse: true } });
+    const earlier = await completedEncounter(harness, owner);
+    const { clinicId, patientId, treatmentIds, reviewType, serviceQueue } = earlier;
+    const json = { clinicId, patientId, treatmentIds, reviewType, serviceQueue };
+    const [{ validUntil }] = earlier.gfe_data;
+    const { body } = await preview(json, owner);
+    expect(body.gfe_data).toMatchObject([{ status: 'approved', validUntil, reusedFromEncounterId: earlier.id }]);
+    expect((await preview({ ...json, additionalNotes: 'New medication' }, owner)).body.gfe_data).toMatchObject([
+      { status: 'pending_review', validUntil: null, reusedFromEncounterId: null },
+    ]);
+  });
+
+  it('tells everything that keeps it from being created, in the order of the checks', async () => {
+    const clinicId = await newClinic(harness, partner, { isActive: false });
+    const patientId = await newPatient(harness, partner);
+    await harness.domain.db.patient.updateMany({
+      where: { tenantId: partner.tenantId, id: patientId }, data: { accountIsActive: false },
+    });
+    const availability = [{ clinicId: valid.clinicId, isActive: true }];
+    const treatmentIds = [
+      ...valid.treatmentIds, await newProduct(harness, partner, { isActive: false, availability }),
+    ];
+    const documentIds = [await newDocument(harness, partner, valid.patientId)];
+    const json = { ...valid, clinicId, patientId, treatmentIds, documentIds };
+    const { status, body } = await preview(json);
+    const detail = expect.any(String);
+    expect(status).toBe(200);
+    expect(body.problems).toEqual([
+      { code: 'clinic_inactive', pointer: '#/clinicId', detail },
+      { code: 'patient_inactive', pointer: '#/patientId', detail },
+      { code: 'treatment_inactive', pointer: '#/treatmentIds/1', detail },
+      { code: 'treatment_unavailable_at_clinic', pointer: '#/treatmentIds/1', detail },
+      { code: 'document_patient_mismatch', pointer: '#/documentIds/0', detail },
+    ]);
+    expect(body.gfe_data).toHaveLength(2);
+    expect(body.estimate.grand_total).toBe(510);
+    const [first] = body.problems;
+    expectProblem(await create(json), 409, 'clinic_inactive', [first]);
+  });
+
+  it('changes nothing and uses up no number', async () => {
+    const { body: before } = await create(valid);
+    const counts = async () => {
+      const { db } = harness.domain;
+      const where = { tenantId: partner.tenantId };
+      return [
+        await db.encounter.count({ where }), await db.gfeItem.count({ where }), await db.event.count({ where }),
+        await db.idempotencyKey.count({ where }),
+      ];
+    };
+    const rows = await counts();
+    const headers = { 'Idempotency-Key': 'preview' };
+    for (let round = 0; round < 3; round += 1) {
+      const answer = await call(harness, 'POST /encounters/preview', { token: partner.token, json: valid, headers });
+      expect(answer.status).toBe(200);
+    }
+    expect(await counts()).toEqual(rows);
+    const { body: after } = await create(valid);
+    expect(after.encounter_id).toBe(Number(before.encounter_id) + 1);
+  });
+
+  it('is for a client that is limited to this clinic, too', async () => {
+    const limited = await newClient(harness, partner.tenantId, ['write:encounter'], [valid.clinicId]);
+    expect((await preview(valid, limited)).body.problems).toEqual([]);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['validation_failed', { reviewType: 'no' }, '#/reviewType'],
+    ['validation_failed', { documentIds: [nobody, nobody.toUpperCase()] }, '#/documentIds/1'],
+    ['schedule_incomplete', { scheduledTime: '12:00:00' }, '#/scheduledTime'],
+    ['schedule_time_zone_unknown', { scheduledDay: '2027-03-14', scheduledTimeZone: '+05:30' }, '#/scheduledTimeZone'],
+    ['schedule_time_nonexistent',
+      { scheduledDay: '2027-03-14', scheduledTime: '02:30:00', scheduledTimeZone: 'America/New_York' }, '#/scheduledTime'],
+    // In the zone of the clinic.
+    ['schedule_time_nonexistent', { scheduledDay: '2027-03-14', scheduledTime: '02:30:00' }, '#/scheduledTime'],
+  ] as const)('is %s as for createEncounter: %j', async (code, change, pointer) => {
+    for (const ask of [preview, create]) expectProblem(await ask({ ...valid, ...change }), 400, code, [{ pointer }]);
+  });
+
+  it('asks for a zone when the clinic has none', async () => {
+    const clinicId = await newClinic(harness, partner, { places: [] });
+    const json = { ...valid, clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' };
+    expectProblem(await preview(json), 400, 'schedule_time_zone_required', [{ pointer: '#/scheduledTimeZone' }]);
+  });
+
+  it.each([
+    ['malformed JSON', '{"clinicId":', 'application/json', 'malformed_json'],
+    ['plain text (D-35)', '{}', 'text/plain', 'content_type_not_json'],
+  ] as const)('refuses %s', async (_what, raw, type, code) => {
+    const options = { token: partner.token, raw, headers: { 'Content-Type': type } };
+    expectProblem(await call(harness, 'POST /encounters/preview', options), 400, code);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    expectProblem(await preview({}, { token: await tokenOf(harness, partner) }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without write:encounter', async () => {
+    const token = await tokenWithout(harness, partner, 'write:encounter');
+    expectProblem(await preview({}, { token }), 403, 'insufficient_permission');
+  });
+});
+
+describe('404', () => {
+  it('tells everything that does not exist, as createEncounter does', async () => {
+    const json = { ...valid, patientId: nobody, treatmentIds: [...valid.treatmentIds, nobody], documentIds: [nobody] };
+    for (const ask of [preview, create]) {
+      expectProblem(await ask(json), 404, 'patient_not_found', [
+        { pointer: '#/patientId', code: 'patient_not_found' },
+        { pointer: '#/treatmentIds/1', code: 'treatment_not_found' },
+        { pointer: '#/documentIds/0', code: 'document_not_found' },
+      ]);
+    }
+  });
+
+  it('is how a client sees clinics that it is not limited to', async () => {
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expectProblem(await preview(valid, limited), 404, 'clinic_not_found', [{ pointer: '#/clinicId' }]);
+  });
+});
+
+describe('413', () => {
+  it('refuses a body of more than 256 KiB', async () => {
+    expectProblem(await preview({ ...valid, additionalNotes: 'x'.repeat(256 * 1024) }), 413, 'body_too_large');
+  });
+});
+
+describe('500', () => {
+  it('tells nothing about a failure of ours', async () => {
+    const answer = await withoutTable(harness, 'product_offer', () => preview(valid));
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.text).not.toMatch(/relation|prisma/i);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const answer = await withoutDatabase(harness, () => preview(valid));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+  });
+});

@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cancelOrder } from '../../src/domain/orders.js';
+import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type CallOptions } from '../support/http.js';
+import { eventsAbout, getOrder, orderEvents, pay } from '../support/orders.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { completedEncounter } from '../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+let order_no: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  ({ order_no } = await completedEncounter(harness, partner));
+});
+afterAll(() => harness.close());
+
+const record = (amount: unknown, orderNo = order_no) => pay(harness, partner, orderNo, { amount });
+const post = (orderNo: string, options: CallOptions) => call(harness, `POST /orders/${orderNo}/payments`, options);
+const orderOf = async (orderNo: string) => (await getOrder(harness, partner, orderNo)).body;
+const told = async (orderNo: string) =>
+  (await eventsAbout(harness, partner, { order_no: orderNo }, ...orderEvents)).map(
+    ({ type, data }) => [type, data['order_status'], data['grand_total'], data['balance_amt']],
+  );
+
+/** An order over 255.00. */
+const newOrder = async (): Promise<string> => (await completedEncounter(harness, partner)).order_no;
+
+describe('201', () => {
+  it('is the order with the payment, and paid when nothing is left', async () => {
+    const orderNo = await newOrder();
+    const before = await orderOf(orderNo);
+    harness.clock.advance(60);
+    const at = harness.clock.now.toISOString();
+    const first = await pay(harness, partner, orderNo, { amount: '200.5', reference: 'RCPT-2041' });
+    expect(first.status).toBe(201);
+    expect(first.headers.get('Idempotent-Replayed')).toBeNull();
+    expect(first.body).toEqual({
+      ...before, paid_amt: '200.50', balance_amt: '54.50', updatedAt: at,
+      payments: [{ id: expect.any(String), amount: '200.50', reference: 'RCPT-2041', createdAt: at }],
+    });
+    const last = await record('54.50', orderNo);
+    expect(last.body).toMatchObject({ order_status: 'paid', paid_amt: '255.00', balance_amt: '0.00' });
+    expect(last.body.payments).toMatchObject([first.body.payments[0], { amount: '54.50', reference: null }]);
+    expect(await orderOf(orderNo)).toEqual(last.body);
+  });
+
+  it('tells partners of each step', async () => {
+    const orderNo = await newOrder();
+    await record('0.01', orderNo);
+    await record('254.99', orderNo);
+    expect(await told(orderNo)).toEqual([
+      ['order.created', 'pending', '255.00', '255.00'],
+      ['order.updated', 'pending', '255.00', '254.99'],
+      ['order.paid', 'paid', '255.00', '0.00'],
+    ]);
+  });
+
+  it('keeps who reported it', async () => {
+    const orderNo = await newOrder();
+    const { tenantId } = partner;
+    const { token, clientId } = await newClient(harness, tenantId, ['write:order']);
+    const { body } = await pay(harness, { token }, orderNo, { amount: '1.00' });
+    const { id: apiClientId } = await harness.domain.db.apiClient.findUniqueOrThrow({ where: { clientId } });
+    const stored = await harness.domain.db.payment.findMany({ where: { tenantId, id: body.payments[0].id } });
+    expect(stored).toMatchObject([{ apiClientId }]);
+  });
+
+  it('finds the number in either case, for a client that is limited to this clinic, too', async () => {
+    const { order_no: orderNo, clinicId } = await completedEncounter(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, ['write:order'], [clinicId]);
+    expect((await pay(harness, limited, orderNo.toLowerCase(), { amount: '1.00' })).body.paid_amt).toBe('1.00');
+  });
+
+  it('is sent again for the same key, and nothing is paid twice', async () => {
+    const orderNo = await newOrder();
+    const once = await pay(harness, partner, orderNo, { amount: '200.00' }, 'one-payment');
+    const again = await pay(harness, partner, orderNo, { amount: '200.00' }, 'one-payment');
+    expect([once.status, again.status]).toEqual([201, 201]);
+    expect(again.headers.get('Idempotent-Replayed')).toBe('true');
+    expect(again.body).toEqual(once.body);
+    expect(await orderOf(orderNo)).toEqual(once.body);
+    expect(await told(orderNo)).toHaveLength(2);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['0'], ['0.00'], ['000.0'], ['-1.00'], ['1.001'], ['1.'], ['.5'], ['1,00'], ['1e2'], ['12345678901'], [''], [' 1'],
+  ])('refuses the amount "%s"', async (amount) => {
+    expectProblem(await record(amount), 400, 'validation_failed', [{ pointer: '#/amount', code: 'pattern' }]);
+  });
+
+  it.each([
+    ['a number as the amount', { amount: 300 }, { pointer: '#/amount', code: 'type' }],
+    ['no amount', {}, { pointer: '#/amount', code: 'required' }],
+    ['an empty reference', { amount: '1.00', reference: '' }, { pointer: '#/reference', code: 'minLength' }],
+    ['a long reference', { amount: '1.00', reference: 'x'.repeat(101) }, { pointer: '#/reference', code: 'maxLength' }],
+    ['another property', { amount: '1.00', note: 'x' }, { pointer: '#/note', code: 'additionalProperties' }],
+  ])('refuses %s', async (_what, json, fault) => {
+    expectProblem(await pay(harness, partner, order_no, json), 400, 'validation_failed', [fault]);
+  });
+
+  it('refuses what is no JSON, or not said to be', async () => {
+    const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': 'malformed' };
+    expectProblem(await post(order_no, { token: partner.token, raw: '{', headers }), 400, 'malformed_json');
+    const text = { ...headers, 'Content-Type': 'text/plain' };
+    const answer = await post(order_no, { token: partner.token, raw: '{}', headers: text });
+    expectProblem(answer, 400, 'content_type_not_json');
+  });
+
+  it('needs a key, of printable characters, that no other request has used', async () => {
+    const json = { amount: '1.00' };
+    expectProblem(await post(order_no, { token: partner.token, json }), 400, 'idempotency_key_required');
+    expectProblem(await pay(harness, partner, order_no, json, 'x'.repeat(300)), 400, 'idempotency_key_invalid');
+    const orderNo = await newOrder();
+    await pay(harness, partner, orderNo, json, 'used');
+    const other = await pay(harness, partner, orderNo, { amount: '2.00' }, 'used');
+    expectProblem(other, 400, 'idempotency_key_reused');
+    expect((await orderOf(orderNo)).paid_amt).toBe('1.00');
+  });
+
+  it('changes nothing', async () => {
+    expect((await orderOf(order_no)).paid_amt).toBe('0.00');
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s, whatever else is wrong', async (_what, tokenOf, code) => {
+    expectProblem(await post('x', { token: await tokenOf(harness, partner), raw: '{' }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without write:order, whether or not there is such an order', async () => {
+    const token = await tokenWithout(harness, partner, 'write:order');
+    for (const orderNo of [order_no, 'ORD-999999999', 'x']) {
+      const answer = await pay(harness, { token }, orderNo, { amount: '1.00' });
+      expectProblem(answer, 403, 'insufficient_permission');
+      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="write:order"$/);
+    }
+  });
+
+  it('refuses a client that is limited to other clinics', async () => {
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expectProblem(await pay(harness, limited, order_no, { amount: '1.00' }), 403, 'clinic_not_permitted');
+    expect((await orderOf(order_no)).paid_amt).toBe('0.00');
+  });
+});
+
+describe('404', () => {
+  it("never reveals another tenant's order, and pays nothing for it", async () => {
+    const other = await newPartner(harness);
+    const foreign = (await completedEncounter(harness, other)).order_no;
+    expectProblem(await record('1.00', 'ORD-999999'), 404, 'order_not_found');
+    expectProblem(await record('1.00', foreign), 404, 'order_not_found');
+    expect((await getOrder(harness, other, foreign)).body.paid_amt).toBe('0.00');
+  });
+});
+
+describe('409', () => {
+  it('refuses a payment above the balance, whatever is paid already', async () => {
+    const orderNo = await newOrder();
+    const fault = { pointer: '#/amount', code: 'payment_exceeds_balance' };
+    expectProblem(await record('255.01', orderNo), 409, 'payment_exceeds_balance', [fault]);
+    await record('200.00', orderNo);
+    expectProblem(await record('55.01', orderNo), 409, 'payment_exceeds_balance', [fault]);
+    expectProblem(await record('9999999999.99', orderNo), 409, 'payment_exceeds_balance', [fault]);
+    expect(await orderOf(orderNo)).toMatchObject({ paid_amt: '200.00', payments: [{ amount: '200.00' }] });
+    expect(await told(orderNo)).toHaveLength(2);
+  });
+
+  it('refuses a payment for an order that is paid, from the beginning or now', async () => {
+    const free = await newProduct(harness, partner, { price: '0.00', shippingType: 'FREE_SHIPPING' });
+    const orderNo = await newOrder();
+    await record('255.00', orderNo);
+    for (const paid of [orderNo, (await completedEncounter(harness, partner, { treatmentIds: [free] })).order_no]) {
+      const answer = await record('0.01', paid);
+      expectProblem(answer, 409, 'invalid_state');
+      expect(answer.body.current_status).toBe('paid');
+    }
+  });
+
+  it('refuses a payment for an order that was cancelled', async () => {
+    const orderNo = await newOrder();
+    await cancelOrder(harness.domain, partner.tenantId, orderNo);
+    const answer = await record('1.00', orderNo);
+    expectProblem(answer, 409, 'invalid_state');
+    expect(answer.body.current_status).toBe('cancelled');
+  });
+
+  it('is all that payments at the same time get that would exceed the total together', async () => {
+    const orderNo = await newOrder();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => record('20.00', orderNo)));
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
+      Array.from({ length: 8 }, () => [409, 'payment_exceeds_balance']),
+    );
+    const order = await orderOf(orderNo);
+    expect(order).toMatchObject({ order_status: 'pending', paid_amt: '240.00', balance_amt: '15.00' });
+    expect(order.payments).toHaveLength(12);
+    // Each one saw those before it, and none saw another's balance.
+    const balances = (await told(orderNo)).map(([, , , balance]) => Number(balance));
+    expect(balances).toEqual([255, 235, 215, 195, 175, 155, 135, 115, 95, 75, 55, 35, 15]);
+  });
+});
+
+describe('413', () => {
+  it('refuses a body of more than 256 KiB', async () => {
+    const answer = await pay(harness, partner, order_no, { amount: '1.00', reference: 'x'.repeat(256 * 1024) });
+    expectProblem(answer, 413, 'body_too_large');
+  });
+});
+
+describe('500', () => {
+  it.each(['payment', 'event'])('leaves no part of a payment when %s fails', async (table) => {
+    const answer = await withoutTable(harness, table, () => record('1.00'));
+    expectProblem(answer, 500, 'internal_error');
+    expect(answer.text).not.toMatch(/relation|prisma/i);
+    expect(await orderOf(order_no)).toMatchObject({ paid_amt: '0.00', payments: [] });
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const answer = await withoutDatabase(harness, () => record('1.00'));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect((await orderOf(order_no)).paid_amt).toBe('0.00');
+  });
+});

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { access, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { importCatalog } from '../../src/domain/catalogImport.js';
+import { resetTables } from '../../src/domain/sandboxReset.js';
+import { cast } from '../support/cast.js';
+import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { newSandbox, reset, setClock, simulate, thingsOf } from '../support/sandbox.js';
+
+let harness: Harness;
+let partner: Partner;
+let other: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newSandbox(harness);
+  other = await newSandbox(harness);
+});
+beforeEach(async () => {
+  expect((await reset(harness, partner)).status).toBe(204);
+});
+afterAll(() => harness.close());
+
+const things = ({ tenantId }: Partner = partner) => thingsOf(harness, tenantId);
+const send = (target: string, json?: unknown, { token }: Partner = partner): Promise<Answer> =>
+  call(harness, target, { token, ...(json === undefined ? {} : { json }) });
+const { scheduled, waiting, claimed, completed } = cast.encounters;
+
+const uploads = (patientId: string): string => `POST /clients-documents/${patientId}/upload-url/id-card`;
+
+/** Leaves something in every table; returns the place of an uploaded file. */
+async function play(): Promise<string> {
+  const { tenantId } = partner;
+  await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
+  const patientId = await newPatient(harness, partner);
+  const upload = await send(uploads(patientId), { url: 'https://files.northwind.example/id.png' });
+  await simulate(harness, partner, waiting.encounter_id, { outcome: 'approve_all', pay: true });
+  const body = { clinicId: cast.clinics.austin, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
+  const again = { ...body, patientId: cast.jane.id, treatmentIds: [cast.products.botox] };
+  const reused = await call(harness, 'POST /encounters', {
+    token: partner.token, json: again, headers: { 'Idempotency-Key': 'again' },
+  });
+  expect(reused.body).toMatchObject({ status: 'completed' });
+  const documentIds = [upload.body.documentId];
+  await send('POST /encounters', { ...again, patientId, treatmentIds: [cast.products.semaglutide], documentIds });
+  await simulate(harness, partner, claimed.encounter_id, { outcome: 'deny_all' });
+  expect((await setClock(harness, partner, 50 * 24 * 3600)).status).toBe(200);
+  await harness.domain.db.clinic.updateMany({ where: { tenantId }, data: { isActive: false } });
+  await harness.domain.db.productOffer.updateMany({ where: { tenantId }, data: { price: '1.00' } });
+  await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
+  return join(harness.dataDir, 'documents', upload.body.userDocument.blobPath);
+}
+
+const fixtureFile = async ({ tenantId }: Partner = partner): Promise<string> => {
+  const where = { tenantId_id: { tenantId, id: cast.documents.janeIntake } };
+  const { blobPath } = await harness.domain.db.document.findUniqueOrThrow({ where });
+  return join(harness.dataDir, 'documents', blobPath);
+};
+const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
+
+describe('204', () => {
+  it('takes away everything that came and changed, and nothing else', async () => {
+    const [before, beforeOther] = [await things(), await things(other)];
+    await play();
+    const catalog = await readFile(new URL('../../prisma/demo/harbor.json', import.meta.url), 'utf8');
+    await importCatalog(harness.domain, partner.tenantId, catalog);
+    const played = await things();
+    for (const table of resetTables) expect([table, played[table]]).not.toEqual([table, before[table]]);
+    const { status, text, headers } = await reset(harness, partner);
+    expect([status, text, headers.get('Content-Type')]).toEqual([204, '', null]);
+    expect(await things()).toEqual(before);
+    expect(await things(other)).toEqual(beforeOther);
+  });
+
+  it('knows every table that holds something of a tenant', async () => {
+    const columns = await harness.domain.db.$queryRaw<{ table_name: string }[]>`
+      SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'`;
+    const provisioned = ['api_client', 'api_client_secret'];
+    expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...provisioned].sort());
+  });
+
+  it('puts every sandbox in the same beginning, a new one too', async () => {
+    const nameless = (rows: Record<string, unknown[]>): unknown => {
+      const text = JSON.stringify(resetTables.map((table) => rows[table])).replaceAll(/sandbox-\d+/g, 'sandbox');
+      return JSON.parse(text, (name, value) => (name === 'uploaded_by_id' ? null : value));
+    };
+    expect(nameless(await things())).toEqual(nameless(await things(await newSandbox(harness))));
+  });
+
+  it('leaves the settings, the API clients and their tokens', async () => {
+    const { tenantId } = partner;
+    const { token } = await newClient(harness, tenantId, ['read:encounter'], [cast.clinics.austin]);
+    await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true, currency: 'CAD' } });
+    await reset(harness, partner);
+    const tenant = await harness.domain.db.tenant.findUnique({ where: { id: tenantId } });
+    expect(tenant).toMatchObject({ gfeReuse: true, currency: 'CAD' });
+    expect((await send(`GET /orders/${completed.order_no}`)).body.currency).toBe('CAD');
+    expect((await send(`GET /encounters/${waiting.encounter_id}`, undefined, { ...partner, token })).status).toBe(200);
+    await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false, currency: 'USD' } });
+  });
+
+  it('removes the files of the documents that go, and has that of its own', async () => {
+    const path = await play();
+    expect(await exists(path)).toBe(true);
+    await rm(await fixtureFile());
+    await reset(harness, partner);
+    expect(await exists(path)).toBe(false);
+    expect((await readFile(await fixtureFile())).toString()).toMatch(/^%PDF-1\.4\n[^]*%%EOF$/);
+    expect(await exists(await fixtureFile(other))).toBe(true);
+    const ofJane = join(harness.dataDir, 'documents', partner.tenantId, 'clients', cast.jane.id);
+    expect(await readdir(ofJane)).toEqual(['intake-forms']);
+  });
+
+  it('is done although the store cannot remove files', async () => {
+    const path = await play();
+    const { objects } = harness.services;
+    Object.assign(harness.services, { objects: { ...objects, remove: () => Promise.reject(new Error('read-only')) } });
+    expect((await reset(harness, partner)).status).toBe(204);
+    Object.assign(harness.services, { objects });
+    expect(await exists(path)).toBe(true);
+    const { tenantId } = partner;
+    expect(await harness.domain.db.document.count({ where: { tenantId } })).toBe(1);
+  });
+
+  it('begins in any year: visits are ahead, claims last, the order was made last week', async () => {
+    const { now } = harness.clock;
+    harness.clock.now = new Date('2031-03-08T09:00:00.000Z');
+    const { token } = await newClient(harness, partner.tenantId);
+    const later = { ...partner, token };
+    const get = (path: string) => send(`GET ${path}`, undefined, later);
+    expect((await reset(harness, later)).status).toBe(204);
+    const visit = (await get(`/encounters/${scheduled.encounter_id}`)).body;
+    expect(visit).toMatchObject({ scheduledDay: '2031-03-19', scheduledAt: '2031-03-19T19:30:00.000Z' });
+    expectProblem(await simulate(harness, later, scheduled.encounter_id, { outcome: 'claim' }), 409, 'not_due');
+    const review = (await get(`/encounters/${claimed.encounter_id}`)).body;
+    expect(review).toMatchObject({ status: 'in_review', leaseExpiresAt: '2031-03-08T13:00:00.000Z' });
+    const order = (await get(`/orders/${completed.order_no}`)).body;
+    expect(order).toMatchObject({ order_status: 'pending', createdAt: '2031-03-02T09:00:00.000Z' });
+    const approved = (await get(`/encounters/${completed.encounter_id}`)).body;
+    expect(approved.gfe_data.map(({ validUntil }: Answer['body']) => validUntil)).toEqual([
+      '2032-03-02T09:00:00.000Z', '2031-04-02T09:00:00.000Z',
+    ]);
+    harness.clock.now = now;
+  });
+
+  it('sets the clock back to real time', async () => {
+    await setClock(harness, partner, 1_000_000);
+    await reset(harness, partner);
+    expect((await send('GET /sandbox/clock')).body).toEqual({ now: harness.clock.now.toISOString(), offsetSeconds: 0 });
+  });
+
+  it('tells in the feed what the fixtures have gone through', async () => {
+    const told = await harness.domain.db.event.findMany({
+      where: { tenantId: partner.tenantId }, orderBy: { sequence: 'asc' },
+    });
+    expect(told.map(({ type, data }) => [type, Object(data)['encounter_id']])).toEqual([
+      ['patient_created', undefined],
+      ['encounter_created', completed.encounter_id],
+      ['encounter_review_started', completed.encounter_id],
+      ['encounter_completed', completed.encounter_id],
+      ['order_created', completed.encounter_id],
+      ['document_created', undefined],
+      ['encounter_created', scheduled.encounter_id],
+      ['encounter_created', waiting.encounter_id],
+      ['encounter_created', claimed.encounter_id],
+      ['encounter_review_started', claimed.encounter_id],
+    ]);
+  });
+});
+
+describe('400', () => {
+  it('refuses a query, which the contract does not know', async () => {
+    expectProblem(await send('POST /sandbox/reset?all=true'), 400, 'validation_failed', [{ parameter: 'all' }]);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    expectProblem(await reset(harness, { token: await tokenOf(harness, partner) }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without sandbox:simulate', async () => {
+    await play();
+    const before = await things();
+    const token = await tokenWithout(harness, partner, 'sandbox:simulate');
+    const provisioned = (await things())['api_client'];
+    expectProblem(await reset(harness, { token }), 403, 'insufficient_permission');
+    expect(await things()).toEqual({ ...before, api_client: provisioned, api_client_secret: expect.anything() });
+  });
+
+  it('never touches a live tenant, whatever its token permits', async () => {
+    const live = await newPartner(harness);
+    await newPatient(harness, live);
+    const before = await things(live);
+    expectProblem(await reset(harness, live), 403, 'sandbox_only');
+    expect(await things(live)).toEqual(before);
+    expect(await exists(join(harness.dataDir, 'documents', live.tenantId))).toBe(false);
+  });
+});
+
+describe('500', () => {
+  it('changes nothing when the fixtures cannot be put back', async () => {
+    await play();
+    const before = await things();
+    expectProblem(await withoutTable(harness, 'order_line', () => reset(harness, partner)), 500, 'internal_error');
+    expect(await things()).toEqual(before);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const answer = await withoutDatabase(harness, () => reset(harness, partner));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+  });
+});

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { cast } from '../support/cast.js';
+import { newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { eventsAbout } from '../support/orders.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { newSandbox, setClock } from '../support/sandbox.js';
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+const TEN_YEARS = 315_576_000;
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newSandbox(harness);
+});
+afterAll(() => harness.close());
+
+const { scheduled, waiting, claimed, completed } = cast.encounters;
+const offset = async ({ token }: Partner = partner): Promise<number> =>
+  (await call(harness, 'GET /sandbox/clock', { token })).body.offsetSeconds;
+const get = async ({ encounter_id }: { encounter_id: number }, { token }: Partner): Promise<Answer['body']> =>
+  (await call(harness, `GET /encounters/${encounter_id}`, { token })).body;
+const events = async (owner: Partner, { encounter_id }: { encounter_id: number }): Promise<string[]> =>
+  (await eventsAbout(harness, owner, { encounter_id })).map(({ type }) => type);
+
+describe('200', () => {
+  it('moves the time of the tenant, and of no other one', async () => {
+    const [sandbox, other] = [await newSandbox(harness), await newSandbox(harness)];
+    const { status, body, headers } = await setClock(harness, sandbox, 2_678_400);
+    const now = new Date(harness.clock.now.getTime() + 2_678_400_000).toISOString();
+    expect([status, body]).toEqual([200, { now, offsetSeconds: 2_678_400 }]);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect([await offset(sandbox), await offset(other)]).toEqual([2_678_400, 0]);
+  });
+
+  it('is what everything new happens by', async () => {
+    const sandbox = await newSandbox(harness);
+    await setClock(harness, sandbox, DAY);
+    const json = { clinicId: cast.clinics.austin, patientId: cast.jane.id, treatmentIds: [cast.products.botox] };
+    const { body } = await call(harness, 'POST /encounters', {
+      token: sandbox.token, json: { ...json, reviewType: 'asynchronous', serviceQueue: 'provider_network' },
+    });
+    expect(body).toMatchObject({ createdAt: '2026-11-21T16:00:00.000Z', expiresAt: '2026-12-21T16:00:00.000Z' });
+    const { encounter_id } = body;
+    expect(await eventsAbout(harness, sandbox, { encounter_id })).toMatchObject([
+      { type: 'encounter.created', timestamp: new Date('2026-11-21T16:00:00.000Z') },
+    ]);
+  });
+
+  it('lets a claim lapse and a visit become due before it answers', async () => {
+    const sandbox = await newSandbox(harness);
+    await setClock(harness, sandbox, 4 * HOUR);
+    expect(await get(claimed, sandbox)).toMatchObject({ status: 'pending_review', reviewerRef: null });
+    expect((await events(sandbox, claimed)).at(-1)).toBe('encounter.released');
+    await setClock(harness, sandbox, 12 * DAY);
+    const claim = { token: sandbox.token, json: { reviewerRef: cast.reviewerRef } };
+    expect((await call(harness, `POST /encounters/${scheduled.encounter_id}/claim`, claim)).status).toBe(200);
+  });
+
+  it('lets encounters and approvals end before it answers, each told once', async () => {
+    const sandbox = await newSandbox(harness);
+    await setClock(harness, sandbox, 20 * DAY);
+    expect((await get(waiting, sandbox)).status).toBe('pending_review');
+    expect((await events(sandbox, completed)).slice(-1)).toEqual(['gfe.expiring']);
+    await setClock(harness, sandbox, 30 * DAY);
+    for (const one of [waiting, claimed]) expect((await get(one, sandbox)).status).toBe('expired');
+    expect((await get(scheduled, sandbox)).status).toBe('pending_review');
+    const items = (await get(completed, sandbox)).gfe_data;
+    expect(items.map(({ status }: Answer['body']) => status)).toEqual(['approved', 'expired']);
+    await setClock(harness, sandbox, TEN_YEARS);
+    await setClock(harness, sandbox, TEN_YEARS);
+    expect((await get(scheduled, sandbox)).status).toBe('expired');
+    expect((await events(sandbox, completed)).slice(4)).toEqual(['gfe.expiring', 'gfe.expired', 'gfe.expired']);
+    expect((await events(sandbox, waiting)).slice(1)).toEqual(['encounter.expired']);
+  });
+
+  it('leaves tokens and links to files in real time', async () => {
+    const sandbox = await newSandbox(harness);
+    await setClock(harness, sandbox, TEN_YEARS);
+    const target = `POST /clients-documents/${cast.jane.id}/upload-url/intake-forms`;
+    const json = { url: 'https://files.northwind.example/forms/jane-miller-intake.pdf' };
+    const { status, body } = await call(harness, target, { token: sandbox.token, json });
+    expect([status, body.userDocument.createdAt.slice(0, 4)]).toEqual([200, '2036']);
+    const file = await fetch(body.fileUrl);
+    expect([file.status, await file.text()]).toEqual([200, expect.stringMatching(/^%PDF-/)]);
+    harness.clock.advance(901);
+    expect((await fetch(body.fileUrl)).status).not.toBe(200);
+    harness.clock.advance(-901);
+  });
+
+  it('may say again what it is', async () => {
+    const sandbox = await newSandbox(harness);
+    for (const seconds of [0, 60, 60]) expect((await setClock(harness, sandbox, seconds)).status).toBe(200);
+    expect(await offset(sandbox)).toBe(60);
+  });
+
+  it('never goes back, however many set it at the same time', async () => {
+    const sandbox = await newSandbox(harness);
+    const wanted = Array.from({ length: 12 }, (_, index) => ((index * 7) % 12) + 1);
+    const answers = await Promise.all(wanted.map((seconds) => setClock(harness, sandbox, seconds)));
+    expect(answers.filter(({ status }) => ![200, 400].includes(status))).toEqual([]);
+    expect(answers[wanted.indexOf(12)]?.status).toBe(200);
+    expect(await offset(sandbox)).toBe(12);
+  });
+});
+
+describe('400', () => {
+  it('refuses to go back, and changes nothing', async () => {
+    const sandbox = await newSandbox(harness);
+    await setClock(harness, sandbox, 100);
+    const answer = await setClock(harness, sandbox, 99);
+    expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/offsetSeconds', code: 'range' }]);
+    expect(await offset(sandbox)).toBe(100);
+  });
+
+  it.each([
+    ['a time before the world’s', -1, 'minimum'],
+    ['more than ten years', TEN_YEARS + 1, 'maximum'],
+    ['part of a second', 1.5, 'type'],
+    ['a text', '60', 'type'],
+    ['nothing', undefined, 'required'],
+  ])('refuses %s', async (_what, seconds, code) => {
+    const answer = await setClock(harness, partner, seconds);
+    expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/offsetSeconds', code }]);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    expectProblem(await setClock(harness, { token: await tokenOf(harness, partner) }, 60), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without sandbox:simulate', async () => {
+    const token = await tokenWithout(harness, partner, 'sandbox:simulate');
+    expectProblem(await setClock(harness, { token }, 60), 403, 'insufficient_permission');
+    expect(await offset()).toBe(0);
+  });
+
+  it('never moves the time of a live tenant, whatever its token permits', async () => {
+    const live = await newPartner(harness);
+    expectProblem(await setClock(harness, live, 60), 403, 'sandbox_only');
+    const { tenantId: id } = live;
+    expect(await harness.domain.db.tenant.findUnique({ where: { id } })).toMatchObject({ clockOffsetMs: 0n });
+  });
+});
+
+describe('413', () => {
+  it('refuses a body of more than 256 KiB', async () => {
+    expectProblem(await setClock(harness, partner, 'x'.repeat(256 * 1024)), 413, 'body_too_large');
+  });
+});
+
+describe('500', () => {
+  it('can be asked again when something went wrong', async () => {
+    const sandbox = await newSandbox(harness);
+    const answer = await withoutTable(harness, 'event', () => setClock(harness, sandbox, 5 * HOUR));
+    expectProblem(answer, 500, 'internal_error');
+    expect((await get(claimed, sandbox)).status).toBe('in_review');
+    expect((await setClock(harness, sandbox, 5 * HOUR)).status).toBe(200);
+    expect((await get(claimed, sandbox)).status).toBe('pending_review');
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const answer = await withoutDatabase(harness, () => setClock(harness, partner, 60));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+  });
+});

@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { cast } from '../support/cast.js';
+import { newClient, newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { eventsAbout, getOrder } from '../support/orders.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { newSandbox, reset, setClock, simulate } from '../support/sandbox.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newSandbox(harness);
+});
+beforeEach(async () => {
+  expect((await reset(harness, partner)).status).toBe(204);
+});
+afterAll(() => harness.close());
+
+type Body = Answer['body'];
+const { scheduled, waiting, claimed, completed } = cast.encounters;
+const play = (
+  { encounter_id }: { encounter_id: number },
+  outcome: string,
+  more: object = {},
+  owner: { readonly token: string | undefined } = partner,
+): Promise<Answer> => simulate(harness, owner, encounter_id, { outcome, ...more });
+const stored = async ({ encounter_id }: { encounter_id: number }): Promise<Body> =>
+  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+/** What has happened to an encounter since the reset. */
+const since = async ({ encounter_id }: { encounter_id: number }): Promise<string[]> => {
+  const told = (await eventsAbout(harness, partner, { encounter_id })).map(({ type }) => type);
+  return told.slice(encounter_id === claimed.encounter_id ? 2 : 1);
+};
+const itemsOf = ({ gfe_data }: Body): [string, string | null][] =>
+  gfe_data.map(({ status, denialReason }: Body) => [status, denialReason]);
+
+/** As a provider would have to: 15 minutes before the scheduled visit. */
+const goToTheVisit = async (): Promise<void> => {
+  const { scheduledAt } = await stored(scheduled);
+  const seconds = (Date.parse(scheduledAt) - harness.clock.now.getTime()) / 1000 - 900;
+  expect((await setClock(harness, partner, seconds)).status).toBe(200);
+};
+
+describe('200', () => {
+  it('claims as a provider of its own, for an hour', async () => {
+    const { status, headers, body } = await play(waiting, 'claim');
+    const lease = new Date(harness.clock.now.getTime() + 3_600_000).toISOString();
+    expect([status, body]).toEqual([200, await stored(waiting)]);
+    expect(body).toMatchObject({ status: 'in_review', reviewerRef: 'sandbox', leaseExpiresAt: lease, version: 2 });
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(await since(waiting)).toEqual(['encounter.review_started']);
+  });
+
+  it('approves everything, with the order that a review makes', async () => {
+    const { status, body } = await play(waiting, 'approve_all');
+    expect([status, body]).toEqual([200, await stored(waiting)]);
+    expect(body).toMatchObject({ status: 'completed', reviewerRef: 'sandbox', version: 3 });
+    expect(itemsOf(body)).toEqual([['approved', null]]);
+    const order = (await getOrder(harness, partner, body.order_no)).body;
+    expect(order).toMatchObject({ order_status: 'pending', grand_total: '255.00', payments: [] });
+    const told = ['encounter.review_started', 'encounter.completed', 'order.created'];
+    expect((await since(waiting)).sort()).toEqual([...told].sort());
+  });
+
+  it('pays the whole balance, too', async () => {
+    const { body } = await play(waiting, 'approve_all', { pay: true });
+    const order = (await getOrder(harness, partner, body.order_no)).body;
+    expect(order).toMatchObject({ order_status: 'paid', paid_amt: '255.00', balance_amt: '0.00' });
+    expect(order.payments).toMatchObject([{ amount: '255.00', reference: null }]);
+    expect((await since(waiting)).at(-1)).toBe('order.paid');
+  });
+
+  it.each([
+    ['deny_all', 'denied', ['denied', 'denied']],
+    ['approve_first', 'completed', ['approved', 'denied']],
+    ['approve_all', 'completed', ['approved', 'approved']],
+  ])('%s decides for the provider that has it: %s', async (outcome, status, decisions) => {
+    const { body } = await play(claimed, outcome);
+    expect(body).toMatchObject({ status, reviewerRef: cast.reviewerRef, leaseExpiresAt: null });
+    expect(itemsOf(body).map(([decision]) => decision)).toEqual(decisions);
+    for (const [decision, reason] of itemsOf(body)) {
+      expect(reason).toBe(decision === 'denied' ? 'Denied in the sandbox.' : null);
+    }
+    expect(body.order_no === null).toBe(status === 'denied');
+  });
+
+  it('pays nothing where there is no order', async () => {
+    expect((await play(claimed, 'deny_all', { pay: true })).body).toMatchObject({ status: 'denied', order_no: null });
+    expect((await play(waiting, 'claim', { pay: true })).body).toMatchObject({ status: 'in_review', order_no: null });
+  });
+
+  it('begins the time of a claim anew, for the same provider', async () => {
+    const { body } = await play(claimed, 'claim');
+    const lease = new Date(harness.clock.now.getTime() + 3_600_000).toISOString();
+    expect(body).toMatchObject({ reviewerRef: cast.reviewerRef, leaseExpiresAt: lease });
+    expect(await since(claimed)).toEqual([]);
+  });
+
+  it('takes over a claim that has lapsed, swept or not', async () => {
+    const { now } = harness.clock;
+    harness.clock.advance(4 * 3600);
+    expect((await stored(claimed)).status).toBe('in_review');
+    const { body } = await play(claimed, 'approve_all');
+    expect(body).toMatchObject({ status: 'completed', reviewerRef: 'sandbox' });
+    expect((await since(claimed)).slice(0, 2)).toEqual(['encounter.released', 'encounter.review_started']);
+    harness.clock.now = now;
+  });
+
+  it('holds a live visit when its time has come', async () => {
+    await goToTheVisit();
+    const { body } = await play(scheduled, 'approve_all');
+    expect(body.status).toBe('completed');
+    const { tenantId } = partner;
+    const row = await harness.domain.db.encounter.findUnique({ where: { tenantId_id: { tenantId, id: body.id } } });
+    expect(row?.visitStartedAt?.toISOString()).toBe(body.completedAt);
+    expect(row?.visitEndedAt).toEqual(row?.visitStartedAt);
+  });
+
+  it.each([['waiting', waiting], ['claimed', claimed]])('lets the patient not come: %s', async (_what, encounter) => {
+    const { body } = await play(encounter, 'no_show');
+    expect(body).toMatchObject({ status: 'cancelled', cancelReason: 'patient_no_show', leaseExpiresAt: null });
+    expect(new Set(itemsOf(body).map(([status]) => status))).toEqual(new Set(['cancelled']));
+    expect(await since(encounter)).toEqual(['encounter.cancelled']);
+  });
+
+  it('gives an encounter up at once, whatever its time is', async () => {
+    const { body } = await play(scheduled, 'expire');
+    expect(body).toMatchObject({ status: 'expired', order_no: null });
+    expect(await since(scheduled)).toEqual(['encounter.expired']);
+  });
+
+  it('decides only what is not decided yet', async () => {
+    const { tenantId } = partner;
+    await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
+    const { clinicId, patientId, treatmentIds } = await stored(completed);
+    const json = { clinicId, patientId, treatmentIds, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
+    const created = (await call(harness, 'POST /encounters', { token: partner.token, json })).body;
+    expect(itemsOf(created).map(([status]) => status)).toEqual(['approved', 'pending_review']);
+    const { body } = await play(created, 'deny_all');
+    expect(itemsOf(body).map(([status]) => status)).toEqual(['approved', 'denied']);
+    expect(body).toMatchObject({ status: 'completed', order_no: expect.any(String) });
+    await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
+  });
+
+  it('needs no other permission', async () => {
+    const { token } = await newClient(harness, partner.tenantId, ['sandbox:simulate']);
+    expect((await play(waiting, 'approve_all', { pay: true }, { token })).status).toBe(200);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['no outcome', {}, '#/outcome', 'required'],
+    ['an unknown outcome', { outcome: 'approve' }, '#/outcome', 'enum'],
+    ['pay that is no boolean', { outcome: 'claim', pay: 'yes' }, '#/pay', 'type'],
+    ['another property', { outcome: 'claim', reason: 'x' }, '#/reason', 'additionalProperties'],
+  ])('refuses %s, and changes nothing', async (_what, json, pointer, code) => {
+    const before = await stored(waiting);
+    const answer = await simulate(harness, partner, waiting.encounter_id, json);
+    expectProblem(answer, 400, 'validation_failed', [{ pointer, code }]);
+    expect(await stored(waiting)).toEqual(before);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    expectProblem(await play(waiting, 'claim', {}, { token: await tokenOf(harness, partner) }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without sandbox:simulate', async () => {
+    const token = await tokenWithout(harness, partner, 'sandbox:simulate');
+    expectProblem(await play(waiting, 'claim', {}, { token }), 403, 'insufficient_permission');
+    expect((await stored(waiting)).status).toBe('pending_review');
+  });
+
+  it('refuses a live tenant, whatever its token permits and whether or not it has the encounter', async () => {
+    const live = await newPartner(harness);
+    expectProblem(await play(waiting, 'claim', {}, live), 403, 'sandbox_only');
+  });
+
+  it('refuses a client that is limited to other clinics', async () => {
+    const limited = await newClient(harness, partner.tenantId, undefined, [cast.clinics.phoenix]);
+    for (const outcome of ['claim', 'approve_all', 'no_show', 'expire']) {
+      expectProblem(await play(waiting, outcome, {}, limited), 403, 'clinic_not_permitted');
+    }
+    expect((await stored(waiting)).status).toBe('pending_review');
+  });
+});
+
+describe('404', () => {
+  it("is the answer for an unknown encounter, as for another sandbox's", async () => {
+    const other = await newSandbox(harness);
+    const { clinicId, patientId, treatmentIds } = await stored(waiting);
+    const json = { clinicId, patientId, treatmentIds, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
+    const { body } = await call(harness, 'POST /encounters', { token: other.token, json });
+    for (const encounter of [body, { encounter_id: 999_999_999 }]) {
+      expectProblem(await play(encounter, 'approve_all'), 404, 'encounter_not_found');
+    }
+  });
+});
+
+describe('409', () => {
+  it.each(['claim', 'approve_all', 'deny_all', 'approve_first', 'no_show', 'expire'])(
+    '%s is refused when the encounter is over',
+    async (outcome) => {
+      const before = await stored(completed);
+      const answer = await play(completed, outcome);
+      expectProblem(answer, 409, 'invalid_state');
+      expect(answer.body.current_status).toBe('completed');
+      expect(await stored(completed)).toEqual(before);
+    },
+  );
+
+  it('refuses to let an encounter expire that a provider has', async () => {
+    const answer = await play(claimed, 'expire');
+    expectProblem(answer, 409, 'invalid_state');
+    expect(answer.body.current_status).toBe('in_review');
+  });
+
+  it.each(['claim', 'approve_all'])('%s is refused before a live visit is due', async (outcome) => {
+    expectProblem(await play(scheduled, outcome), 409, 'not_due');
+    expect((await stored(scheduled)).version).toBe(1);
+  });
+
+  it('has one winner when it is played many times at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => play(waiting, 'approve_all', { pay: true })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(409)]);
+    expect((await since(waiting)).filter((type) => type === 'order.paid')).toHaveLength(1);
+  });
+});
+
+describe('413', () => {
+  it('refuses a body of more than 256 KiB', async () => {
+    expectProblem(await play(waiting, 'x'.repeat(256 * 1024)), 413, 'body_too_large');
+  });
+});
+
+describe('500', () => {
+  it('does all or nothing', async () => {
+    const before = await stored(waiting);
+    const answer = await withoutTable(harness, 'payment', () => play(waiting, 'approve_all', { pay: true }));
+    expectProblem(answer, 500, 'internal_error');
+    expect(await stored(waiting)).toEqual(before);
+    expect(await since(waiting)).toEqual([]);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const answer = await withoutDatabase(harness, () => play(waiting, 'claim'));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+  });
+});

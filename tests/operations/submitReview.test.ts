@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newClient, newClinic, newEncounter, newPartner, newProduct, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import {
+  cancelled, claim, claimedEncounter, deny, eventsOf, reviewBody, reviewed, reviewer, type Decide,
+} from '../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+/** Scenario B and C of the domain guide, each treatment in a category of its own. */
+let [botox, semaglutide]: [string, string] = ['', ''];
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  botox = await newProduct(harness, partner, { price: '240.00', shippingType: 'FLAT_RATE', shippingAmount: '15.00' });
+  semaglutide = await newProduct(harness, partner, {
+    price: '299.00', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00', isRx: true,
+  });
+});
+afterAll(() => harness.close());
+
+const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise<Answer> =>
+  call(harness, `POST /encounters/${String(encounterNo)}/review`, { token, json });
+const stored = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
+  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+const bothClaimed = (): Promise<Answer['body']> =>
+  claimedEncounter(harness, partner, { treatmentIds: [botox, semaglutide] });
+const denySecond: Decide = (item, index) => (index === 1 ? deny(item, index) : { decision: 'approved' });
+
+describe('200', () => {
+  it('completes the encounter, which has its order at once', async () => {
+    const claimed = await bothClaimed();
+    harness.clock.advance(600);
+    const json = { ...reviewBody(claimed), notes: 'History read.' };
+    const { status, headers, body } = await send(claimed.encounter_id, json);
+    const now = harness.clock.now.toISOString();
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...claimed, status: 'completed', order_no: expect.stringMatching(/^ORD-\d{6,}$/), leaseExpiresAt: null,
+      completedAt: now, updatedAt: now, version: 3,
+      gfe_data: claimed.gfe_data.map((item: object) => ({
+        ...item, status: 'approved', decidedAt: now, validUntil: '2027-11-20T16:10:00.000Z',
+      })),
+    });
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(await stored(claimed)).toEqual(body);
+    const { encounter_id, gfe_no } = claimed;
+    expect(await eventsOf(harness, claimed)).toContainEqual(
+      ['encounter.completed', { encounter_id, gfe_no, approved: 2, denied: 0, order_no: body.order_no }],
+    );
+  });
+
+  it('makes an order of what was approved only: 255.00 of 554.00 (scenario C)', async () => {
+    const claimed = await bothClaimed();
+    const { body } = await send(claimed.encounter_id, reviewBody(claimed, denySecond));
+    expect(body).toMatchObject({
+      status: 'completed', estimate: { grand_total: 554 },
+      gfe_data: [
+        { status: 'approved', denialReason: null },
+        { status: 'denied', denialReason: 'Contraindicated.', validUntil: null, decidedAt: body.completedAt },
+      ],
+    });
+    const view = await call(harness, 'POST /encounters/status', {
+      token: partner.token, json: { encounter_id: claimed.encounter_id },
+    });
+    expect(view.body.order_details).toMatchObject({
+      order_no: body.order_no, order_status: 'pending', sub_total: 240, total_shipping_amt: 15, grand_total: 255,
+      balance_amt: 255,
+    });
+    const events = await eventsOf(harness, claimed);
+    expect(events.find(([type]) => type === 'encounter.completed')?.[1]).toMatchObject({ approved: 1, denied: 1 });
+  });
+
+  it('denies the encounter if every item is denied, and makes no order (scenario C)', async () => {
+    const claimed = await bothClaimed();
+    const { body } = await send(claimed.encounter_id, reviewBody(claimed, deny));
+    const completedAt = harness.clock.now.toISOString();
+    expect(body).toMatchObject({
+      status: 'denied', order_no: null, reviewerRef: reviewer, leaseExpiresAt: null, completedAt, version: 3,
+    });
+    const { tenantId } = partner;
+    expect(await harness.domain.db.order.count({ where: { tenantId, encounterId: body.id } })).toBe(0);
+    const { encounter_id, gfe_no } = claimed;
+    const last = (await eventsOf(harness, claimed)).at(-1);
+    expect(last).toEqual(['encounter.denied', { encounter_id, gfe_no, denied: 2 }]);
+  });
+
+  it('takes the decisions in any order and ids in any case, and keeps visit and notes to itself', async () => {
+    const claimed = await claimedEncounter(harness, partner, {
+      treatmentIds: [botox, semaglutide], reviewType: 'synchronous',
+    });
+    const { decisions, ...rest } = reviewBody(claimed, denySecond);
+    const upper = JSON.parse(JSON.stringify(decisions), (key, value) => /Id$/.test(key) ? value.toUpperCase() : value);
+    const visit = { startedAt: '2026-11-20T09:30:00-06:00', endedAt: '2026-11-20 15:30:00.000z' };
+    const json = { ...rest, decisions: upper.toReversed(), visit, notes: 'Pale.' };
+    const { status, body, text } = await send(claimed.encounter_id, json);
+    expect(status).toBe(200);
+    expect(body.gfe_data).toMatchObject([{ status: 'approved' }, { status: 'denied' }]);
+    expect(text).not.toMatch(/Pale|15:30|09:30/);
+    const { tenantId } = partner;
+    const row = await harness.domain.db.encounter.findFirst({ where: { tenantId, id: claimed.id } });
+    const time = new Date('2026-11-20T15:30:00.000Z');
+    expect(row).toMatchObject({ reviewNotes: 'Pale.', visitStartedAt: time, visitEndedAt: time });
+  });
+
+  it('gives an approval no denialReason, whatever reason comes with it', async () => {
+    const claimed = await claimedEncounter(harness, partner);
+    const json = reviewBody(claimed, () => ({ decision: 'approved', reason: 'Fit.' }));
+    expect((await send(claimed.encounter_id, json)).body.gfe_data).toMatchObject([{ denialReason: null }]);
+  });
+
+  it('leaves the encounter to its reviewer to the last millisecond of the lease', async () => {
+    const claimed = await claimedEncounter(harness, partner);
+    harness.clock.advance(3599.999);
+    expect((await send(claimed.encounter_id, reviewBody(claimed))).status).toBe(200);
+  });
+});
+
+describe('400', () => {
+  const visit = { startedAt: '2026-11-20T15:30:00Z', endedAt: '2026-11-20T15:45:00Z' };
+
+  it.each([
+    ['no decision', { decisions: [] }, '#/decisions', 'minItems'],
+    ['a visit without its end', { visit: { startedAt: visit.startedAt } }, '#/visit/endedAt', 'required'],
+    ['a visit that ends first', { visit: { ...visit, endedAt: '2026-11-20T15:29:59Z' } }, '#/visit/endedAt', 'range'],
+    ['a day that is none', { visit: { ...visit, startedAt: '2026-02-30T15:30:00Z' } }, '#/visit/startedAt', 'format'],
+    ['a time without a zone', { visit: { ...visit, endedAt: '2026-11-20T15:45:00' } }, '#/visit/endedAt', 'format'],
+    ['notes of more than 5000 characters', { notes: 'x'.repeat(5001) }, '#/notes', 'maxLength'],
+  ])('refuses %s, and changes nothing', async (_what, change, pointer, code) => {
+    const claimed = await claimedEncounter(harness, partner);
+    const answer = await send(claimed.encounter_id, { ...reviewBody(claimed), ...change });
+    expectProblem(answer, 400, 'validation_failed', [{ pointer, code }]);
+    expect(await stored(claimed)).toEqual(claimed);
+  });
+
+  it('wants a visit for a live review, before it looks at the decisions', async () => {
+    const claimed = await claimedEncounter(harness, partner, { reviewType: 'synchronous' });
+    const { reviewerRef } = reviewBody(claimed);
+    const [{ categoryId, subcategoryId }] = claimed.gfe_data;
+    const json = { reviewerRef, decisions: [{ categoryId, subcategoryId, decision: 'denied' }] };
+    expectProblem(await send(claimed.encounter_id, json), 400, 'visit_required', [{ pointer: '#/visit' }]);
+    expectProblem(await send(claimed.encounter_id, { ...json, visit }), 400, 'decisions_incomplete');
+    expect(await stored(claimed)).toEqual(claimed);
+  });
+
+  it.each<[string, (decisions: Record<string, unknown>[]) => unknown[], string[]]>([
+    ['an item without a decision', ([first]) => [first], ['#/decisions']],
+    ['an item with two', ([first, second]) => [first, second, { ...first, decision: 'approved' }], ['#/decisions/2']],
+    ['a decision about nothing', ([first, second]) =>
+      [{ ...first, subcategoryId: second?.['subcategoryId'] }, second], ['#/decisions/0', '#/decisions']],
+    ['a denial without a reason', ([first, second]) =>
+      [first, { ...second, decision: 'denied' }], ['#/decisions/1/reason']],
+    ['all of that at once', ([first]) =>
+      [{ ...first, decision: 'denied' }, first, { ...first, categoryId: first?.['subcategoryId'] }],
+    ['#/decisions/0/reason', '#/decisions/1', '#/decisions/2', '#/decisions']],
+  ])('refuses %s, and changes nothing', async (_what, change, pointers) => {
+    const claimed = await bothClaimed();
+    const json = reviewBody(claimed);
+    const decisions = change(json['decisions'] as Record<string, unknown>[]);
+    const answer = await send(claimed.encounter_id, { ...json, decisions });
+    const faults = pointers.map((pointer) => ({ pointer, code: 'decisions_incomplete' }));
+    expectProblem(answer, 400, 'decisions_incomplete', faults);
+    expect(await stored(claimed)).toEqual(claimed);
+  });
+});
+
+describe('401', () => {
+  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
+    const token = await tokenOf(harness, partner);
+    expectProblem(await call(harness, 'POST /encounters/x/review', { token, raw: '{' }), 401, code);
+  });
+});
+
+describe('403', () => {
+  it('refuses a token without review:encounter', async () => {
+    const claimed = await claimedEncounter(harness, partner);
+    const token = await tokenWithout(harness, partner, 'review:encounter');
+    const answer = await send(claimed.encounter_id, reviewBody(claimed), { ...partner, token });
+    expectProblem(answer, 403, 'insufficient_permission');
+    expect(await stored(claimed)).toEqual(claimed);
+  });
+
+  it('refuses a client that is limited to other clinics, before it looks at the state', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expectProblem(await send(encounter.encounter_id, reviewBody(encounter), limited), 403, 'clinic_not_permitted');
+  });
+});
+
+describe('404', () => {
+  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+    const claimed = await claimedEncounter(harness, await newPartner(harness));
+    for (const id of [claimed.encounter_id, 999_999_999]) {
+      expectProblem(await send(id, reviewBody(claimed)), 404, 'encounter_not_found');
+    }
+  });
+});
+
+describe('409', () => {
+  const expectState = (answer: Answer, status: string): void => {
+    expectProblem(answer, 409, 'invalid_state');
+    expect(answer.body.current_status).toBe(status);
+  };
+
+  it('refuses an encounter that nobody has, before it looks at the body’s decisions', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const decisions = [{ categoryId: encounter.id, subcategoryId: encounter.id, decision: 'denied' }];
+    expectState(await send(encounter.encounter_id, { reviewerRef: reviewer, decisions }), 'pending_review');
+  });
+
+  it('refuses any provider but the one that has it, to the letter of its reference', async () => {
+    const claimed = await claim(harness, partner, await newEncounter(harness, partner), { reviewerRef: 'Dr A' });
+    for (const reviewerRef of ['Dr B', 'dr a', 'Dr A ']) {
+      const answer = await send(claimed.encounter_id, { ...reviewBody(claimed), reviewerRef });
+      expectProblem(answer, 409, 'claimed_by_other');
+    }
+    expect(await stored(claimed)).toEqual(claimed);
+  });
+
+  it('refuses a provider whose lease is over, whether or not somebody has noticed', async () => {
+    const claimed = await claimedEncounter(harness, partner);
+    harness.clock.advance(3600);
+    expectState(await send(claimed.encounter_id, reviewBody(claimed)), 'pending_review');
+    expect(await stored(claimed)).toEqual(claimed);
+  });
+
+  it('decides once: what is over stays as it is', async () => {
+    for (const over of [
+      await reviewed(harness, partner, await newEncounter(harness, partner)),
+      await reviewed(harness, partner, await newEncounter(harness, partner), deny),
+      await cancelled(harness, partner, await claimedEncounter(harness, partner)),
+    ]) {
+      const [{ categoryId, subcategoryId }] = over.gfe_data;
+      const json = { reviewerRef: reviewer, decisions: [{ categoryId, subcategoryId, decision: 'approved' }] };
+      expectState(await send(over.encounter_id, json), over.status);
+      expect(await stored(over)).toEqual(over);
+    }
+  });
+});
+
+describe('413', () => {
+  it('refuses a body of more than 256 KiB', async () => {
+    expectProblem(await send(100_001, { notes: 'x'.repeat(256 * 1024) }), 413, 'body_too_large');
+  });
+});
+
+describe('500', () => {
+  it.each(['order', 'order_line', 'event'])('leaves nothing of a review when %s fails', async (table) => {
+    const claimed = await bothClaimed();
+    const json = reviewBody(claimed);
+    const answer = await withoutTable(harness, table, () => send(claimed.encounter_id, json));
+    expectProblem(answer, 500, 'internal_error');
+    expect(await stored(claimed)).toEqual(claimed);
+    expect((await send(claimed.encounter_id, json)).status).toBe(200);
+  });
+});
+
+describe('503', () => {
+  it('asks to come back when the database is down', async () => {
+    const claimed = await claimedEncounter(harness, partner);
+    const answer = await withoutDatabase(harness, () => send(claimed.encounter_id, reviewBody(claimed)));
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect(await stored(claimed)).toEqual(claimed);
+  });
+});

@@ -1,0 +1,102 @@
+import type { RequestListener } from 'node:http';
+import { encounterBody, newEncounter, newPatient, patientBody, type Partner } from './factories.js';
+import { sampleFiles, type FileHost } from './fileHost.js';
+import type { Harness } from './harness.js';
+import { claimedEncounter, completedEncounter, deny, reviewBody } from './reviews.js';
+
+const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+
+/** Where the requests are to be sent, and by whom. */
+export interface Stage {
+  readonly harness: Harness;
+  /** May be asked for documents. */
+  readonly fileHost: FileHost;
+  readonly partner: Partner;
+}
+
+/** A request to be sent. */
+export interface Asked {
+  readonly target: string;
+  readonly json: object;
+}
+
+/** A request that succeeds once, one that would succeed in its place, and one that fails. */
+export interface KeyedRequests {
+  readonly right: Asked;
+  readonly other: Asked;
+  readonly failing: Asked;
+}
+
+const onEncounter = (action: string, number: unknown, json: object): Asked =>
+  ({ target: `POST /encounters/${String(number)}/${action}`, json });
+
+/** What the requests of an operation are; every operation that takes a key must stand here. */
+export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<KeyedRequests>>> = {
+  async createPatient({ harness, partner }) {
+    const target = 'POST /clients';
+    const json = patientBody();
+    const taken = patientBody();
+    await newPatient(harness, partner, taken);
+    return {
+      right: { target, json },
+      other: { target, json: { ...json, firstName: 'June' } },
+      failing: { target, json: { ...json, email: taken['email'] } },
+    };
+  },
+  async uploadPatientDocument({ harness, partner, fileHost }) {
+    const target = `POST /clients-documents/${await newPatient(harness, partner)}/upload-url`;
+    const gone: RequestListener = (_req, res) => res.writeHead(404).end();
+    const file = { content: sampleFiles.pdf, headers: { 'Content-Type': 'application/pdf' } };
+    return {
+      right: { target: `${target}/lab-results`, json: { url: fileHost.serve('/blood.pdf', file) } },
+      other: { target: `${target}/lab-results`, json: { url: fileHost.serve('/other.pdf', file) } },
+      failing: { target: `${target}/gfe-forms`, json: { url: fileHost.serve('/gone.pdf', gone) } },
+    };
+  },
+  async createEncounter({ harness, partner }) {
+    const target = 'POST /encounters';
+    const json = await encounterBody(harness, partner);
+    return {
+      right: { target, json },
+      other: { target, json: { ...json, reviewType: 'synchronous' } },
+      failing: { target, json: { ...json, patientId: nobody } },
+    };
+  },
+  async cancelEncounter({ harness, partner }) {
+    const { encounter_id } = await newEncounter(harness, partner);
+    const json = { reason: 'patient_request' };
+    return {
+      right: onEncounter('cancel', encounter_id, json),
+      other: onEncounter('cancel', encounter_id, { reason: 'duplicate' }),
+      failing: onEncounter('cancel', 999_999_999, json),
+    };
+  },
+  async claimEncounter({ harness, partner }) {
+    const { encounter_id } = await newEncounter(harness, partner);
+    const json = { reviewerRef: 'NPI-1' };
+    return {
+      right: onEncounter('claim', encounter_id, json),
+      other: onEncounter('claim', encounter_id, { ...json, leaseSeconds: 600 }),
+      failing: onEncounter('claim', 999_999_999, json),
+    };
+  },
+  async submitReview({ harness, partner }) {
+    const encounter = await claimedEncounter(harness, partner);
+    const { encounter_id } = encounter;
+    return {
+      right: onEncounter('review', encounter_id, reviewBody(encounter)),
+      other: onEncounter('review', encounter_id, reviewBody(encounter, deny)),
+      failing: onEncounter('review', 999_999_999, reviewBody(encounter)),
+    };
+  },
+  async recordPayment({ harness, partner }) {
+    const { order_no } = await completedEncounter(harness, partner);
+    const target = `POST /orders/${order_no}/payments`;
+    const json = { amount: '100.00' };
+    return {
+      right: { target, json },
+      other: { target, json: { amount: '1.00' } },
+      failing: { target: 'POST /orders/ORD-999999999/payments', json },
+    };
+  },
+};

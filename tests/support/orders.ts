@@ -1,0 +1,43 @@
+import type { EventType } from '../../src/contract.js';
+import type { Partner } from './factories.js';
+import type { Harness } from './harness.js';
+import { call, type Answer } from './http.js';
+
+let payments = 0;
+
+/** Asks for an order. */
+export function getOrder(
+  harness: Pick<Harness, 'baseUrl'>,
+  { token }: { readonly token: string | undefined },
+  orderNo: string,
+): Promise<Answer> {
+  return call(harness, `GET /orders/${orderNo}`, { token });
+}
+
+/** Records a payment with a key of its own, unless said otherwise. */
+export function pay(
+  harness: Pick<Harness, 'baseUrl'>,
+  { token }: { readonly token: string | undefined },
+  orderNo: string,
+  json: unknown,
+  key = `payment-${(payments += 1)}`,
+): Promise<Answer> {
+  return call(harness, `POST /orders/${orderNo}/payments`, { token, json, headers: { 'Idempotency-Key': key } });
+}
+
+/** What is told of an order; `encounter.completed` names it, too. */
+export const orderEvents = ['order.created', 'order.updated', 'order.paid', 'order.cancelled'] as const;
+
+/** Events of a tenant about a thing, in the order in which they were written: type and data. */
+export async function eventsAbout(
+  { domain }: Pick<Harness, 'domain'>,
+  { tenantId }: Pick<Partner, 'tenantId'>,
+  about: { readonly order_no?: string; readonly encounter_id?: number },
+  ...types: readonly EventType[]
+): Promise<{ type: EventType; clinic_id: string | null; timestamp: Date; data: Record<string, unknown> }[]> {
+  return domain.db.$queryRaw`
+    SELECT type::text, clinic_id, timestamp, data FROM event
+    WHERE tenant_id = ${tenantId} AND data @> ${JSON.stringify(about)}::jsonb
+      AND (cardinality(${[...types]}::text[]) = 0 OR type::text = ANY(${[...types]}::text[]))
+    ORDER BY sequence`;
+}

@@ -1,0 +1,59 @@
+import { createSandbox, resetTables } from '../../src/domain/sandboxReset.js';
+import { newClient, type Partner } from './factories.js';
+import type { Harness } from './harness.js';
+import { call, type Answer } from './http.js';
+
+let count = 0;
+
+/** A new sandbox tenant with its fixtures, and a client that holds every permission. */
+export async function newSandbox(harness: Harness): Promise<Partner> {
+  const { domain, services } = harness;
+  const { id } = await createSandbox(domain, { name: `Sandbox ${(count += 1)}` }, services.objects);
+  return newClient(harness, id);
+}
+
+/** POST /sandbox/reset */
+export function reset(harness: Harness, { token }: { readonly token: string | undefined }): Promise<Answer> {
+  return call(harness, 'POST /sandbox/reset', { token });
+}
+
+/** PUT /sandbox/clock */
+export function setClock(
+  harness: Harness,
+  { token }: { readonly token: string | undefined },
+  offsetSeconds: unknown,
+): Promise<Answer> {
+  return call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });
+}
+
+/** POST /sandbox/encounters/{encounter_id}/simulate */
+export function simulate(
+  harness: Harness,
+  { token }: { readonly token: string | undefined },
+  encounterNo: unknown,
+  json: unknown,
+): Promise<Answer> {
+  return call(harness, `POST /sandbox/encounters/${String(encounterNo)}/simulate`, { token, json });
+}
+
+/** What no two rows share, and what is noted now and then. */
+const ownOf: Readonly<Record<string, readonly string[]>> = {
+  event: ['id', 'xid', 'sequence', 'recorded_at'],
+  api_client: ['last_used_at'],
+  api_client_secret: ['last_used_at'],
+};
+
+/** Everything that a tenant has, by table: two of these are equal only if the tenant has the same things. */
+export async function thingsOf({ domain }: Harness, tenantId: string): Promise<Record<string, unknown[]>> {
+  const things: Record<string, unknown[]> = {};
+  for (const table of [...resetTables, 'tenant', 'api_client', 'api_client_secret']) {
+    const column = table === 'tenant' ? 'id' : 'tenant_id';
+    const rows = await domain.db.$queryRawUnsafe<{ row: object }[]>(
+      `SELECT to_jsonb(t) - $2::text[] AS row FROM "${table}" AS t WHERE ${column} = $1 ORDER BY 1`,
+      tenantId,
+      [...(ownOf[table] ?? [])],
+    );
+    things[table] = rows.map(({ row }) => row);
+  }
+  return things;
+}
