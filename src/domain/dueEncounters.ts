@@ -1,8 +1,8 @@
 import { Prisma } from '../../generated/prisma/client.js';
 import type { DomainContext } from '../context.js';
 import { applyChange, expiry, lapse, type Change, type EncounterRow } from './encounterTransitions.js';
-import { inTenantTime } from './tenantTime.js';
-import { inTransaction, type TransactionContext } from './transactionContext.js';
+import { inTenantTimes } from './tenantTime.js';
+import type { TransactionContext } from './transactionContext.js';
 
 const BATCH = 100;
 
@@ -14,12 +14,12 @@ const BATCH = 100;
  * @returns how many there were
  */
 export function lapseDueClaims(context: DomainContext, tenantId?: string): Promise<number> {
-  return sweep(context, claims, tenantId);
+  return inTenantTimes(context, tenantId, (local, tenants) => sweep(local, claims, tenants));
 }
 
 /** The same for encounters that waited for a review until their end: they become `expired`. */
 export function expireDueEncounters(context: DomainContext, tenantId?: string): Promise<number> {
-  return sweep(context, waits, tenantId);
+  return inTenantTimes(context, tenantId, (local, tenants) => sweep(local, waits, tenants));
 }
 
 /** What ends when its time has come: the encounters in question, the column of that time, and the change. */
@@ -41,26 +41,8 @@ const waits: Sweep = {
   change: expiry,
 };
 
-/** Tenants whose clocks agree are served together: there are only as many clocks as sandboxes that moved theirs. */
-async function sweep(context: DomainContext, what: Sweep, tenantId: string | undefined): Promise<number> {
-  const where = tenantId === undefined ? {} : { id: tenantId };
-  const clocks = await context.db.tenant.groupBy({ by: ['clockOffsetMs'], where });
-  let changed = 0;
-  for (const { clockOffsetMs } of clocks) {
-    const tenants = Prisma.sql`SELECT id FROM tenant WHERE clock_offset_ms = ${clockOffsetMs}
-      AND ${tenantId === undefined ? Prisma.sql`true` : Prisma.sql`id = ${tenantId}`}`;
-    const local = inTenantTime(context, Number(clockOffsetMs));
-    let batch: number;
-    do {
-      batch = await inTransaction(local, (transaction) => sweepBatch(transaction, what, tenants));
-      changed += batch;
-    } while (batch > 0);
-  }
-  return changed;
-}
-
 /** The longest due first; the rows stay locked, so that every change is made. */
-async function sweepBatch(
+async function sweep(
   context: TransactionContext,
   { status, deadline, change }: Sweep,
   tenants: Prisma.Sql,

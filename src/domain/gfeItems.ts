@@ -2,8 +2,8 @@ import { Temporal } from 'temporal-polyfill';
 import { Prisma, type GfeItem } from '../../generated/prisma/client.js';
 import type { DomainContext } from '../context.js';
 import { recordEvent } from './events.js';
-import { inTenantTime } from './tenantTime.js';
-import { inTransaction, type TransactionContext } from './transactionContext.js';
+import { inTenantTimes } from './tenantTime.js';
+import type { TransactionContext } from './transactionContext.js';
 
 /** How often a category wants a new review; of the open vocabulary only these values are understood (D-03). */
 const rules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
@@ -41,35 +41,17 @@ export function displayedStatus(
  * @returns how many were told of
  */
 export function announceExpiringApprovals(context: DomainContext, tenantId?: string): Promise<number> {
-  return announce(context, 'gfe.expiring', tenantId);
+  return inTenantTimes(context, tenantId, (local, tenants) => announce(local, 'gfe.expiring', tenants));
 }
 
 /** The same for approvals that have ended. One that nobody was told of before its end is told of only once. */
 export function announceExpiredApprovals(context: DomainContext, tenantId?: string): Promise<number> {
-  return announce(context, 'gfe.expired', tenantId);
+  return inTenantTimes(context, tenantId, (local, tenants) => announce(local, 'gfe.expired', tenants));
 }
 
 type Notice = 'gfe.expiring' | 'gfe.expired';
 
 const BATCH = 100;
-
-/** Tenants whose clocks agree are served together: there are only as many clocks as sandboxes that moved theirs. */
-async function announce(context: DomainContext, notice: Notice, tenantId: string | undefined): Promise<number> {
-  const where = tenantId === undefined ? {} : { id: tenantId };
-  const clocks = await context.db.tenant.groupBy({ by: ['clockOffsetMs'], where });
-  let told = 0;
-  for (const { clockOffsetMs } of clocks) {
-    const local = inTenantTime(context, Number(clockOffsetMs));
-    const tenants = Prisma.sql`SELECT id FROM tenant WHERE clock_offset_ms = ${clockOffsetMs}
-      AND ${tenantId === undefined ? Prisma.sql`true` : Prisma.sql`id = ${tenantId}`}`;
-    let batch: number;
-    do {
-      batch = await inTransaction(local, (transaction) => announceBatch(transaction, notice, tenants));
-      told += batch;
-    } while (batch > 0);
-  }
-  return told;
-}
 
 type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'> & {
   readonly validUntil: Date;
@@ -79,7 +61,7 @@ type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'>
   readonly clinicId: string;
 };
 
-async function announceBatch(context: TransactionContext, notice: Notice, tenants: Prisma.Sql): Promise<number> {
+async function announce(context: TransactionContext, notice: Notice, tenants: Prisma.Sql): Promise<number> {
   const now = context.now();
   const items = await context.db.$queryRaw<DueItem[]>`
     SELECT i.tenant_id AS "tenantId", i.id, i.category_id AS "categoryId", i.subcategory_id AS "subcategoryId",

@@ -5,7 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { openDatabase } from '../../src/adapters/database.js';
 import { startDatabaseProxy, type DatabaseProxy } from '../support/databaseProxy.js';
-import { operationOf, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
+import {
+  operationOf,
+  requiredHeaders,
+  securedOperations,
+  targetOf,
+  type ContractOperation,
+} from '../support/contract.js';
 import { newPartner, newPatient, newToken, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -19,6 +25,8 @@ let proxy: DatabaseProxy;
 let files: FileHost;
 let harness: Harness;
 let partner: Partner;
+/** Of a tenant of its own, which nothing else is asked of: it is reset. */
+let sandbox: Partner;
 let patientId: string;
 /** Speaks to the database by another way. */
 let observer: Client;
@@ -29,6 +37,7 @@ beforeAll(async () => {
   files = await startFileHost();
   harness = await startHarness({ databaseUrl: proxy.url, environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
   partner = await newPartner(harness);
+  sandbox = await newPartner(harness, 'sandbox');
   patientId = await newPatient(harness, partner);
   observer = new Client({ connectionString: database.url });
   await observer.connect();
@@ -59,7 +68,9 @@ async function ready(): Promise<void> {
 function send(operation: ContractOperation): Promise<Answer> {
   const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
   return call(harness, targetOf(operation), {
-    token: partner.token, ...(example === undefined ? {} : { json: example.value }),
+    token: (operation.path.startsWith('/sandbox') ? sandbox : partner).token,
+    headers: requiredHeaders(operation),
+    ...(example === undefined ? {} : { json: example.value }),
   });
 }
 
@@ -72,12 +83,13 @@ function expectUnavailable(answer: Answer): void {
 }
 
 const documents = async (): Promise<unknown[]> =>
-  (await observer.query<{ id: string }>('SELECT id FROM document')).rows;
+  (await observer.query<{ id: string }>('SELECT id FROM document WHERE tenant_id = $1', [partner.tenantId])).rows;
 
-/** The files of the object store, by their place below it. */
+/** The files of the object store, by their names, but those of the sandbox. */
 async function objects(): Promise<string[]> {
   const entries = await readdir(join(harness.dataDir, 'documents'), { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  const ours = entries.filter(({ parentPath }) => !parentPath.includes(sandbox.tenantId));
+  return ours.filter((entry) => entry.isFile()).map(({ name }) => name);
 }
 
 function upload(path: string): Promise<Answer> {
