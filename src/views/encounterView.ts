@@ -2,7 +2,7 @@ import type { GfeItem, Order } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import type { EncounterRecord } from '../domain/encounters.js';
 import { displayedStatus } from '../domain/gfeItems.js';
-import { amountNumber, timestamp } from './values.js';
+import { amountNumber, createdDate, timestamp } from './values.js';
 
 /**
  * The stored record (D-06).
@@ -98,7 +98,6 @@ function orderDetailsView(order: Order): Schemas['OrderDetails'] {
     paid_amt: amountNumber(order.paidAmt),
     balance_amt: amountNumber(order.grandTotal.minus(order.paidAmt)),
     total_shipping_amt: amountNumber(order.totalShippingAmt),
-    // UTC (D-43), in the interface's form: date, space, time.
-    created_date: order.createdAt.toISOString().slice(0, 19).replace('T', ' '),
+    created_date: createdDate(order.createdAt),
   };
 }

@@ -1,7 +1,7 @@
 import type { OrderLine, Payment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import type { OrderRecord } from '../domain/orders.js';
-import { priceText } from './values.js';
+import { createdDate, priceText } from './values.js';
 
 /** The stored order (D-07): amounts are decimal text with two places. */
 export function orderView(order: OrderRecord): Schemas['Order'] {
@@ -22,11 +22,6 @@ export function orderView(order: OrderRecord): Schemas['Order'] {
     lines: order.lines.map(lineView),
     payments: order.payments.map(paymentView),
   };
-}
-
-/** UTC (D-43), in the interface's form: date, space, time. */
-export function createdDate(time: Date): string {
-  return time.toISOString().slice(0, 19).replace('T', ' ');
 }
 
 function lineView(line: OrderLine): Schemas['OrderLine'] {

@@ -13,3 +13,6 @@ export const amountNumber = (amount: Prisma.Decimal): number => Number(amount.to
 export function jsonObject(value: Prisma.JsonValue): Record<string, unknown> | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
 }
+
+/** UTC (D-43), in the form of interface §2.7: date, space, time. */
+export const createdDate = (time: Date): string => time.toISOString().slice(0, 19).replace('T', ' ');

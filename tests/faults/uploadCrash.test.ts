@@ -85,23 +85,26 @@ interface Plan {
   readonly servers: number;
 }
 
+/** A patient to upload for, made by a server that nobody kills. */
+async function provision(environment: Readonly<Record<string, string>>) {
+  const { server, baseUrl } = await started(environment);
+  const domain = domainContext(db);
+  const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
+  const client = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
+  const token = await newToken({ baseUrl }, client);
+  const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
+  server.child.kill('SIGKILL');
+  await server.ended;
+  return { token, patientId: String(body.user_id) };
+}
+
 /** Uploads until enough were acknowledged, while servers are killed; returns what was acknowledged. */
 async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan, random: () => number) {
   const acknowledged: Acknowledged[] = [];
   let [begun, killed] = [0, 0];
-  let patient: Promise<{ token: string; patientId: string }> | undefined;
-
-  const provision = async (baseUrl: string) => {
-    const domain = domainContext(db);
-    const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
-    const client = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
-    const token = await newToken({ baseUrl }, client);
-    const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
-    return { token, patientId: String(body.user_id) };
-  };
+  const { token, patientId } = await provision(environment);
 
   const upload = async (baseUrl: string): Promise<void> => {
-    const { token, patientId } = await (patient ??= provision(baseUrl));
     const path = `/${begun += 1}.pdf`;
     const middle = randomBytes(200_000 * random());
     const content = Buffer.concat([Buffer.from('%PDF-1.4\n'), middle, Buffer.from('\n%%EOF\n')]);

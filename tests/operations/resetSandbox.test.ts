@@ -50,6 +50,9 @@ async function play(): Promise<string> {
   await harness.domain.db.clinic.updateMany({ where: { tenantId }, data: { isActive: false } });
   await harness.domain.db.productOffer.updateMany({ where: { tenantId }, data: { price: '1.00' } });
   await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
+  // As if old events had been purged.
+  await harness.domain.db.$executeRaw`
+    UPDATE tenant SET events_purged_xid = '2', events_purged_sequence = 1 WHERE id = ${tenantId}`;
   return join(harness.dataDir, 'documents', upload.body.userDocument.blobPath);
 }
 

@@ -185,7 +185,8 @@ CREATE INDEX "encounter_queue_idx"
 CREATE INDEX "encounter_lease_idx" ON "encounter"("lease_expires_at") WHERE "status" = 'in_review';
 CREATE INDEX "encounter_expiry_idx" ON "encounter"("expires_at") WHERE "status" = 'pending_review';
 CREATE INDEX "gfe_item_validity_idx" ON "gfe_item"("valid_until")
-  WHERE "status" = 'approved' AND "valid_until" IS NOT NULL AND "expired_notified_at" IS NULL;
+  WHERE "status" = 'approved' AND "valid_until" IS NOT NULL AND "reused_from_encounter_id" IS NULL
+    AND "expired_notified_at" IS NULL;
 -- For the foreign key of reused approvals. To find an approval to reuse needs no index of its own: the patient's
 -- encounters are few, and their items are found by encounter, category and subcategory.
 CREATE INDEX "gfe_item_reused_from_idx" ON "gfe_item"("tenant_id", "reused_from_encounter_id")
