@@ -36,14 +36,16 @@ export async function createEncounter(context: CallerContext, body: EncounterReq
     include: encounterParts,
   });
   const { tenantId, clinicId, encounterNo, gfeNo, status, reviewType, patientId } = created;
-  const place = { tenantId, clinicId };
-  const ids = { encounter_id: Number(encounterNo), gfe_no: gfeNo };
-  await recordEvent(context, place, 'encounter.created', { ...ids, status, reviewType, clinicId, patientId });
+  await recordEvent(context, { tenantId, clinicId }, 'encounter.created', {
+    encounter_id: Number(encounterNo),
+    gfe_no: gfeNo,
+    status,
+    reviewType,
+    clinicId,
+    patientId,
+  });
   if (status !== 'completed') return created;
-  const order = await createOrder(context, created);
-  const counts = { approved: draft.items.length, denied: 0 };
-  await recordEvent(context, place, 'encounter.completed', { ...ids, ...counts, order_no: order.orderNo });
-  return { ...created, order };
+  return { ...created, order: await createOrder(context, created) };
 }
 
 /**

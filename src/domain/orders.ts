@@ -19,7 +19,7 @@ export type OrderRecord = Prisma.OrderGetPayload<{ include: typeof orderDetails 
 /**
  * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
  * each treatment whose item is approved, newly or by reuse, at its frozen price (domain rule "Orders and money", D-36).
- * The encounter's row must be `completed` already. A free order is paid at birth.
+ * The encounter's row must be `completed` already. A free order is paid at birth. Tells of both, first of the encounter.
  */
 export async function createOrder(context: TransactionContext, encounter: EncounterRecord): Promise<OrderRecord> {
   const { tenantId, id: encounterId } = encounter;
@@ -41,6 +41,13 @@ export async function createOrder(context: TransactionContext, encounter: Encoun
       lines: { createMany: { data: lines } },
     },
     include: orderDetails,
+  });
+  await recordEvent(context, encounter, 'encounter.completed', {
+    encounter_id: Number(encounter.encounterNo),
+    gfe_no: encounter.gfeNo,
+    approved: count(encounter, 'approved'),
+    denied: count(encounter, 'denied'),
+    order_no: order.orderNo,
   });
   await recordOrderEvent(context, 'order.created', order);
   if (order.orderStatus === 'paid') await recordOrderEvent(context, 'order.paid', order);
@@ -100,6 +107,10 @@ function findOrder({ db }: TransactionContext, tenantId: string, orderNo: string
 
 function hindrance({ orderStatus, paidAmt }: OrderRecord): string {
   return orderStatus === 'pending' ? `${paidAmt.toFixed(2)} of it is paid` : `it is ${orderStatus}`;
+}
+
+function count({ gfeItems }: EncounterRecord, wanted: 'approved' | 'denied'): number {
+  return gfeItems.filter(({ status }) => status === wanted).length;
 }
 
 type Treatment = EncounterRecord['treatments'][number];

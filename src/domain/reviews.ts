@@ -108,14 +108,7 @@ function completion(decided: readonly DecidedItem[]): Outcome {
     event: 'approve',
     async then(context, encounter) {
       const gfeItems = await decideItems(context, encounter, decided);
-      const order = await createOrder(context, { ...encounter, gfeItems });
-      const count = (wanted: string): number => gfeItems.filter(({ status }) => status === wanted).length;
-      await recordEvent(context, encounter, 'encounter.completed', {
-        ...numbersOf(encounter),
-        approved: count('approved'),
-        denied: count('denied'),
-        order_no: order.orderNo,
-      });
+      await createOrder(context, { ...encounter, gfeItems });
     },
   };
 }

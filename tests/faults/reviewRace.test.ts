@@ -41,7 +41,7 @@ describe('twenty at once', () => {
     }
     expect(await ordersOf(claimed)).toBe(1);
     expect((await stored(claimed)).version).toBe(3);
-    const told = ['encounter.review_started', 'order.created', 'encounter.completed'];
+    const told = ['encounter.review_started', 'encounter.completed', 'order.created'];
     expect(await eventTypesOf(harness, claimed)).toEqual(told);
   });
 
