@@ -66,14 +66,11 @@ const withKey = (operation: ContractOperation, key: string): Promise<Answer> =>
   send(operation, { headers: { [KEY]: key } });
 const isKeyed = ({ parameters }: ContractOperation): boolean => parameters.some(({ name }) => name === KEY);
 
-/** The client whose keys they are. */
-const keyOwner = { tenantId: cast.tenantId, apiClientId: cast.apiClientId };
-
 /** Every operation waits for its twin at the same time: the wait is long. */
 let waiting: Promise<ReadonlyMap<string, Answer>> | undefined;
 
 async function behindATwin({ operationId }: ContractOperation): Promise<Answer> {
-  waiting ??= behindTwins(harness, keyOwner, operations.filter(isKeyed), withKey);
+  waiting ??= behindTwins(harness, cast, operations.filter(isKeyed), withKey);
   const answer = (await waiting).get(operationId);
   if (!answer) throw new Error(`${operationId} takes no key`);
   return answer;
@@ -89,15 +86,13 @@ async function claimTheVisit(): Promise<void> {
   const offsetSeconds = (Date.parse('2026-12-01T20:30:00Z') - castTime.getTime()) / 1000;
   const { token } = partner;
   await call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });
-  const { encounter_id } = cast.encounters.scheduled;
-  const { reviewerRef } = cast;
-  await call(harness, `POST /encounters/${encounter_id}/claim`, { token, json: { reviewerRef } });
+  const target = `POST /encounters/${cast.encounters.scheduled.encounter_id}/claim`;
+  await call(harness, target, { token, json: { reviewerRef: cast.reviewerRef } });
 }
 
 const payEverything = (): Promise<Answer> => {
-  const { token } = partner;
-  const target = `POST /orders/${cast.encounters.completed.order_no}/payments`;
-  return call(harness, target, { token, json: { amount: '554.00' }, headers: { [KEY]: 'everything' } });
+  const options = { token: partner.token, json: { amount: '554.00' }, headers: { [KEY]: 'everything' } };
+  return call(harness, `POST /orders/${cast.encounters.completed.order_no}/payments`, options);
 };
 const { scheduled, completed } = cast.encounters;
 const about = ({ encounter_id }: { encounter_id: number }): Provocation => withQuery({ encounter_id });
