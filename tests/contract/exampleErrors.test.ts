@@ -220,7 +220,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   idempotency_key_invalid: (operation) => withKey(operation, 'schlüssel'),
   idempotency_key_reused: async (operation) => {
     const key = `of another ${operation.operationId}`;
-    await takeKey(harness.domain.db, { ...keyOwner, operationId: operation.operationId, key });
+    await takeKey(harness.domain.db, { ...cast, operationId: operation.operationId, key });
     return withKey(operation, key);
   },
   idempotency_in_progress: behindATwin,
