@@ -61,6 +61,7 @@ function send(
 
 type Provocation = (operation: ContractOperation) => Promise<Answer>;
 
+const { tenantId, apiClientId } = cast;
 const KEY = 'Idempotency-Key';
 const withKey = (operation: ContractOperation, key: string): Promise<Answer> =>
   send(operation, { headers: { [KEY]: key } });
@@ -70,7 +71,7 @@ const isKeyed = ({ parameters }: ContractOperation): boolean => parameters.some(
 let waiting: Promise<ReadonlyMap<string, Answer>> | undefined;
 
 async function behindATwin({ operationId }: ContractOperation): Promise<Answer> {
-  waiting ??= behindTwins(harness, cast, operations.filter(isKeyed), withKey);
+  waiting ??= behindTwins(harness, { tenantId, apiClientId }, operations.filter(isKeyed), withKey);
   const answer = (await waiting).get(operationId);
   if (!answer) throw new Error(`${operationId} takes no key`);
   return answer;
@@ -133,7 +134,6 @@ function whileChanged(
     return provoke(operation).finally(restore);
   };
 }
-const { tenantId } = cast;
 const account = (accountIsActive: boolean) => () =>
   harness.domain.db.patient.updateMany({ where: { tenantId, id: cast.jane.id }, data: { accountIsActive } });
 const zone = (timezone: string | null) => () =>
@@ -220,7 +220,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   idempotency_key_invalid: (operation) => withKey(operation, 'schlüssel'),
   idempotency_key_reused: async (operation) => {
     const key = `of another ${operation.operationId}`;
-    await takeKey(harness.domain.db, { ...cast, operationId: operation.operationId, key });
+    await takeKey(harness.domain.db, { tenantId, apiClientId, operationId: operation.operationId, key });
     return withKey(operation, key);
   },
   idempotency_in_progress: behindATwin,

@@ -9,6 +9,8 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
   readonly 'x-extensible-enum'?: readonly string[];
+  /** Keyword → problem code. */
+  readonly 'x-problem-codes'?: Readonly<Record<string, string>>;
 }
 
 interface Example {
