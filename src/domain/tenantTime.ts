@@ -10,6 +10,9 @@ export function inTenantTime<C extends { readonly now: () => Date }>(context: C,
   return { ...context, now: () => new Date(context.now().getTime() + aheadMs) };
 }
 
+/** How long a batch may take: nobody waits for it, and a busy database needs its time. */
+const BATCH_MS = 60_000;
+
 /**
  * Works off what is due in all tenants, or in one, by each tenant's own time: batch by batch, each in a transaction of
  * its own, until one finds nothing. Tenants whose clocks agree are served together: there are only as many clocks as
@@ -33,7 +36,7 @@ export async function inTenantTimes(
     const local = inTenantTime(context, Number(clockOffsetMs));
     let count: number;
     do {
-      count = await inTransaction(local, (transaction) => batch(transaction, tenants));
+      count = await inTransaction(local, (transaction) => batch(transaction, tenants), BATCH_MS);
       done += count;
     } while (count > 0);
   }
