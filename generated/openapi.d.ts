@@ -147,14 +147,15 @@ export interface paths {
         /**
          * List encounters
          * @description Lists the encounters of the tenant, the newest first, as `getEncounter` shows them. Filters can be combined. To follow
-         *     changes, [the event feed](#section/Events) is better than asking again.
+         *     changes, [the event feed](#section/events) is better than asking again.
          */
         get: operations["listEncounters"];
         put?: never;
         /**
          * Create an encounter
          * @description Asks for the review of one patient at one clinic for one or more treatments. The encounter starts as
-         *     `pending_review`; its prices are frozen now. The order is produced by the service when the encounter is completed,
+         *     `pending_review`, or as `completed` with its order if valid approvals are taken over for every item; its prices are
+         *     frozen now. The order is produced by the service when the encounter is completed,
          *     with the pharmacy of each product; neither is sent.
          *
          *     Checks run in this order, and the first one that fails answers with all of its faults. First the form of the
@@ -306,7 +307,7 @@ export interface paths {
         /**
          * List events
          * @description Tells what happened in the tenant, in an order that never changes, each event once, for 30 days. Keep `next_cursor` and
-         *     ask again with it: no event is left out, also not one whose change was committed late. An event appears as soon as
+         *     ask again with it: no event is left out, not even one whose change was committed late. An event appears as soon as
          *     every transaction that began to write before it has ended, usually within milliseconds.
          */
         get: operations["listEvents"];
@@ -329,8 +330,8 @@ export interface paths {
         put?: never;
         /**
          * Simulate a review
-         * @description Plays the provider for an encounter of a sandbox tenant, with the same rules as the provider network: what could not
-         *     happen there (409) cannot happen here.
+         * @description Plays the provider for an encounter of a sandbox tenant, with the same rules as the provider network; only `expire` does
+         *     not wait for its time, and needs an encounter that is `pending_review`.
          */
         post: operations["simulateEncounter"];
         delete?: never;
@@ -348,7 +349,8 @@ export interface paths {
         };
         /**
          * Read the clock
-         * @description Tells the time of a sandbox tenant, by which everything in it happens but the expiry of tokens and links.
+         * @description Tells the time of a sandbox tenant, by which everything in it happens but the expiry of
+         *     tokens, links, idempotency keys and events.
          */
         get: operations["getClock"];
         /**
@@ -1203,7 +1205,7 @@ export interface components {
         GfeItem: {
             category_name: string;
             sub_category_name: string;
-            /** @description A new item is `pending_review`. An approval whose time has run out shows as `expired`. */
+            /** @description A new item is `pending_review`, or `approved` if it takes over a valid approval. An approval whose time has run out shows as `expired`. */
             status: "pending_review" | "approved" | "denied" | "cancelled" | "expired";
         };
         /** @description An item with what only the encounter record tells. */
@@ -1216,7 +1218,7 @@ export interface components {
             treatmentIds: string[];
             /**
              * Format: date-time
-             * @description When it was approved or denied.
+             * @description When it was approved or denied, or took an approval over.
              */
             decidedAt: string | null;
             /**
@@ -1292,7 +1294,7 @@ export interface components {
             leaseExpiresAt: string | null;
             /**
              * Format: date-time
-             * @description When the review ended, with approvals or without.
+             * @description When the review ended, with approvals or without; the creation, if every approval was taken over.
              */
             completedAt: string | null;
             /** Format: date-time */
@@ -2230,7 +2232,7 @@ export interface components {
         XRequestId: string;
         /**
          * @description Version of this contract.
-         * @example 1.0.0
+         * @example 1.1.0
          */
         ApiVersion: string;
         /**

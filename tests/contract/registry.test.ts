@@ -52,6 +52,14 @@ describe('one name for each operation', () => {
   );
 });
 
+describe('the version', () => {
+  it('is the same in the contract and in the example of its header, which the mock sends', () => {
+    const examples = operations.flatMap(({ responses }) =>
+      Object.values(responses).flatMap(({ headers }) => headers?.['API-Version']?.example ?? []));
+    expect([...new Set(examples)]).toEqual([contract.info.version]);
+  });
+});
+
 describe('statuses', () => {
   it.each(operations)('$operationId declares 403 exactly if it needs a token', ({ scopes, security, statuses }) => {
     // The compiler takes 403 for the sign of a secured operation (src/contract.ts): only these get a caller.

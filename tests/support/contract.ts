@@ -34,6 +34,7 @@ interface Parameter {
 interface Header {
   readonly required?: boolean;
   readonly schema: Schema;
+  readonly example?: unknown;
 }
 
 interface Response {
@@ -63,6 +64,7 @@ export interface ContractOperation extends Operation {
 }
 
 interface Document {
+  readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
