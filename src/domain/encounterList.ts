@@ -89,7 +89,7 @@ function positionOf(cursor: string): Position {
 function moment(text: string): Date {
   const time = Date.parse(text);
   if (Number.isNaN(time)) {
-    const detail = 'must be a date and time without a leap second';
+    const detail = 'must be a point in time with an offset such as Z or +05:00, and no leap second';
     throw new Problem('validation_failed', undefined, {
       errors: [{ parameter: 'created_after', code: 'format', detail }],
     });

@@ -3,6 +3,7 @@ import { getEncounter, type EncounterRecord } from './encounters.js';
 import { dueEvent, nextState, type EncounterActor, type EncounterEvent } from './encounterStates.js';
 import { recordEvent } from './events.js';
 import type { CallerContext, TransactionContext } from './transactionContext.js';
+import { takeTurn } from './turns.js';
 
 /** What a transition needs to know of an encounter. */
 export type EncounterRow = Pick<
@@ -23,10 +24,18 @@ export interface Change<Row> {
 /** What an encounter is without a claim. */
 const unclaimed = { reviewerRef: null, claimedAt: null, leaseExpiresAt: null } as const;
 
+/** Keeps an encounter from everybody else for the rest of the transaction, which must not have written anything. */
+export async function lockEncounter({ db, caller }: CallerContext, encounterNo: bigint): Promise<void> {
+  const { tenantId } = caller;
+  await takeTurn(db, `encounter ${tenantId} ${encounterNo}`);
+  // Sweeps take no turns: they leave alone what is locked.
+  await db.$executeRaw`
+    SELECT FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounterNo} FOR UPDATE`;
+}
+
 /**
  * Makes a transition on behalf of a caller, in the caller's transaction; times that have passed count, whether or not
- * the sweeps have seen them. Nobody is waited for at first; whoever lost against another transition locks the encounter
- * and decides again by what it has become, so that of twenty reviews one is done and nineteen are told why not.
+ * the sweeps have seen them. Of twenty reviews at once one is done and nineteen are told why not.
  * @param decide the change; gets the encounter as it counts now and throws what speaks against it
  * @returns the encounter after it
  * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted; and what `decide` throws
@@ -36,20 +45,7 @@ export async function changeEncounter(
   encounterNo: bigint,
   decide: (encounter: EncounterRecord, now: Date) => Change<EncounterRecord>,
 ): Promise<EncounterRecord> {
-  if (!(await tryChange(context, encounterNo, decide))) {
-    const { tenantId } = context.caller;
-    await context.db.$executeRaw`
-      SELECT FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounterNo} FOR UPDATE`;
-    if (!(await tryChange(context, encounterNo, decide))) throw new Error('a locked encounter changed');
-  }
-  return getEncounter(context, encounterNo);
-}
-
-async function tryChange(
-  context: CallerContext,
-  encounterNo: bigint,
-  decide: (encounter: EncounterRecord, now: Date) => Change<EncounterRecord>,
-): Promise<boolean> {
+  await lockEncounter(context, encounterNo);
   const stored = await getEncounter(context, encounterNo);
   const now = context.now();
   const current = asOf(stored, now);
@@ -57,7 +53,10 @@ async function tryChange(
   // All that belongs to one change has one time.
   const moment = { ...context, now: () => now };
   const isLapsed = current.version > stored.version;
-  return (!isLapsed || (await applyChange(moment, stored, lapse))) && (await applyChange(moment, current, change));
+  const isDone =
+    (!isLapsed || (await applyChange(moment, stored, lapse))) && (await applyChange(moment, current, change));
+  if (!isDone) throw new Error('a locked encounter changed');
+  return getEncounter(context, encounterNo);
 }
 
 /**

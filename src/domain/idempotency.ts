@@ -22,15 +22,19 @@ const WAIT = '4000ms';
  * Does the work of a request in one transaction; if the request has an Idempotency-Key, at most once (domain rule
  * "Idempotency"). The key is committed together with the effect and the answer, so there is no state between: a twin
  * waits for the first one and then gets its answer; after a failure or a crash nothing is left and the work is done.
+ * @param lock locks what the work changes, before the key is taken: then nothing is written before that wait
  * @throws Problem idempotency_key_reused, idempotency_in_progress, and what the work throws
  */
 export async function once<Answer extends StoredAnswer>(
   context: Context,
   work: (context: CallerContext) => Promise<Answer>,
+  lock?: (context: CallerContext) => Promise<void>,
 ): Promise<Answer> {
   const { idempotency } = context;
   if (!idempotency) return inCallerTransaction(context, work);
   return inCallerTransaction(context, async (transaction) => {
+    await transaction.db.$executeRaw`SELECT set_config('lock_timeout', ${WAIT}, true)`;
+    await lock?.(transaction).catch(throwInProgress);
     if (!(await takeKey(transaction, idempotency))) return replayed<Answer>(transaction, idempotency);
     const answer = await work(transaction);
     await transaction.db.$executeRaw`
@@ -54,20 +58,19 @@ export async function earlierAnswer<Answer extends StoredAnswer>(context: Contex
 /** Inserts the key, or takes over one whose 24 hours are over; false = somebody has it. Waits for a twin in flight. */
 async function takeKey({ db, caller }: CallerContext, request: IdempotencyRequest): Promise<boolean> {
   const { operationId, key, fingerprint } = request;
-  try {
-    // The wait's bound is set in the same round; it counts to the end of the transaction.
-    const taken = await db.$executeRaw`
-      INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
-      SELECT ${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint}
-        FROM set_config('lock_timeout', ${WAIT}, true)
-      ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
-        SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
-        WHERE idempotency_key.created_at < now() - interval '24 hours'`;
-    return taken === 1;
-  } catch (error) {
-    if (isLockTimeout(error)) throw new Problem('idempotency_in_progress', undefined, { cause: error });
-    throw error;
-  }
+  const taken = await db.$executeRaw`
+    INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
+    VALUES (${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint})
+    ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
+      SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
+      WHERE idempotency_key.created_at < now() - interval '24 hours'`.catch(throwInProgress);
+  return taken === 1;
+}
+
+/** A twin has the key or what it changes, or another request has the latter: to try again soon is right in both cases. */
+function throwInProgress(error: unknown): never {
+  if (isLockTimeout(error)) throw new Problem('idempotency_in_progress', undefined, { cause: error });
+  throw error;
 }
 
 async function replayed<Answer extends StoredAnswer>(

@@ -1,10 +1,12 @@
 import { Prisma } from '../../generated/prisma/client.js';
+import type { Transaction } from '../adapters/database.js';
 import { Problem } from '../problem.js';
 import { mayUseClinic } from './clinics.js';
 import type { EncounterRecord } from './encounters.js';
 import { recordEvent } from './events.js';
 import { itemKey } from './gfeReuse.js';
 import type { CallerContext, TransactionContext } from './transactionContext.js';
+import { takeTurn } from './turns.js';
 
 /** Everything that the views and events of an order show. */
 export const orderDetails = {
@@ -65,6 +67,11 @@ export async function getOrder(context: CallerContext, orderNo: string): Promise
   return order;
 }
 
+/** Keeps an order from everybody else for the rest of the transaction, which must not have written anything. */
+export function lockOrder(db: Transaction, tenantId: string, orderNo: string): Promise<void> {
+  return takeTurn(db, `order ${tenantId} ${orderNo.toUpperCase()}`);
+}
+
 /**
  * Cancels an order of which nothing is paid, for the operator (domain rule "Orders and money").
  * @throws Error when there is no such order, or it is not pending, or a part of it is paid
@@ -74,6 +81,7 @@ export async function cancelOrder(
   tenantId: string,
   orderNo: string,
 ): Promise<OrderRecord> {
+  await lockOrder(context.db, tenantId, orderNo);
   const where = { tenantId, orderNo: orderNo.toUpperCase(), orderStatus: 'pending', paidAmt: 0 } as const;
   const data = { orderStatus: 'cancelled', updatedAt: context.now() } as const;
   const { count } = await context.db.order.updateMany({ where, data });

@@ -37,8 +37,10 @@ export async function purgeEvents(context: PurgeContext): Promise<number> {
  * In the order of the feed and up to the first event that is younger, so that a reader who starts at the oldest event
  * misses none. The tenant is marked in the same statement: a reader who comes back too late is told.
  */
-function purgeOldest({ db }: PurgeContext, tenantId: string): Promise<number> {
-  return db.$executeRaw`
+async function purgeOldest({ db }: PurgeContext, tenantId: string): Promise<number> {
+  // A reset of a sandbox locks the tenant before its events, too.
+  const lock = db.$executeRaw`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+  const purge = db.$executeRaw`
     WITH oldest AS (
       SELECT xid, sequence, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY xid, sequence LIMIT ${BATCH}
     ), mark AS (
@@ -53,6 +55,8 @@ function purgeOldest({ db }: PurgeContext, tenantId: string): Promise<number> {
     )
     DELETE FROM event USING mark
     WHERE tenant_id = ${tenantId} AND (event.xid, event.sequence) <= (mark.xid, mark.sequence)`;
+  const [, purged] = await db.$transaction([lock, purge]);
+  return purged;
 }
 
 async function inBatches({ signal }: PurgeContext, purgeSome: () => Promise<number>): Promise<number> {

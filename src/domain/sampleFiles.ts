@@ -40,7 +40,7 @@ const jpeg: SampleFile = { type: 'image/jpeg', content: sampleJpeg };
 const png: SampleFile = { type: 'image/png', content: samplePng };
 
 /** By the extension of the URL's path. */
-const samples: Readonly<Record<string, SampleFile>> = { pdf, jpg: jpeg, jpeg, png };
+const samples: ReadonlyMap<string, SampleFile> = new Map(Object.entries({ pdf, jpg: jpeg, jpeg, png }));
 
 /** SHA-256 in hex, as a download has it. */
 export const sha256 = (content: Buffer): string => hash('sha256', content, 'hex');
@@ -54,7 +54,7 @@ export function downloaderOf({ caller, download }: Pick<Context, 'caller' | 'dow
   if (caller.tenantMode !== 'sandbox') return download;
   return async (url, limits, use) => {
     if (!isSampleUrl(url)) return download(url, limits, use);
-    const sample = samples[/\.([a-z]+)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? ''];
+    const sample = samples.get(/\.([a-z]+)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '');
     if (!sample) throw new Problem('document_fetch_failed');
     const { type, content } = sample;
     const value = await use({ sniffedType: type, declaredType: type, body: once(content) });

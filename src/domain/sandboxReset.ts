@@ -1,4 +1,4 @@
-import { Prisma, type Tenant } from '../../generated/prisma/client.js';
+import type { Tenant } from '../../generated/prisma/client.js';
 import type { ObjectStore } from '../adapters/objectStore.js';
 import type { Context, DomainContext } from '../context.js';
 import { Problem } from '../problem.js';
@@ -6,7 +6,7 @@ import { identifier, insertion, together } from './rowSets.js';
 import { fixtureCatalog, fixtureObject, fixtureRows } from './sandboxFixtures.js';
 import { requireSandbox } from './sandboxMode.js';
 import { createTenant, type NewTenant } from './tenants.js';
-import { inTransaction, type TransactionContext } from './transactionContext.js';
+import { inTransaction, keepRequestsOut, type TransactionContext } from './transactionContext.js';
 
 /** Everything that a tenant owns but its API clients. */
 export const resetTables = [
@@ -38,6 +38,10 @@ export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
 /** The fixtures' document needs an API client that it is of; this one can do nothing. */
 const FIXTURE_CLIENT = 'Sandbox fixtures';
 
+/** How long a reset may take: a minute is enough for some hundred thousand encounters. */
+const RESET_MS = 60_000;
+const BATCH = 10_000;
+
 /**
  * As in the beginning: what the tenant has goes, the fixtures come back, time is real again (domain rule "Sandbox").
  * Its API clients and their tokens stay. Requests of the tenant that are under way come first, later ones see it done.
@@ -48,10 +52,10 @@ export async function resetSandbox(context: Context): Promise<void> {
   const { tenantId } = context.caller;
   await storeFixtureObject(context, tenantId);
   const parts = { db: context.db, now: context.realNow, newId: context.newId, randomBytes: context.randomBytes };
-  const stale = await inTransaction(parts, async (transaction) => {
+  const work = async (transaction: TransactionContext): Promise<string[]> => {
     await lockSandbox(transaction, tenantId);
     const documents = await transaction.db.document.findMany({ where: { tenantId }, select: { blobPath: true } });
-    await transaction.db.$executeRaw(together(resetTables.map((table) => deletion(table, tenantId))));
+    for (const table of resetTables) await empty(transaction, table, tenantId);
     const data = { clockOffsetMs: 0, updatedAt: transaction.now() };
     const tenant = await transaction.db.tenant.update({ where: { id: tenantId }, data });
     // Nothing was purged of what comes now (the type of the column is not Prisma's).
@@ -59,7 +63,8 @@ export async function resetSandbox(context: Context): Promise<void> {
       UPDATE tenant SET events_purged_xid = '0'::xid8, events_purged_sequence = 0 WHERE id = ${tenantId}`;
     await insertFixtures(transaction, tenant, context.objects);
     return documents.map(({ blobPath }) => blobPath);
-  });
+  };
+  const stale = await inTransaction(parts, work, RESET_MS);
   await removeObjects(context, stale.filter((key) => key !== fixtureObject(tenantId).key));
 }
 
@@ -92,9 +97,11 @@ export async function fillSandbox(context: TransactionContext, tenant: Tenant, s
  * Waits for the requests of the tenant that are under way, and lets no other begin. What works on encounters without a
  * request locks their rows first; so do we, or the two could wait for one another.
  */
-async function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
+async function lockSandbox(context: TransactionContext, tenantId: string): Promise<void> {
+  const { db } = context;
+  await keepRequestsOut(context, tenantId);
   const locked = await db.$queryRaw<object[]>`
-    SELECT id FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR UPDATE`;
+    SELECT id FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR NO KEY UPDATE`;
   if (locked.length === 0) throw new Problem('sandbox_only');
   await db.$executeRaw`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
 }
@@ -107,8 +114,15 @@ async function insertFixtures(context: TransactionContext, tenant: Tenant, store
   await context.db.$executeRaw(together(sets.map(({ table, rows }) => insertion(table, rows))));
 }
 
-const deletion = (table: (typeof resetTables)[number], tenantId: string): Prisma.Sql =>
-  Prisma.sql`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId}`;
+/** In parts that are done well within the time of a statement, however much there is. */
+async function empty({ db }: TransactionContext, name: (typeof resetTables)[number], tenantId: string): Promise<void> {
+  const table = identifier(name);
+  let deleted: number;
+  do {
+    deleted = await db.$executeRaw`DELETE FROM ${table} WHERE ctid = ANY (ARRAY (
+      SELECT ctid FROM ${table} WHERE tenant_id = ${tenantId} LIMIT ${BATCH}))`;
+  } while (deleted === BATCH);
+}
 
 async function fixtureClient(context: TransactionContext, tenantId: string): Promise<string> {
   const where = { tenantId_name: { tenantId, name: FIXTURE_CLIENT } };

@@ -1,5 +1,6 @@
 import type { Transaction } from '../adapters/database.js';
 import type { Context, DomainContext } from '../context.js';
+import { shareTurn, takeTurn } from './turns.js';
 
 /** A context whose queries are part of one transaction. A {@link DomainContext} also serves, without that promise. */
 export type TransactionContext = Omit<DomainContext, 'db'> & { readonly db: Transaction };
@@ -37,8 +38,16 @@ export function inCallerTransaction<T>(context: Context, work: (context: CallerC
 async function besideResets(context: CallerContext): Promise<CallerContext> {
   const { caller, db, realNow } = context;
   if (caller.tenantMode !== 'sandbox') return context;
+  await shareTurn(db, sandboxOf(caller.tenantId));
   const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
-    SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId} FOR KEY SHARE`;
+    SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
   const ahead = Number(tenant?.offset ?? 0);
   return { ...context, now: () => new Date(realNow().getTime() + ahead) };
 }
+
+/** Keeps all requests of a sandbox that change something out, for the rest of the transaction. */
+export function keepRequestsOut({ db }: TransactionContext, tenantId: string): Promise<void> {
+  return takeTurn(db, sandboxOf(tenantId));
+}
+
+const sandboxOf = (tenantId: string): string => `sandbox ${tenantId}`;

@@ -1,4 +1,4 @@
-import type { Options } from 'ajv';
+import type { AnySchema, Options, ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { AjvCustomizer } from 'openapi-backend';
@@ -34,5 +34,22 @@ function newCompiler(options: Options, purpose: string): Ajv2020 {
     ajv.addKeyword(annotation);
   }
   addFormats.default(ajv);
+  return compilingOnce(ajv);
+}
+
+/**
+ * Most schemas are those of answers that all operations have, and Ajv knows a schema again only by its identity, which
+ * openapi-backend does not keep: compiled once by their text they take a third of the time.
+ */
+function compilingOnce(ajv: Ajv2020): Ajv2020 {
+  const compiled = new Map<string, ValidateFunction>();
+  const compile = ajv.compile.bind(ajv);
+  const compileOnce = (schema: AnySchema): ValidateFunction => {
+    const text = JSON.stringify(schema);
+    const validate = compiled.get(text) ?? compile(schema);
+    compiled.set(text, validate);
+    return validate;
+  };
+  ajv.compile = compileOnce as Ajv2020['compile'];
   return ajv;
 }
