@@ -51,33 +51,37 @@ export interface DownloaderOptions {
   readonly allowedHosts: readonly string[];
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
-  /** Milliseconds for DNS, for the TCP and for the TLS handshake, each; default 5 000. */
+  /** Milliseconds for DNS, for the TCP and for the TLS handshake, each. */
   readonly connectTimeout?: number;
-  /** Milliseconds without a byte from the server; default 10 000. */
+  /** Milliseconds without a byte from the server. */
   readonly stallTimeout?: number;
-  /** Milliseconds for everything, redirects and reading included; default 30 000. */
+  /** Milliseconds for everything, redirects and reading included. */
   readonly totalTimeout?: number;
   /** Replaces the lookup of host names. */
   readonly lookup?: HostLookup;
 }
 
-const maxRedirects = 3;
+/** How long and how far a document is fetched unless said otherwise; in milliseconds (domain rule "Documents"). */
+export const fetchDefaults = {
+  connectTimeout: 5_000, stallTimeout: 10_000, totalTimeout: 30_000, maxRedirects: 3,
+} as const;
+
 const redirectStatuses: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
 
 /** Makes the one function that fetches documents (domain rule "Documents"). */
 export function createDownloader(options: DownloaderOptions): Downloader {
   const allowed = allowedOrigins(options.allowedHosts);
-  const stallTimeout = options.stallTimeout ?? 10_000;
+  const { connectTimeout, stallTimeout, totalTimeout } = { ...fetchDefaults, ...options };
   const hop: HopOptions = {
     userAgent: 'ClinicalEncounterService/1 (document fetch)',
     ca: options.ca,
-    connectTimeout: options.connectTimeout ?? 5000,
+    connectTimeout,
     responseTimeout: stallTimeout,
   };
 
   return async (text, { maxBytes }, use) => {
     const url = parseDocumentUrl(text);
-    const deadline = AbortSignal.timeout(options.totalTimeout ?? 30_000);
+    const deadline = AbortSignal.timeout(totalTimeout);
     const { stream, response } = await follow(url, (target) => visit(target, deadline));
     try {
       if (Number(response.headers['content-length']) > maxBytes) throw new Problem('document_too_large');
@@ -109,8 +113,9 @@ export function createDownloader(options: DownloaderOptions): Downloader {
   }
 }
 
-/** Visits the URL and what it redirects to, at most three times, until a file is delivered. */
+/** Visits the URL and what it redirects to, at most three times (`fetchDefaults`), until a file is delivered. */
 async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promise<Exchange> {
+  const { maxRedirects } = fetchDefaults;
   let url = start;
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
     const exchange = await visit(url);

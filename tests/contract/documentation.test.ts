@@ -121,6 +121,8 @@ describe('the README', () => {
 const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const inBrowser = existsSync(chromium) ? describe : describe.skip;
 if (!existsSync(chromium)) {
+  // As in CI: nothing may be skipped there.
+  if (process.env['REQUIRE_CHROMIUM']) throw new Error(`REQUIRE_CHROMIUM is set and ${chromium} is not there`);
   process.stderr.write(`SKIPPED: the reference in a browser. ${chromium} is not there; CHROMIUM may name one.\n`);
 }
 

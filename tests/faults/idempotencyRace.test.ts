@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { encounterBody, newPartner, type EncounterBody, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -44,9 +45,13 @@ const grown = ({ encounters, keys, events }: Awaited<ReturnType<typeof rows>>, b
 /** Waits until so many sessions wait for a lock. */
 async function waiting(count: number): Promise<void> {
   const asked = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  for (;;) {
+  // Gives up before jest does, so that what follows is cleaned up.
+  const deadline = Date.now() + 20_000;
+  while (Date.now() < deadline) {
     if ((await other.query(asked)).rows.length >= count) return;
+    await delay(10);
   }
+  throw new Error(`waited in vain for ${count} sessions that wait for a lock`);
 }
 
 /** Does the work while every request stops just before its event, with all the rest of its effect done. */

@@ -19,12 +19,10 @@ afterAll(() => harness.close());
 
 type Rows = Readonly<Record<string, number>>;
 
-/** Jobs that these tests have run. */
-const ran = new Set<string>();
-
 /** How much the job did in several processes at once, at a moment of the tenants' time, and once more after that. */
-async function runAtOnce(name: string, moment = harness.clock.now): Promise<{ together: number; again: number }> {
-  ran.add(name);
+type Run = (moment?: Date) => Promise<{ together: number; again: number }>;
+
+async function runAtOnce(name: string, moment = harness.clock.now): ReturnType<Run> {
   const job = sweeps.find((each) => each.name === name);
   const { domain, services: { objects, log } } = harness;
   const { signal } = new AbortController();
@@ -51,76 +49,107 @@ const threeTimes = async (make: () => Promise<Answer['body']>): Promise<Answer['
   [await make(), await make(), await make()];
 const after = (time: string, milliseconds: number): Date => new Date(Date.parse(time) + milliseconds);
 
+/** Two approvals of a partner that end at the same time. */
+async function twoApprovals(): Promise<{ partner: Partner; validUntil: string }> {
+  const partner = await newPartner(harness);
+  const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
+  const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, group)));
+  const encounter = await completedEncounter(harness, partner, { treatmentIds });
+  return { partner, validUntil: encounter.gfe_data[0].validUntil };
+}
+
+/** What each job guarantees, by its name. */
+const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Run): Promise<void> }>> = {
+  'lapse-due-claims': {
+    guarantee: 'puts each claim whose time is over back, and tells of it once',
+    async check(run) {
+      const partner = await newPartner(harness);
+      const [encounter] = await threeTimes(() => claimedEncounter(harness, partner));
+      const { leaseExpiresAt } = encounter;
+      expect(await run(after(leaseExpiresAt, -1))).toEqual({ together: 0, again: 0 });
+      expect(await run(after(leaseExpiresAt, 0))).toEqual({ together: 3, again: 0 });
+      expect(await statesOf(partner)).toEqual({ pending_review: 3 });
+      expect(await eventsOf(partner)).toMatchObject({ 'encounter.review_started': 3, 'encounter.released': 3 });
+    },
+  },
+  'expire-due-encounters': {
+    guarantee: 'ends each encounter that waited too long, and tells of it once',
+    async check(run) {
+      const partner = await newPartner(harness);
+      const [encounter] = await threeTimes(() => newEncounter(harness, partner));
+      // Those of the tests before are due as well.
+      await run(after(encounter.expiresAt, -1));
+      expect(await statesOf(partner)).toEqual({ pending_review: 3 });
+      expect((await run(after(encounter.expiresAt, 0))).again).toBe(0);
+      expect(await statesOf(partner)).toEqual({ expired: 3 });
+      expect(await eventsOf(partner)).toMatchObject({ 'encounter.created': 3, 'encounter.expired': 3 });
+    },
+  },
+  'announce-expiring-approvals': {
+    guarantee: 'tells of each approval that ends once before',
+    async check(run) {
+      const { partner, validUntil } = await twoApprovals();
+      expect(await run(after(validUntil, -1))).toEqual({ together: 2, again: 0 });
+      expect(await eventsOf(partner)).toMatchObject({ 'gfe.expiring': 2 });
+    },
+  },
+  'announce-expired-approvals': {
+    guarantee: 'tells of each approval that has ended once',
+    async check(run) {
+      const { partner, validUntil } = await twoApprovals();
+      // Those of the test before have ended as well.
+      expect((await run(after(validUntil, 0))).again).toBe(0);
+      expect(await eventsOf(partner)).toMatchObject({ 'gfe.expired': 2 });
+    },
+  },
+  'purge-idempotency-keys': {
+    guarantee: 'removes the keys of requests after 24 hours of real time, with their answers, and no others',
+    async check(run) {
+      const { db } = harness.domain;
+      const partner = await newPartner(harness, 'sandbox');
+      const { tenantId, token } = partner;
+      for (const key of ['old', 'young']) {
+        await call(harness, 'POST /clients', { token, json: patientBody(), headers: { 'Idempotency-Key': key } });
+      }
+      const age = (key: string, time: string) => db.$executeRaw`
+        UPDATE idempotency_key SET created_at = now() - ${time}::text::interval
+        WHERE tenant_id = ${tenantId} AND key = ${key}`;
+      await age('old', '24 hours 1 second');
+      await age('young', '23 hours 59 minutes');
+      await db.$executeRaw`
+        INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, created_at)
+        SELECT tenant_id, api_client_id, operation_id, n, fingerprint, created_at
+          FROM idempotency_key, generate_series(1, 2500) AS n WHERE tenant_id = ${tenantId} AND key = 'old'`;
+      await db.tenant.update({ where: { id: tenantId }, data: { clockOffsetMs: 48 * 3600_000 } });
+      expect(await run()).toEqual({ together: 2501, again: 0 });
+      expect(await db.idempotencyKey.findMany({ where: { tenantId } })).toMatchObject([{ key: 'young' }]);
+    },
+  },
+  'purge-events': {
+    guarantee: 'removes events after 30 days of real time and marks how far, in each tenant',
+    async check(run) {
+      const [one, other] = [await newPartner(harness), await newPartner(harness)];
+      for (const partner of [one, other]) await writeOld(partner, 2_500);
+      await newPatient(harness, one);
+      expect(await run()).toEqual({ together: 5_000, again: 0 });
+      expect([await eventsOf(one), await eventsOf(other)]).toEqual([{ 'patient.created': 1 }, {}]);
+      const { db } = harness.domain;
+      const marks = await db.$queryRaw<object[]>`
+        SELECT events_purged_xid::text AS xid FROM tenant WHERE id IN (${one.tenantId}, ${other.tenantId}) ORDER BY id`;
+      expect(marks).toEqual([one, other].sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1)).map(({ tenantId }) =>
+        ({ xid: lastOld.get(tenantId) })));
+    },
+  },
+};
+
 describe('a job that runs in several processes at once, and again', () => {
-  it('puts each claim whose time is over back, and tells of it once', async () => {
-    const partner = await newPartner(harness);
-    const [encounter] = await threeTimes(() => claimedEncounter(harness, partner));
-    const { leaseExpiresAt } = encounter;
-    expect(await runAtOnce('lapse-due-claims', after(leaseExpiresAt, -1))).toEqual({ together: 0, again: 0 });
-    expect(await runAtOnce('lapse-due-claims', after(leaseExpiresAt, 0))).toEqual({ together: 3, again: 0 });
-    expect(await statesOf(partner)).toEqual({ pending_review: 3 });
-    expect(await eventsOf(partner)).toMatchObject({ 'encounter.review_started': 3, 'encounter.released': 3 });
-  });
+  const rows = Object.entries(cases).map(([name, { guarantee, check }]) => ({ name, guarantee, check }));
 
-  it('ends each encounter that waited too long, and tells of it once', async () => {
-    const partner = await newPartner(harness);
-    const [encounter] = await threeTimes(() => newEncounter(harness, partner));
-    // Those of the tests before are due as well.
-    await runAtOnce('expire-due-encounters', after(encounter.expiresAt, -1));
-    expect(await statesOf(partner)).toEqual({ pending_review: 3 });
-    expect((await runAtOnce('expire-due-encounters', after(encounter.expiresAt, 0))).again).toBe(0);
-    expect(await statesOf(partner)).toEqual({ expired: 3 });
-    expect(await eventsOf(partner)).toMatchObject({ 'encounter.created': 3, 'encounter.expired': 3 });
-  });
+  it.each(rows)('$name $guarantee', ({ name, check }) => check((moment) => runAtOnce(name, moment)));
 
-  it('tells of each approval that ends once before, and once at its end', async () => {
-    const partner = await newPartner(harness);
-    const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
-    const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, group)));
-    const encounter = await completedEncounter(harness, partner, { treatmentIds });
-    const { validUntil } = encounter.gfe_data[0];
-    expect(await runAtOnce('announce-expiring-approvals', after(validUntil, -1))).toEqual({ together: 2, again: 0 });
-    expect(await runAtOnce('announce-expired-approvals', after(validUntil, 0))).toEqual({ together: 2, again: 0 });
-    expect(await eventsOf(partner)).toMatchObject({ 'gfe.expiring': 2, 'gfe.expired': 2 });
+  it('is every job that sweeps', () => {
+    expect(Object.keys(cases).sort()).toEqual(sweeps.map(({ name }) => name).sort());
   });
-
-  it('removes the keys of requests after 24 hours of real time, with their answers, and no others', async () => {
-    const { db } = harness.domain;
-    const partner = await newPartner(harness, 'sandbox');
-    const { tenantId, token } = partner;
-    for (const key of ['old', 'young']) {
-      await call(harness, 'POST /clients', { token, json: patientBody(), headers: { 'Idempotency-Key': key } });
-    }
-    const age = (key: string, time: string) => db.$executeRaw`
-      UPDATE idempotency_key SET created_at = now() - ${time}::text::interval
-      WHERE tenant_id = ${tenantId} AND key = ${key}`;
-    await age('old', '24 hours 1 second');
-    await age('young', '23 hours 59 minutes');
-    await db.$executeRaw`
-      INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, created_at)
-      SELECT tenant_id, api_client_id, operation_id, n, fingerprint, created_at
-        FROM idempotency_key, generate_series(1, 2500) AS n WHERE tenant_id = ${tenantId} AND key = 'old'`;
-    await db.tenant.update({ where: { id: tenantId }, data: { clockOffsetMs: 48 * 3600_000 } });
-    expect(await runAtOnce('purge-idempotency-keys')).toEqual({ together: 2501, again: 0 });
-    expect(await db.idempotencyKey.findMany({ where: { tenantId } })).toMatchObject([{ key: 'young' }]);
-  });
-
-  it('removes events after 30 days of real time and marks how far, in each tenant', async () => {
-    const [one, other] = [await newPartner(harness), await newPartner(harness)];
-    for (const partner of [one, other]) await writeOld(partner, 2_500);
-    await newPatient(harness, one);
-    expect(await runAtOnce('purge-events')).toEqual({ together: 5_000, again: 0 });
-    expect([await eventsOf(one), await eventsOf(other)]).toEqual([{ 'patient.created': 1 }, {}]);
-    const { db } = harness.domain;
-    const marks = await db.$queryRaw<object[]>`
-      SELECT events_purged_xid::text AS xid FROM tenant WHERE id IN (${one.tenantId}, ${other.tenantId}) ORDER BY id`;
-    expect(marks).toEqual([one, other].sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1)).map(({ tenantId }) =>
-      ({ xid: lastOld.get(tenantId) })));
-  });
-});
-
-it('every job that sweeps was run here', () => {
-  expect([...ran].sort()).toEqual(sweeps.map(({ name }) => name).sort());
 });
 
 describe('the purge of events', () => {

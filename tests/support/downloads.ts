@@ -27,9 +27,9 @@ export async function codeOf(attempt: Promise<unknown>): Promise<string> {
   return (await refusalOf(attempt)).code;
 }
 
-/** Waits for a condition, at most three seconds. */
+/** Waits for a condition, at most fifteen seconds. */
 export async function until(condition: () => boolean): Promise<void> {
-  const giveUp = performance.now() + 3000;
+  const giveUp = performance.now() + 15_000;
   while (!condition()) {
     if (performance.now() > giveUp) throw new Error(`Not reached: ${condition.toString()}`);
     await setImmediate();

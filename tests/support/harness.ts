@@ -52,7 +52,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const config = readConfig({ DATA_DIR: dataDir, VALIDATE_RESPONSES: 'true', ...options.environment });
   const clock = newClock();
   const url = options.databaseUrl ?? database?.url ?? '';
-  const domain = { ...domainContext(openDatabase(url, { poolSize: 8 })), now: () => new Date(clock.now) };
+  const db = openDatabase(url, { poolSize: config.databasePoolSize });
+  const domain = { ...domainContext(db), now: () => new Date(clock.now) };
   const logged: Record<string, unknown>[] = [];
   let baseUrl = '';
   const opened = await openServices({

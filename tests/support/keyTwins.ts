@@ -19,7 +19,7 @@ export async function takeKey(db: Transaction, taken: TakenKey): Promise<void> {
 
 /**
  * What each operation answers while a request with the same key is under way, by operationId. They wait at the same
- * time, because the wait is long.
+ * time, because the wait is long: the pool needs a connection for each, one for the twin and one to spare.
  */
 export function behindTwins(
   { domain }: Pick<Harness, 'domain'>,

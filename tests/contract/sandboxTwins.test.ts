@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { resetCast, seedCast } from '../support/cast.js';
+import { operations, requiredHeaders, targetOf, type ContractOperation } from '../support/contract.js';
+import type { Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { newSandbox, thingsOf } from '../support/sandbox.js';
+
+// Sandboxes share the ids of their fixtures: a statement that forgot its tenant would change those of all.
+
+let harness: Harness;
+let partner: Partner;
+let twin: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await seedCast(harness);
+  twin = await newSandbox(harness);
+});
+afterAll(() => harness.close());
+
+const changing = operations.filter(({ method, security }) => method !== 'GET' && security.length > 0);
+const requests = changing.flatMap((operation) => {
+  const { examples = { none: { value: undefined } } } = operation.requestBody?.content['application/json'] ?? {};
+  return Object.entries(examples).map(([name, { value }]) => [operation.operationId, name, operation, value] as const);
+});
+
+/** Some only read, and a reset sandbox cannot be told from one that is reset again. */
+const hasEffect = ({ operationId }: ContractOperation): boolean =>
+  !['previewEncounter', 'getEncounterStatus', 'resetSandbox'].includes(operationId);
+
+it.each(requests)(
+  '%s (%s) changes nothing of another sandbox, whose fixtures have the same ids',
+  async (_id, _name, operation, json) => {
+    await resetCast(harness, partner);
+    const untouched = await thingsOf(harness, twin.tenantId);
+    const own = await thingsOf(harness, partner.tenantId);
+    const headers = requiredHeaders(operation);
+    const asked = { token: partner.token, headers, ...(json ? { json } : {}) };
+    const { status } = await call(harness, targetOf(operation), asked);
+    expect(status).toBeLessThan(300);
+    if (hasEffect(operation)) expect(await thingsOf(harness, partner.tenantId)).not.toEqual(own);
+    expect(await thingsOf(harness, twin.tenantId)).toEqual(untouched);
+  },
+);
