@@ -34,22 +34,34 @@ function newCompiler(options: Options, purpose: string): Ajv2020 {
     ajv.addKeyword(annotation);
   }
   addFormats.default(ajv);
-  return compilingOnce(ajv);
+  return compilingOnce(ajv, purpose.startsWith('response'));
 }
 
 /**
  * Most schemas are those of answers that all operations have, and Ajv knows a schema again only by its identity, which
- * openapi-backend does not keep: compiled once by their text they take a third of the time.
+ * openapi-backend does not keep: each is compiled once, by its text.
+ * @param whenNeeded not before the first use: only tests and sandboxes check answers, and a start should be quick
  */
-function compilingOnce(ajv: Ajv2020): Ajv2020 {
-  const compiled = new Map<string, ValidateFunction>();
+function compilingOnce(ajv: Ajv2020, whenNeeded: boolean): Ajv2020 {
+  const known = new Map<string, ValidateFunction>();
   const compile = ajv.compile.bind(ajv);
   const compileOnce = (schema: AnySchema): ValidateFunction => {
     const text = JSON.stringify(schema);
-    const validate = compiled.get(text) ?? compile(schema);
-    compiled.set(text, validate);
+    const validate = known.get(text) ?? (whenNeeded ? lazily(() => compile(schema)) : compile(schema));
+    known.set(text, validate);
     return validate;
   };
   ajv.compile = compileOnce as Ajv2020['compile'];
   return ajv;
+}
+
+function lazily(compile: () => ValidateFunction): ValidateFunction {
+  let compiled: ValidateFunction | undefined;
+  const validate = (data: unknown): boolean => {
+    compiled ??= compile();
+    const isValid = compiled(data);
+    Object.assign(validate, { errors: compiled.errors });
+    return isValid;
+  };
+  return validate as ValidateFunction;
 }
