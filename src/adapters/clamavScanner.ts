@@ -16,8 +16,8 @@ export interface ClamavOptions {
 const maxAnswerLength = 4096;
 
 /**
- * Scans by clamd's INSTREAM command (clamd(8)). Our own, because no package on npm fits: clamscan sends without
- * regard to backpressure and ends its stream before the verdict, the others are not kept or have no types.
+ * Scans by clamd's INSTREAM command (clamd(8)). Our own, because the package that is kept does not fit: clamscan
+ * sends without regard to backpressure and ends its stream before the verdict.
  */
 export function createClamavScanner({ address, patience = 10_000 }: ClamavOptions): DocumentScanner {
   return {
