@@ -2,7 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { cancelOrder } from '../domain/orders.js';
 import { clockOffset } from '../domain/sandboxClock.js';
 import { findTenant } from '../domain/tenants.js';
-import { inTenantTime } from '../domain/tenantTime.js';
+import { inTenantTime } from '../domain/transactionContext.js';
 import { inTransaction } from '../domain/transactionContext.js';
 import { withDatabase } from './operator.js';
 import { example, print } from './output.js';

@@ -1,5 +1,5 @@
-import { Prisma } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
+import { amountsOf, type Amounts } from './amounts.js';
 import {
   loadParts,
   refuseRepeatedIds,
@@ -22,18 +22,12 @@ export interface EncounterDraft extends FoundParts {
   readonly faults: readonly (readonly Fault[])[];
   readonly lines: readonly DraftLine[];
   readonly items: readonly DraftItem[];
-  readonly amounts: DraftAmounts;
+  /** What it costs if every treatment is approved. */
+  readonly amounts: Amounts;
 }
 
 export type DraftLine = ReturnType<typeof treatmentLine>;
 export type DraftItem = ReturnType<typeof gfeItem>;
-
-/** What it costs if every treatment is approved. */
-export interface DraftAmounts {
-  readonly subTotal: Prisma.Decimal;
-  readonly totalShippingAmt: Prisma.Decimal;
-  readonly grandTotal: Prisma.Decimal;
-}
 
 /**
  * What is wrong with a body by itself, before anything is looked up (domain rule "createEncounter", steps 3 and 4).
@@ -81,16 +75,6 @@ function treatmentLine(context: CallerContext, treatment: Treatment, position: n
     subcategoryId: subcategory.id,
     subCategoryName: subcategory.subCategoryName,
   };
-}
-
-/** Exact decimals, one unit of each (D-37); FREE_SHIPPING ignores the shipping amount. */
-function amountsOf(lines: readonly DraftLine[]): DraftAmounts {
-  const zero = new Prisma.Decimal(0);
-  const subTotal = lines.reduce((sum, { price }) => sum.plus(price), zero);
-  const totalShippingAmt = lines
-    .filter(({ shippingType }) => shippingType === 'FLAT_RATE')
-    .reduce((sum, { shippingAmount }) => sum.plus(shippingAmount), zero);
-  return { subTotal, totalShippingAmt, grandTotal: subTotal.plus(totalShippingAmt) };
 }
 
 /**

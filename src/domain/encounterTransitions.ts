@@ -35,7 +35,8 @@ export async function lockEncounter({ db, caller }: CallerContext, encounterNo: 
 
 /**
  * Makes a transition on behalf of a caller, in the caller's transaction; times that have passed count, whether or not
- * the sweeps have seen them. Of twenty reviews at once one is done and nineteen are told why not.
+ * the sweeps have seen them. Of twenty reviews at once one is done and nineteen are told why not. It locks the encounter
+ * also for a request with a key, which has done so before: that costs little, and nobody can forget it.
  * @param decide the change; gets the encounter as it counts now and throws what speaks against it
  * @returns the encounter after it
  * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted; and what `decide` throws

@@ -1,6 +1,7 @@
-import { Prisma } from '../../generated/prisma/client.js';
+import type { Prisma } from '../../generated/prisma/client.js';
 import type { Transaction } from '../adapters/database.js';
 import { Problem } from '../problem.js';
+import { amountsOf, lineAmountsOf } from './amounts.js';
 import { mayUseClinic } from './clinics.js';
 import type { EncounterRecord } from './encounters.js';
 import { recordEvent } from './events.js';
@@ -26,8 +27,8 @@ export type OrderRecord = Prisma.OrderGetPayload<{ include: typeof orderDetails 
 export async function createOrder(context: TransactionContext, encounter: EncounterRecord): Promise<OrderRecord> {
   const { tenantId, id: encounterId } = encounter;
   const tenant = await context.db.tenant.findUniqueOrThrow({ where: { id: tenantId }, select: { currency: true } });
-  const lines = approvedTreatments(encounter).map((treatment, position) => orderLine(context, treatment, position));
-  const amounts = amountsOf(lines);
+  const treatments = approvedTreatments(encounter);
+  const amounts = amountsOf(treatments);
   const now = context.now();
   const order = await context.db.order.create({
     data: {
@@ -40,7 +41,7 @@ export async function createOrder(context: TransactionContext, encounter: Encoun
       paidAmt: 0,
       createdAt: now,
       updatedAt: now,
-      lines: { createMany: { data: lines } },
+      lines: { createMany: { data: treatments.map((treatment, position) => orderLine(context, treatment, position)) } },
     },
     include: orderDetails,
   });
@@ -128,29 +129,8 @@ function approvedTreatments({ treatments, gfeItems }: EncounterRecord): Treatmen
   return treatments.filter((treatment) => approved.has(itemKey(treatment)));
 }
 
-/** One unit (D-37); FREE_SHIPPING ignores the shipping amount. */
 function orderLine(context: TransactionContext, treatment: Treatment, position: number) {
-  const { productId, sku, name, price, shippingType, shippingAmount, pharmacyId, pharmacyName } = treatment;
-  const shippingAmt = shippingType === 'FLAT_RATE' ? shippingAmount : new Prisma.Decimal(0);
-  return {
-    id: context.newId(),
-    position,
-    productId,
-    sku,
-    name,
-    quantity: 1,
-    unitPrice: price,
-    shippingType,
-    shippingAmt,
-    lineTotal: price.plus(shippingAmt),
-    pharmacyId,
-    pharmacyName,
-  };
-}
-
-function amountsOf(lines: readonly ReturnType<typeof orderLine>[]) {
-  const zero = new Prisma.Decimal(0);
-  const subTotal = lines.reduce((sum, { unitPrice }) => sum.plus(unitPrice), zero);
-  const totalShippingAmt = lines.reduce((sum, { shippingAmt }) => sum.plus(shippingAmt), zero);
-  return { subTotal, totalShippingAmt, grandTotal: subTotal.plus(totalShippingAmt) };
+  const { productId, sku, name, shippingType, pharmacyId, pharmacyName } = treatment;
+  const amounts = lineAmountsOf(treatment);
+  return { id: context.newId(), position, productId, sku, name, shippingType, ...amounts, pharmacyId, pharmacyName };
 }

@@ -1,4 +1,4 @@
-import { Prisma } from '../../generated/prisma/client.js';
+import { amountsOf, lineAmountsOf, type Amounts } from './amounts.js';
 import type { Catalog, CatalogTreatment } from './catalog.js';
 import { approvalEnd } from './gfeItems.js';
 import type { RowSet } from './rowSets.js';
@@ -69,7 +69,7 @@ function encounterRow(place: FixturePlace, encounter: FixtureEncounter) {
     scheduledTime: schedule.scheduledTime ?? null,
     scheduledTimeZone: schedule.scheduledTimeZone ?? null,
     scheduledAt: resolved.scheduledAt,
-    ...amountsOf(place, encounter),
+    ...fixtureAmounts(place, encounter),
     reviewerRef: review?.reviewerRef ?? null,
     claimedAt: review?.at ?? null,
     leaseExpiresAt: until,
@@ -135,7 +135,7 @@ function orderRow(place: FixturePlace, encounter: FixtureEncounter) {
     orderSequence: FIXTURE_ORDER,
     orderStatus: 'pending',
     currency: place.currency,
-    ...amountsOf(place, encounter),
+    ...fixtureAmounts(place, encounter),
     paidAmt: '0.00',
     createdAt: encounter.review?.at,
     updatedAt: encounter.review?.at,
@@ -144,38 +144,16 @@ function orderRow(place: FixturePlace, encounter: FixtureEncounter) {
 
 function orderLineRows(place: FixturePlace, encounter: FixtureEncounter) {
   return treatmentRows(place, encounter).map((treatment) => {
-    const { tenantId, productId, position, sku, name, price, shippingType, pharmacyId, pharmacyName } = treatment;
-    const shippingAmt = shippingOf(treatment);
-    return {
-      id: idOf(`c${encounter.number}${position}`),
-      tenantId,
-      orderId: idOf('f045'),
-      position,
-      productId,
-      sku,
-      name,
-      quantity: 1,
-      unitPrice: price,
-      shippingType,
-      shippingAmt,
-      lineTotal: shippingAmt.plus(price),
-      pharmacyId,
-      pharmacyName,
-    };
+    const { tenantId, productId, position, sku, name, shippingType, pharmacyId, pharmacyName } = treatment;
+    const id = idOf(`c${encounter.number}${position}`);
+    const what = { productId, position, sku, name, shippingType, pharmacyId, pharmacyName };
+    return { id, tenantId, orderId: idOf('f045'), ...what, ...lineAmountsOf(treatment) };
   });
 }
 
 /** The estimate, and the order if everything is approved. */
-export function amountsOf({ catalog }: Pick<FixturePlace, 'catalog'>, { treatmentIds }: FixtureEncounter) {
-  const offers = treatmentIds.map((id) => productOf(catalog, id).productOffer);
-  const subTotal = Prisma.Decimal.sum(...offers.map(({ price }) => price));
-  const totalShippingAmt = Prisma.Decimal.sum(...offers.map(shippingOf));
-  return { subTotal, totalShippingAmt, grandTotal: subTotal.plus(totalShippingAmt) };
-}
-
-/** FREE_SHIPPING ignores the shipping amount (domain rule "Orders and money"). */
-function shippingOf(offer: Pick<CatalogTreatment['productOffer'], 'shippingType' | 'shippingAmount'>): Prisma.Decimal {
-  return new Prisma.Decimal(offer.shippingType === 'FLAT_RATE' ? offer.shippingAmount : 0);
+export function fixtureAmounts({ catalog }: Pick<FixturePlace, 'catalog'>, { treatmentIds }: FixtureEncounter): Amounts {
+  return amountsOf(treatmentIds.map((id) => productOf(catalog, id).productOffer));
 }
 
 function productOf({ products }: Catalog, id: string): CatalogTreatment {

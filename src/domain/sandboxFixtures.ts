@@ -9,7 +9,7 @@ import { blobPath } from './documentFiles.js';
 import type { EventDataOf } from './events.js';
 import type { RowSet } from './rowSets.js';
 import { samplePdf, sha256 } from './sampleFiles.js';
-import { amountsOf, encounterRows, FIXTURE_ORDER, type FixtureEncounter } from './sandboxEncounters.js';
+import { fixtureAmounts, encounterRows, FIXTURE_ORDER, type FixtureEncounter } from './sandboxEncounters.js';
 
 /** What the examples of the contract show, by the same ids, for every sandbox tenant (domain rule "Sandbox"). */
 
@@ -169,7 +169,7 @@ function eventRows(
     const waiting = { status: 'pending_review', reviewType, clinicId: austin, patientId: jane } as const;
     const order_no = `ORD-${FIXTURE_ORDER}`;
     const decided = { ...numbers, approved: treatmentIds.length, denied: 0, order_no };
-    const total = amountsOf({ catalog }, encounter).grandTotal.toFixed(2);
+    const total = fixtureAmounts({ catalog }, encounter).grandTotal.toFixed(2);
     const amounts = { grand_total: total, balance_amt: total };
     const order = { order_no, encounter_id: number, order_status: 'pending', ...amounts } as const;
     return [

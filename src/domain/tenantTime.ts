@@ -1,14 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.js';
 import type { DomainContext } from '../context.js';
-import { inTransaction, type TransactionContext } from './transactionContext.js';
-
-/**
- * The same context in the time of a tenant, for work outside of its requests (domain rule "Sandbox").
- * @param aheadMs how far the tenant's clock is ahead of the world's, in milliseconds
- */
-export function inTenantTime<C extends { readonly now: () => Date }>(context: C, aheadMs: number): C {
-  return { ...context, now: () => new Date(context.now().getTime() + aheadMs) };
-}
+import { inTenantTime, inTransaction, type TransactionContext } from './transactionContext.js';
 
 /** How long a batch may take: nobody waits for it, and a busy database needs its time. */
 const BATCH_MS = 60_000;

@@ -8,6 +8,14 @@ export type TransactionContext = Omit<DomainContext, 'db'> & { readonly db: Tran
 /** The same on behalf of a caller. A {@link Context} also serves, without the promise of a transaction. */
 export type CallerContext = Omit<Context, 'db'> & { readonly db: Transaction };
 
+/**
+ * The same context in the time of a tenant (domain rule "Sandbox").
+ * @param aheadMs how far the tenant's clock is ahead of the world's, in milliseconds
+ */
+export function inTenantTime<C extends { readonly now: () => Date }>(context: C, aheadMs: number): C {
+  return { ...context, now: () => new Date(context.now().getTime() + aheadMs) };
+}
+
 /** How long the transaction of one request may take, and may wait for a connection. */
 const REQUEST_MS = 10_000;
 
@@ -41,8 +49,7 @@ async function besideResets(context: CallerContext): Promise<CallerContext> {
   await shareTurn(db, sandboxOf(caller.tenantId));
   const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
     SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
-  const ahead = Number(tenant?.offset ?? 0);
-  return { ...context, now: () => new Date(realNow().getTime() + ahead) };
+  return inTenantTime({ ...context, now: realNow }, Number(tenant?.offset ?? 0));
 }
 
 /** Keeps all requests of a sandbox that change something out, for the rest of the transaction. */

@@ -10,6 +10,7 @@ import type { Caller, Context, PublicContext, Services } from '../context.js';
 import type { OperationId, Operations } from '../contract.js';
 import { Problem } from '../problem.js';
 import { clockOffset } from '../domain/sandboxClock.js';
+import { inTenantTime } from '../domain/transactionContext.js';
 import { readBody } from './body.js';
 import { readContract } from './contractDocument.js';
 import { RETRY_AFTER } from './errors.js';
@@ -115,9 +116,7 @@ async function securedContext(
   const { headers, path } = plain;
   const idempotency = idempotencyOf(operation, { headers, path, body: request.requestBody });
   const ahead = caller.tenantMode === 'sandbox' ? await clockOffset(context, caller.tenantId) : 0;
-  const realNow = context.now;
-  const now = (): Date => new Date(realNow().getTime() + ahead);
-  return { ...context, caller, now, realNow, idempotency };
+  return inTenantTime({ ...context, caller, realNow: context.now, idempotency }, ahead);
 }
 
 function securityHandler() {
