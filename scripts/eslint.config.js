@@ -33,6 +33,14 @@ export default ts.config(
       '@typescript-eslint/unbound-method': 'off',
       // Libraries subclass and wrap; their types say enough.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      // Awaiting an object that has a `then` calls it.
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: ':matches(Property, PropertyDefinition, MethodDefinition, TSPropertySignature, TSMethodSignature)[key.name="then"]',
+          message: 'An object with a `then` is a thenable: choose another name.',
+        },
+      ],
       'max-lines': ['error', { max: 300 }],
       'no-console': 'error',
     },

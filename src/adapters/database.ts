@@ -7,8 +7,13 @@ import { assertTenantNamed } from './tenantGuard.js';
 /** The client that domain code queries with: guarded by {@link assertTenantNamed}, pooled, statements prepared. */
 export type Database = ReturnType<typeof openDatabase>;
 
-/** The same inside `db.$transaction(async (tx) => …)`. A `Database` serves too where a `Transaction` is wanted. */
-export type Transaction = Omit<Database, '$connect' | '$disconnect' | '$extends' | '$on' | '$use'>;
+/** What reads: a {@link Database} or a {@link Transaction}. */
+export type Queries = Omit<Database, '$connect' | '$disconnect' | '$extends' | '$on' | '$use'>;
+
+declare const inTransaction: unique symbol;
+
+/** Queries of one transaction. What must be atomic takes this type, so that it does not compile outside of one. */
+export type Transaction = Queries & { readonly [inTransaction]: true };
 
 export interface DatabaseOptions {
   /** Most connections at once; default 10. */

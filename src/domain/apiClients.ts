@@ -3,7 +3,7 @@ import { canonicalUuid } from './canonicalUuid.js';
 import { issueSecret, withSecrets, type ApiClientWithSecrets, type IssuedSecret } from './apiClientSecrets.js';
 import { isPermission, permissions, presetPermissions, type ClientPermission, type Preset } from './permissions.js';
 import { assertName, findTenant } from './tenants.js';
-import type { TransactionContext } from './transactionContext.js';
+import type { QueryContext } from './transactionContext.js';
 
 export interface NewApiClient {
   /** Id or name of the tenant. */
@@ -34,7 +34,7 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
  * @throws Error for an unknown tenant, permission or clinic, and for a name that is taken in the tenant
  */
 export async function createApiClient(
-  context: TransactionContext,
+  context: QueryContext,
   wanted: NewApiClient,
 ): Promise<ProvisionedApiClient> {
   const tenant = await findTenant(context, wanted.tenant);
@@ -59,7 +59,7 @@ export async function createApiClient(
 }
 
 /** The API clients of one tenant or of all, by tenant and name; with their secrets' hints, never a hash. */
-export async function listApiClients(context: TransactionContext, tenant?: string): Promise<ApiClientWithSecrets[]> {
+export async function listApiClients(context: QueryContext, tenant?: string): Promise<ApiClientWithSecrets[]> {
   const where = tenant === undefined ? {} : { id: (await findTenant(context, tenant)).id };
   const apiClients = { include: withSecrets, orderBy: { name: 'asc' } } as const;
   const tenants = await context.db.tenant.findMany({ where, orderBy: { id: 'asc' }, include: { apiClients } });
@@ -70,7 +70,7 @@ export async function listApiClients(context: TransactionContext, tenant?: strin
  * The client and all its tokens are refused from now on.
  * @throws Error when there is no such client
  */
-export async function deactivateApiClient(context: TransactionContext, clientId: string): Promise<void> {
+export async function deactivateApiClient(context: QueryContext, clientId: string): Promise<void> {
   await change(context, clientId, { isActive: false });
 }
 
@@ -78,14 +78,14 @@ export async function deactivateApiClient(context: TransactionContext, clientId:
  * Every token issued until now is refused; the client may obtain new ones with its secret.
  * @throws Error when there is no such client
  */
-export async function revokeTokens(context: TransactionContext, clientId: string): Promise<Date> {
+export async function revokeTokens(context: QueryContext, clientId: string): Promise<Date> {
   const now = context.now();
   await change(context, clientId, { tokensValidAfter: now });
   return now;
 }
 
 async function change(
-  context: TransactionContext,
+  context: QueryContext,
   clientId: string,
   data: { isActive: boolean } | { tokensValidAfter: Date },
 ): Promise<void> {
@@ -109,7 +109,7 @@ function grantedPermissions(
 }
 
 async function existingClinics(
-  { db }: TransactionContext,
+  { db }: QueryContext,
   tenantId: string,
   given: readonly string[],
 ): Promise<string[]> {
@@ -123,6 +123,6 @@ async function existingClinics(
 }
 
 /** `ces_` and 20 letters and digits of base32 (RFC 4648 §6, in lower case): 100 random bits. */
-function newClientId({ randomBytes }: TransactionContext): string {
+function newClientId({ randomBytes }: QueryContext): string {
   return `ces_${Array.from(randomBytes(20), (byte) => BASE32[byte % BASE32.length]).join('')}`;
 }

@@ -28,7 +28,7 @@ export function cancelEncounter(
     event: 'cancel',
     actor,
     set: { cancelReason: reason, cancelledAt: now, leaseExpiresAt: null },
-    async then(transaction, encounter) {
+    async effects(transaction, encounter) {
       await closeItems(transaction, encounter, 'cancelled');
       await recordEvent(transaction, encounter, 'encounter.cancelled', { ...numbersOf(encounter), reason });
     },

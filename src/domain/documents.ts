@@ -6,9 +6,8 @@ import { Problem } from '../problem.js';
 import { wholeDocument } from './documentContent.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './documentFiles.js';
 import { recordEvent } from './events.js';
-import { earlierAnswer, once } from './idempotency.js';
 import { downloaderOf } from './sampleFiles.js';
-import type { CallerContext } from './transactionContext.js';
+import type { CallerContext, ReadContext } from './transactionContext.js';
 
 /** Seconds that a link to a stored document works (domain rule "Documents"). */
 const LINK_SECONDS = 900;
@@ -21,36 +20,35 @@ export interface StoredDocument {
 }
 
 /**
- * Fetches a file, stores it and links it to the patient (interface §4.5). Object first, row second: no row without its
- * object; the object is removed if the row was refused. With the Idempotency-Key of an earlier upload nothing is
- * fetched; a twin that was faster makes the object of this one waste.
- * @param answer what is answered for the stored document, and again to a retry
- * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable; idempotency_*
+ * Fetches a file, stores it and links it to the patient (interface §4.5). Store the object before the row; remove it if
+ * the insert fails, or if a concurrent duplicate was faster.
+ * @param commit runs the insert in a transaction, unless a duplicate has done it
+ * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable
  */
-export async function uploadDocument<Answer extends { readonly status: number; readonly body: unknown }>(
+export async function uploadDocument<T>(
   context: Context,
   patientId: string,
   documentType: DocumentType,
   body: Schemas['UploadPatientDocumentRequest'],
-  answer: (stored: StoredDocument) => Answer,
-): Promise<Answer> {
-  const earlier = await earlierAnswer<Answer>(context);
-  if (earlier) return earlier;
+  commit: (insert: (transaction: CallerContext) => Promise<StoredDocument>) => Promise<T>,
+): Promise<T> {
   const patient = await requirePatient(context, patientId);
   const request = { documentType, documentId: context.newId(), url: body.url, fileName: body.fileName };
   const stored = await fetchInto(context, patient, request);
   const fileUrl = await context.objects.link(stored.key, stored, context.realNow(), LINK_SECONDS);
-  return keptIfInserted(context, stored.key, (inserted) => once(context, async (transaction) => {
-    // Meanwhile a sandbox may have been reset.
-    await requirePatient(transaction, patient);
-    const document = await insert(transaction, newRow(transaction, patient, request, stored), documentType);
-    inserted();
-    return answer({ document, documentType, fileUrl });
-  }));
+  return keptIfInserted(context, stored.key, (inserted) =>
+    commit(async (transaction) => {
+      // A sandbox may have been reset in the meantime.
+      await requirePatient(transaction, patient);
+      const document = await insert(transaction, newRow(transaction, patient, request, stored), documentType);
+      inserted();
+      return { document, documentType, fileUrl };
+    }),
+  );
 }
 
 /** Unknown and another tenant's patient get the same answer, which is about access, not existence. */
-async function requirePatient({ db, caller }: CallerContext, id: string): Promise<string> {
+async function requirePatient({ db, caller }: ReadContext, id: string): Promise<string> {
   const { tenantId } = caller;
   const patient = await db.patient.findUnique({ where: { tenantId_id: { tenantId, id } }, select: { id: true } });
   if (!patient) throw new Problem('patient_access_denied');
@@ -76,8 +74,8 @@ async function fetchInto(context: Context, patientId: string, request: UploadReq
 }
 
 /**
- * An object without a row is waste; a row without its object would be a lie. So an unclear outcome keeps the object.
- * @param work calls `inserted` when it has written the row, unless a retry needs none
+ * An orphaned object is harmless; a row without its object is not. If the outcome is unknown, keep the object.
+ * @param work calls `inserted` when it has written the row
  */
 async function keptIfInserted<T>(
   { objects }: Context,
@@ -85,7 +83,7 @@ async function keptIfInserted<T>(
   work: (inserted: () => void) => Promise<T>,
 ): Promise<T> {
   const row = { isWritten: false };
-  // A failure to remove must not hide why there is no row.
+  // A failure to remove must not hide the original error.
   const remove = (): Promise<void> => objects.remove(key).catch(() => undefined);
   try {
     const result = await work(() => {

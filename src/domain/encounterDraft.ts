@@ -9,9 +9,10 @@ import {
   type FoundParts,
   type Treatment,
 } from './encounterParts.js';
-import { itemKey, reusableApprovals, type ReusableApproval } from './gfeReuse.js';
+import { reusableApprovals, type ReusableApproval } from './gfeReuse.js';
+import { itemKey } from './itemKey.js';
 import { checkSchedule, resolveSchedule, type ResolvedSchedule } from './schedule.js';
-import type { CallerContext } from './transactionContext.js';
+import type { ReadContext } from './transactionContext.js';
 
 export type EncounterRequest = Schemas['CreateEncounterRequest'];
 
@@ -43,7 +44,7 @@ export function checkEncounterRequest(body: EncounterRequest): void {
  * so that they cannot disagree. What it consists of must exist; whether that can be used is told as `faults`.
  * @throws Problem *_not_found, schedule_time_zone_required, schedule_time_nonexistent
  */
-export async function draftEncounter(context: CallerContext, body: EncounterRequest): Promise<EncounterDraft> {
+export async function draftEncounter(context: ReadContext, body: EncounterRequest): Promise<EncounterDraft> {
   const parts = await loadParts(context, body);
   const needsClinicZone = body.scheduledTime !== undefined && body.scheduledTimeZone === undefined;
   // A schedule without a zone has a meaning only at a clinic; without one "clinic not found" says more.
@@ -56,7 +57,7 @@ export async function draftEncounter(context: CallerContext, body: EncounterRequ
 }
 
 /** What the estimate and a later order are made of: name, price, shipping and pharmacy as they are now (D-36). */
-function treatmentLine(context: CallerContext, treatment: Treatment, position: number) {
+function treatmentLine(context: ReadContext, treatment: Treatment, position: number) {
   const { offer, category, subcategory } = treatment;
   if (!offer) throw new Error(`product ${treatment.id} has no offer`);
   return {
@@ -82,7 +83,7 @@ function treatmentLine(context: CallerContext, treatment: Treatment, position: n
  * approval can be taken over (domain rule "GFE items, validity, reuse, re-review").
  */
 async function gfeItems(
-  context: CallerContext,
+  context: ReadContext,
   { documentIds = [], additionalNotes = '' }: EncounterRequest,
   { clinic, patient, treatments }: FoundParts,
 ): Promise<DraftItem[]> {
@@ -100,7 +101,7 @@ async function gfeItems(
 
 /** @param approval the one that is taken over; its end is inherited, never extended */
 function gfeItem(
-  context: CallerContext,
+  context: ReadContext,
   { category, subcategory }: Treatment,
   position: number,
   approval: ReusableApproval | undefined,

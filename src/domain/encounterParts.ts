@@ -4,7 +4,7 @@ import { Problem, type FieldError } from '../problem.js';
 import type { ProblemCode } from '../contract.js';
 import { canonicalUuid } from './canonicalUuid.js';
 import { visibleClinics } from './clinics.js';
-import type { CallerContext } from './transactionContext.js';
+import type { ReadContext } from './transactionContext.js';
 
 type Body = Schemas['CreateEncounterRequest'];
 
@@ -36,7 +36,7 @@ export interface FoundParts {
 }
 
 /** Loads everything that the body names, in one round. */
-export async function loadParts(context: CallerContext, body: Body): Promise<EncounterParts> {
+export async function loadParts(context: ReadContext, body: Body): Promise<EncounterParts> {
   const { tenantId } = context.caller;
   const treatmentIds = body.treatmentIds.map(canonicalUuid);
   const documentIds = (body.documentIds ?? []).map(canonicalUuid);

@@ -18,7 +18,7 @@ export interface Change<Row> {
   /** Columns of the encounter, besides status and version. */
   readonly set: Prisma.EncounterUncheckedUpdateManyInput;
   /** The rest of the change: items, order, events; with the encounter as it was before. */
-  readonly then: (context: TransactionContext, encounter: Row) => Promise<void>;
+  readonly effects: (context: TransactionContext, encounter: Row) => Promise<void>;
 }
 
 /** What an encounter is without a claim. */
@@ -80,7 +80,7 @@ function asOf(encounter: EncounterRecord, now: Date): EncounterRecord {
 export async function applyChange<Row extends EncounterRow>(
   context: TransactionContext,
   encounter: Row,
-  { event, actor, set, then }: Change<Row>,
+  { event, actor, set, effects }: Change<Row>,
 ): Promise<boolean> {
   const { tenantId, id, status, version } = encounter;
   const { count } = await context.db.encounter.updateMany({
@@ -88,14 +88,14 @@ export async function applyChange<Row extends EncounterRow>(
     data: { ...set, status: nextState(status, event, actor), version: version + 1, updatedAt: context.now() },
   });
   if (count === 0) return false;
-  await then(context, encounter);
+  await effects(context, encounter);
   return true;
 }
 
 /** Back into the queue, whoever wants it. */
-export const release: Pick<Change<EncounterRow>, 'set' | 'then'> = {
+export const release: Pick<Change<EncounterRow>, 'set' | 'effects'> = {
   set: unclaimed,
-  then: (context, encounter) => recordEvent(context, encounter, 'encounter.released', numbersOf(encounter)),
+  effects: (context, encounter) => recordEvent(context, encounter, 'encounter.released', numbersOf(encounter)),
 };
 
 /** Back into the queue, because the provider's time is over. */
@@ -106,7 +106,7 @@ export const expiry: Change<EncounterRow> = {
   event: 'expire',
   actor: 'system',
   set: {},
-  async then(context, encounter) {
+  async effects(context, encounter) {
     await closeItems(context, encounter, 'expired');
     await recordEvent(context, encounter, 'encounter.expired', numbersOf(encounter));
   },

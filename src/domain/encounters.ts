@@ -8,7 +8,7 @@ import { refuse } from './encounterParts.js';
 import { recordEvent } from './events.js';
 import { createOrder } from './orders.js';
 import { claimableFrom, expiresAt } from './schedule.js';
-import type { CallerContext } from './transactionContext.js';
+import type { CallerContext, ReadContext } from './transactionContext.js';
 
 /** What an encounter's record includes besides its own row. */
 export const encounterParts = {
@@ -52,7 +52,7 @@ export async function createEncounter(context: CallerContext, body: EncounterReq
  * One encounter by its public number.
  * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted (D-31)
  */
-export async function getEncounter(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
+export async function getEncounter(context: ReadContext, encounterNo: bigint): Promise<EncounterRecord> {
   const { tenantId } = context.caller;
   const where = { tenantId_encounterNo: { tenantId, encounterNo } };
   return permitted(context, await context.db.encounter.findUnique({ where, include: encounterParts }));
@@ -85,7 +85,7 @@ export async function findEncounter(
   return permitted(context, first);
 }
 
-function permitted(context: CallerContext, encounter: EncounterRecord | null): EncounterRecord {
+function permitted(context: ReadContext, encounter: EncounterRecord | null): EncounterRecord {
   if (!encounter) throw new Problem('encounter_not_found');
   if (!mayUseClinic(context, encounter.clinicId)) throw new Problem('clinic_not_permitted');
   return encounter;

@@ -1,5 +1,5 @@
-import type { GfeItem } from '../../generated/prisma/client.js';
-import type { CallerContext } from './transactionContext.js';
+import { itemKey } from './itemKey.js';
+import type { ReadContext } from './transactionContext.js';
 
 /** What is asked for: for whom, where, which treatments, and whether the provider would learn something new. */
 export interface ReuseQuestion {
@@ -21,11 +21,6 @@ export interface ReusableApproval {
   readonly encounterId: string;
 }
 
-/** The key of an item in the answer of {@link reusableApprovals}. */
-export function itemKey({ categoryId, subcategoryId }: Pick<GfeItem, 'categoryId' | 'subcategoryId'>): string {
-  return `${categoryId} ${subcategoryId}`;
-}
-
 /**
  * The approvals that clear items of a new encounter without a provider, by {@link itemKey}; of several the one that
  * ends last (domain rule "GFE items, validity, reuse, re-review"). Only approvals that a provider gave count: those
@@ -33,7 +28,7 @@ export function itemKey({ categoryId, subcategoryId }: Pick<GfeItem, 'categoryId
  * not understood (D-03).
  */
 export async function reusableApprovals(
-  context: CallerContext,
+  context: ReadContext,
   { clinicId, patientId, treatments, hasNewInformation }: ReuseQuestion,
 ): Promise<Map<string, ReusableApproval>> {
   const { tenantId } = context.caller;
@@ -59,7 +54,7 @@ export async function reusableApprovals(
   );
 }
 
-async function isReuseOn({ db, caller }: CallerContext): Promise<boolean> {
+async function isReuseOn({ db, caller }: ReadContext): Promise<boolean> {
   const tenant = await db.tenant.findUniqueOrThrow({ where: { id: caller.tenantId }, select: { gfeReuse: true } });
   return tenant.gfeReuse;
 }

@@ -1,12 +1,11 @@
 import type { Prisma } from '../../generated/prisma/client.js';
-import type { Transaction } from '../adapters/database.js';
+import type { Queries, Transaction } from '../adapters/database.js';
 import { Problem } from '../problem.js';
 import { amountsOf, lineAmountsOf } from './amounts.js';
 import { mayUseClinic } from './clinics.js';
-import type { EncounterRecord } from './encounters.js';
 import { recordEvent } from './events.js';
-import { itemKey } from './gfeReuse.js';
-import type { CallerContext, TransactionContext } from './transactionContext.js';
+import { itemKey } from './itemKey.js';
+import type { ReadContext, TransactionContext } from './transactionContext.js';
 import { takeTurn } from './turns.js';
 
 /** Everything that the views and events of an order show. */
@@ -19,12 +18,15 @@ export const orderDetails = {
 /** A stored order with its lines and payments. */
 export type OrderRecord = Prisma.OrderGetPayload<{ include: typeof orderDetails }>;
 
+/** A completed encounter, as far as its order depends on it. */
+export type OrderedEncounter = Prisma.EncounterGetPayload<{ include: { treatments: true; gfeItems: true } }>;
+
 /**
  * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
  * each treatment whose item is approved, newly or by reuse, at its frozen price (domain rule "Orders and money", D-36).
  * The encounter's row must be `completed` already. A free order is paid at birth. Tells of both, first of the encounter.
  */
-export async function createOrder(context: TransactionContext, encounter: EncounterRecord): Promise<OrderRecord> {
+export async function createOrder(context: TransactionContext, encounter: OrderedEncounter): Promise<OrderRecord> {
   const { tenantId, id: encounterId } = encounter;
   const tenant = await context.db.tenant.findUniqueOrThrow({ where: { id: tenantId }, select: { currency: true } });
   const treatments = approvedTreatments(encounter);
@@ -61,7 +63,7 @@ export async function createOrder(context: TransactionContext, encounter: Encoun
  * One order by its number, in either case.
  * @throws Problem order_not_found, also for another tenant's; clinic_not_permitted (D-31)
  */
-export async function getOrder(context: CallerContext, orderNo: string): Promise<OrderRecord> {
+export async function getOrder(context: ReadContext, orderNo: string): Promise<OrderRecord> {
   const order = await findOrder(context, context.caller.tenantId, orderNo);
   if (!order) throw new Problem('order_not_found');
   if (!mayUseClinic(context, order.encounter.clinicId)) throw new Problem('clinic_not_permitted');
@@ -88,7 +90,7 @@ export async function cancelOrder(
   const { count } = await context.db.order.updateMany({ where, data });
   const order = await findOrder(context, tenantId, orderNo);
   if (!order) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
-  if (count === 0) throw new Error(`${order.orderNo} cannot be cancelled: ${hindrance(order)}.`);
+  if (count === 0) throw new Error(`${order.orderNo} cannot be cancelled: ${whyNotCancellable(order)}.`);
   await recordOrderEvent(context, 'order.cancelled', order);
   return order;
 }
@@ -109,22 +111,22 @@ export function recordOrderEvent(
   });
 }
 
-function findOrder({ db }: TransactionContext, tenantId: string, orderNo: string): Promise<OrderRecord | null> {
+function findOrder({ db }: { readonly db: Queries }, tenantId: string, orderNo: string): Promise<OrderRecord | null> {
   const where = { tenantId_orderNo: { tenantId, orderNo: orderNo.toUpperCase() } };
   return db.order.findUnique({ where, include: orderDetails });
 }
 
-function hindrance({ orderStatus, paidAmt }: OrderRecord): string {
+function whyNotCancellable({ orderStatus, paidAmt }: OrderRecord): string {
   return orderStatus === 'pending' ? `${paidAmt.toFixed(2)} of it is paid` : `it is ${orderStatus}`;
 }
 
-function count({ gfeItems }: EncounterRecord, wanted: 'approved' | 'denied'): number {
+function count({ gfeItems }: OrderedEncounter, wanted: 'approved' | 'denied'): number {
   return gfeItems.filter(({ status }) => status === wanted).length;
 }
 
-type Treatment = EncounterRecord['treatments'][number];
+type Treatment = OrderedEncounter['treatments'][number];
 
-function approvedTreatments({ treatments, gfeItems }: EncounterRecord): Treatment[] {
+function approvedTreatments({ treatments, gfeItems }: OrderedEncounter): Treatment[] {
   const approved = new Set(gfeItems.filter(({ status }) => status === 'approved').map(itemKey));
   return treatments.filter((treatment) => approved.has(itemKey(treatment)));
 }

@@ -3,7 +3,7 @@ import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
 import { Problem } from '../problem.js';
 import { recordEvent } from './events.js';
-import type { CallerContext } from './transactionContext.js';
+import type { CallerContext, ReadContext } from './transactionContext.js';
 
 /** The e-mail without regard to case: the same fold as the column `email_key`. Addresses are ASCII (contract). */
 const emailKey = (email: string): string => email.toLowerCase();
@@ -55,7 +55,7 @@ export async function getPatient(context: Context, id: string): Promise<{ patien
   return { patient, state };
 }
 
-function byEmail(context: CallerContext, email: string): Promise<Patient | null> {
+function byEmail(context: ReadContext, email: string): Promise<Patient | null> {
   const { tenantId } = context.caller;
   return context.db.patient.findUnique({ where: { tenantId_emailKey: { tenantId, emailKey: emailKey(email) } } });
 }

@@ -3,7 +3,7 @@ import type { GfeItem } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import { Problem, type FieldError } from '../problem.js';
 import { canonicalUuid } from './canonicalUuid.js';
-import { itemKey } from './gfeReuse.js';
+import { itemKey } from './itemKey.js';
 
 type Decision = Schemas['ReviewDecision'];
 

@@ -32,10 +32,10 @@ export function claimEncounter(
   return changeEncounter(context, encounterNo, (encounter, now) => {
     const leaseExpiresAt = new Date(now.getTime() + leaseSeconds * 1000);
     const actor = actorOf(encounter, { reviewerRef });
-    if (encounter.status === 'in_review') return { event: 'renew', actor, set: { leaseExpiresAt }, then: nothingElse };
+    if (encounter.status === 'in_review') return { event: 'renew', actor, set: { leaseExpiresAt }, effects: nothingElse };
     nextState(encounter.status, 'claim', actor);
     if (now < encounter.claimableFrom) throw new Problem('not_due');
-    return { event: 'claim', actor, set: { reviewerRef, claimedAt: now, leaseExpiresAt }, then: tellOfReview };
+    return { event: 'claim', actor, set: { reviewerRef, claimedAt: now, leaseExpiresAt }, effects: tellOfReview };
   });
 }
 
@@ -101,12 +101,12 @@ function isApproved({ gfeItems }: EncounterRecord, decided: readonly DecidedItem
   return gfeItems.some(({ status }) => status === 'approved') || decided.some((one) => one.denialReason === null);
 }
 
-type Outcome = Pick<Change<EncounterRecord>, 'event' | 'then'>;
+type Outcome = Pick<Change<EncounterRecord>, 'event' | 'effects'>;
 
 function completion(decided: readonly DecidedItem[]): Outcome {
   return {
     event: 'approve',
-    async then(context, encounter) {
+    async effects(context, encounter) {
       const gfeItems = await decideItems(context, encounter, decided);
       await createOrder(context, { ...encounter, gfeItems });
     },
@@ -116,7 +116,7 @@ function completion(decided: readonly DecidedItem[]): Outcome {
 function denial(decided: readonly DecidedItem[]): Outcome {
   return {
     event: 'deny',
-    async then(context, encounter) {
+    async effects(context, encounter) {
       await decideItems(context, encounter, decided);
       const data = { ...numbersOf(encounter), denied: decided.length };
       await recordEvent(context, encounter, 'encounter.denied', data);

@@ -1,6 +1,6 @@
 import { isUniqueViolation } from '../adapters/database.js';
 import type { Tenant } from '../../generated/prisma/client.js';
-import type { TransactionContext } from './transactionContext.js';
+import type { QueryContext } from './transactionContext.js';
 
 export type TenantMode = 'live' | 'sandbox';
 
@@ -19,7 +19,7 @@ const SLUG_LENGTH = 63;
  * @throws Error when the name or the id is malformed or taken
  */
 export async function createTenant(
-  context: TransactionContext,
+  context: QueryContext,
   { name, id = slugOf(name), mode }: NewTenant,
 ): Promise<Tenant> {
   assertName('tenant', name);
@@ -53,7 +53,7 @@ export interface TenantSettings {
  * @throws Error when there is no such tenant or currency
  */
 export async function configureTenant(
-  context: TransactionContext,
+  context: QueryContext,
   idOrName: string,
   { gfeReuse, currency }: TenantSettings,
 ): Promise<Tenant> {
@@ -73,7 +73,7 @@ export async function configureTenant(
 }
 
 /** All tenants by id. */
-export function listTenants({ db }: TransactionContext): Promise<Tenant[]> {
+export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
   return db.tenant.findMany({ orderBy: { id: 'asc' } });
 }
 
@@ -81,7 +81,7 @@ export function listTenants({ db }: TransactionContext): Promise<Tenant[]> {
  * The tenant with this id or, in any case, this name.
  * @throws Error when there is none, or several have the name
  */
-export async function findTenant(context: TransactionContext, idOrName: string): Promise<Tenant> {
+export async function findTenant(context: QueryContext, idOrName: string): Promise<Tenant> {
   const called = (await listTenants(context)).filter((tenant) => isCalled(tenant, idOrName));
   const [tenant, ...others] = called.some(({ id }) => id === idOrName)
     ? called.filter(({ id }) => id === idOrName)

@@ -1,12 +1,18 @@
-import type { Transaction } from '../adapters/database.js';
+import type { Queries, Transaction } from '../adapters/database.js';
 import type { Context, DomainContext } from '../context.js';
 import { shareTurn, takeTurn } from './turns.js';
 
-/** A context whose queries are part of one transaction. A {@link DomainContext} also serves, without that promise. */
+/** A context whose queries are part of one transaction; only {@link inTransaction} makes one. */
 export type TransactionContext = Omit<DomainContext, 'db'> & { readonly db: Transaction };
 
-/** The same on behalf of a caller. A {@link Context} also serves, without the promise of a transaction. */
+/** The same on behalf of a caller; only {@link inCallerTransaction} makes one. */
 export type CallerContext = Omit<Context, 'db'> & { readonly db: Transaction };
+
+/** What an operator's command needs, inside of a transaction or not. */
+export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
+
+/** What a read on behalf of a caller needs, inside of a transaction or not. */
+export type ReadContext = Omit<Context, 'db'> & { readonly db: Queries };
 
 /**
  * The same context in the time of a tenant (domain rule "Sandbox").
@@ -30,13 +36,14 @@ export function inTransaction<T>(
 ): Promise<T> {
   const { now, newId, randomBytes } = context;
   const parts = { now: now.bind(context), newId: newId.bind(context), randomBytes: randomBytes.bind(context) };
-  return context.db.$transaction((db) => work({ ...parts, db }), { timeout: timeoutMs, maxWait: timeoutMs });
+  const limits = { timeout: timeoutMs, maxWait: timeoutMs };
+  return context.db.$transaction((db) => work({ ...parts, db: db as Transaction }), limits);
 }
 
 /** The same with everything that an operation's context has. */
 export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
   const limits = { timeout: REQUEST_MS, maxWait: REQUEST_MS };
-  return context.db.$transaction(async (db) => work(await besideResets({ ...context, db })), limits);
+  return context.db.$transaction(async (db) => work(await besideResets({ ...context, db: db as Transaction })), limits);
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Operation } from '../contract.js';
-import { getEncounter as get } from '../domain/encounters.js';
+import * as encounters from '../domain/encounters.js';
 import { encounterView } from '../views/encounterView.js';
 
 /** GET /encounters/{encounter_id}: the stored record (D-06). */
 export const getEncounter: Operation<'getEncounter'> = async ({ path }, context) => ({
   status: 200,
-  body: encounterView(await get(context, BigInt(path.encounter_id)), context.now()),
+  body: encounterView(await encounters.getEncounter(context, BigInt(path.encounter_id)), context.now()),
 });

@@ -1,9 +1,9 @@
 import type { Operation } from '../contract.js';
-import { getOrder as get } from '../domain/orders.js';
+import * as orders from '../domain/orders.js';
 import { orderView } from '../views/orderView.js';
 
 /** GET /orders/{order_no}: the stored order with its lines and payments (D-07). */
 export const getOrder: Operation<'getOrder'> = async ({ path }, context) => ({
   status: 200,
-  body: orderView(await get(context, path.order_no)),
+  body: orderView(await orders.getOrder(context, path.order_no)),
 });

@@ -1,10 +1,10 @@
 import type { Operation } from '../contract.js';
-import { listEncounters as list } from '../domain/encounterList.js';
+import * as encounterList from '../domain/encounterList.js';
 import { encounterView } from '../views/encounterView.js';
 
 /** GET /encounters: the newest first, page by page. */
 export const listEncounters: Operation<'listEncounters'> = async ({ query }, context) => {
-  const { encounters, nextCursor } = await list(context, query);
+  const { encounters, nextCursor } = await encounterList.listEncounters(context, query);
   const now = context.now();
   return {
     status: 200,

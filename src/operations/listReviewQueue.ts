@@ -1,10 +1,10 @@
 import type { Operation } from '../contract.js';
-import { listReviewQueue as list } from '../domain/reviewQueue.js';
+import * as reviewQueue from '../domain/reviewQueue.js';
 import { encounterView } from '../views/encounterView.js';
 
 /** GET /review-queue: what waits for a provider, the most urgent first. */
 export const listReviewQueue: Operation<'listReviewQueue'> = async ({ query }, context) => {
-  const { encounters, hasMore } = await list(context, query);
+  const { encounters, hasMore } = await reviewQueue.listReviewQueue(context, query);
   const now = context.now();
   return { status: 200, body: { data: encounters.map((each) => encounterView(each, now)), has_more: hasMore } };
 };

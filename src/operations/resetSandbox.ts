@@ -1,8 +1,8 @@
 import type { Operation } from '../contract.js';
-import { resetSandbox as reset } from '../domain/sandboxReset.js';
+import * as sandboxReset from '../domain/sandboxReset.js';
 
 /** POST /sandbox/reset: what the examples of the contract show, and nothing else. */
 export const resetSandbox: Operation<'resetSandbox'> = async (_input, context) => {
-  await reset(context);
+  await sandboxReset.resetSandbox(context);
   return { status: 204, body: null };
 };

@@ -1,9 +1,9 @@
 import type { Operation } from '../contract.js';
-import { setClock as set } from '../domain/sandboxClock.js';
+import * as sandboxClock from '../domain/sandboxClock.js';
 import { clockView } from '../views/clockView.js';
 
 /** PUT /sandbox/clock: forward only; what is due then has happened when it answers. */
 export const setClock: Operation<'setClock'> = async ({ body }, context) => ({
   status: 200,
-  body: clockView(await set(context, body.offsetSeconds)),
+  body: clockView(await sandboxClock.setClock(context, body.offsetSeconds)),
 });

@@ -1,7 +1,11 @@
 import type { Operation } from '../contract.js';
 import { uploadDocument } from '../domain/documents.js';
 import { uploadView } from '../views/documentView.js';
+import { earlierResponse, withIdempotency } from './withIdempotency.js';
 
-/** POST /clients-documents/{id}/upload-url/{documentType}: answers when the file is stored. */
-export const uploadPatientDocument: Operation<'uploadPatientDocument'> = ({ path, body }, context) =>
-  uploadDocument(context, path.id, path.documentType, body, (stored) => ({ status: 200, body: uploadView(stored) }));
+/** POST /clients-documents/{id}/upload-url/{documentType}: responds when the file is stored. */
+export const uploadPatientDocument: Operation<'uploadPatientDocument'> = async ({ path, body }, context) =>
+  (await earlierResponse(context)) ??
+  uploadDocument(context, path.id, path.documentType, body, (insert) =>
+    withIdempotency(context, async (transaction) => ({ status: 200, body: uploadView(await insert(transaction)) })),
+  );

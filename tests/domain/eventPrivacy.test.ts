@@ -5,6 +5,7 @@ import type { EventType } from '../../src/contract.js';
 import { expireDueEncounters } from '../../src/domain/dueEncounters.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../../src/domain/gfeItems.js';
 import { cancelOrder } from '../../src/domain/orders.js';
+import { inTransaction } from '../../src/domain/transactionContext.js';
 import { contract, type Schema } from '../support/contract.js';
 import { eventsUpTo, type ToldEvent } from '../support/events.js';
 import { newCategory, newEncounter, newPartner, newPatient, newProduct, type Partner } from '../support/factories.js';
@@ -95,7 +96,7 @@ async function liveThroughEverything(): Promise<void> {
   await reviewed(harness, partner, await newEncounter(harness, partner, body), denyAll);
   await cancelled(harness, partner, await newEncounter(harness, partner, body));
   const unpaid = await completedEncounter(harness, partner, body);
-  await cancelOrder(domain, partner.tenantId, unpaid.order_no);
+  await inTransaction(domain, (transaction) => cancelOrder(transaction, partner.tenantId, unpaid.order_no));
 
   const waiting = await newEncounter(harness, partner, body);
   const at = (time: string, ahead = 0) => ({ ...domain, now: () => new Date(Date.parse(time) + ahead) });

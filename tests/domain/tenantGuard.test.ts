@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { v7 } from 'uuid';
 import { Prisma } from '../../generated/prisma/client.js';
 import { openDatabase } from '../../src/adapters/database.js';
-import type { Database, Transaction } from '../../src/adapters/database.js';
+import type { Database, Queries } from '../../src/adapters/database.js';
 import { assertTenantNamed } from '../../src/adapters/tenantGuard.js';
 import { createTestDatabase } from '../support/postgres.js';
 import type { TestDatabase } from '../support/postgres.js';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const withoutTenant: Record<string, (tx: Transaction) => Promise<unknown>> = {
+const withoutTenant: Record<string, (tx: Queries) => Promise<unknown>> = {
   findMany: (tx) => tx.category.findMany(),
   'findMany by a tenant that is undefined': (tx) => tx.category.findMany({ where: { tenantId: nothing.tenantId } }),
   'findMany by an empty tenant': (tx) => tx.category.findMany({ where: { tenantId: '' } }),
@@ -66,7 +66,7 @@ const withoutTenant: Record<string, (tx: Transaction) => Promise<unknown>> = {
   'every apiClient with a client_id': (tx) => tx.apiClient.findMany({ where: { clientId: 'x' } }),
 };
 
-const withTenant: Record<string, (tx: Transaction) => Promise<unknown>> = {
+const withTenant: Record<string, (tx: Queries) => Promise<unknown>> = {
   findMany: (tx) => tx.category.findMany({ where: { tenantId: 'a' } }),
   'findMany by a tenant in AND': (tx) => tx.category.findMany({ where: { AND: [{ tenantId: 'a' }, { id: v7() }] } }),
   'findUnique by the compound key': (tx) =>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cancelOrder } from '../../src/domain/orders.js';
+import { inTransaction } from '../../src/domain/transactionContext.js';
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
@@ -185,7 +186,7 @@ describe('409', () => {
 
   it('refuses a payment for an order that was cancelled', async () => {
     const orderNo = await newOrder();
-    await cancelOrder(harness.domain, partner.tenantId, orderNo);
+    await inTransaction(harness.domain, (transaction) => cancelOrder(transaction, partner.tenantId, orderNo));
     const answer = await record('1.00', orderNo);
     expectProblem(answer, 409, 'invalid_state');
     expect(answer.body.current_status).toBe('cancelled');

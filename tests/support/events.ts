@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType } from '../../src/contract.js';
 import { recordEvent, type EventDataOf, type EventPlace } from '../../src/domain/events.js';
+import { inTransaction } from '../../src/domain/transactionContext.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call, type Answer } from './http.js';
@@ -54,7 +55,7 @@ export const recordPaid = (
   { domain }: Pick<Harness, 'domain'>,
   place: EventPlace,
   orderNo = 'ORD-101000',
-): Promise<void> => recordEvent(domain, place, 'order.paid', paid(orderNo));
+): Promise<void> => inTransaction(domain, (transaction) => recordEvent(transaction, place, 'order.paid', paid(orderNo)));
 
 export const paid = (orderNo: string): EventDataOf<'order.paid'> => ({
   order_no: orderNo, encounter_id: 101_000, order_status: 'paid', grand_total: '255.00', balance_amt: '0.00',

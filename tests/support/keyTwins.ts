@@ -1,4 +1,4 @@
-import type { Transaction } from '../../src/adapters/database.js';
+import type { Queries } from '../../src/adapters/database.js';
 import type { ContractOperation } from './contract.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
@@ -12,7 +12,7 @@ export interface TakenKey {
 }
 
 /** A key as another request would have left it. */
-export async function takeKey(db: Transaction, taken: TakenKey): Promise<void> {
+export async function takeKey(db: Queries, taken: TakenKey): Promise<void> {
   const left = { fingerprint: Buffer.alloc(32), answer: { status: 200, body: {} } };
   await db.idempotencyKey.create({ data: { ...taken, ...left } });
 }

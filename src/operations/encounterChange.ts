@@ -1,0 +1,24 @@
+import type { Context } from '../context.js';
+import type { Schemas } from '../contract.js';
+import type { EncounterRecord } from '../domain/encounters.js';
+import { lockEncounter } from '../domain/encounterTransitions.js';
+import type { CallerContext } from '../domain/transactionContext.js';
+import { encounterView } from '../views/encounterView.js';
+import { withIdempotency } from './withIdempotency.js';
+
+/** Changes one encounter, at most once per key, and returns it as of the time of that change. */
+export function encounterChange(
+  context: Context,
+  encounterId: number,
+  change: (transaction: CallerContext, encounterNo: bigint) => Promise<EncounterRecord>,
+): Promise<{ status: 200; body: Schemas['Encounter'] }> {
+  const encounterNo = BigInt(encounterId);
+  return withIdempotency(
+    context,
+    async (transaction) => {
+      const encounter = await change(transaction, encounterNo);
+      return { status: 200, body: encounterView(encounter, transaction.now()) };
+    },
+    (transaction) => lockEncounter(transaction, encounterNo),
+  );
+}

@@ -1,0 +1,49 @@
+import type { Context } from '../context.js';
+import { findResult, storeResult, takeKey } from '../domain/idempotency.js';
+import { inCallerTransaction, type CallerContext } from '../domain/transactionContext.js';
+
+/** What an operation returns, as it is stored under a key and replayed. */
+interface Response {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/**
+ * Does the work of a request in one transaction; if the request has an Idempotency-Key, at most once (domain rule
+ * "Idempotency"). Key, effect and response are committed together, so there is no state between: a concurrent duplicate
+ * waits and then gets the same response; a failure or a crash leaves nothing, and a retry does the work.
+ * @param lock locks what the work changes, before the key is taken
+ * @throws Problem idempotency_key_reused, idempotency_in_progress, and what the work throws
+ */
+export function withIdempotency<R extends Response>(
+  context: Context,
+  work: (context: CallerContext) => Promise<R>,
+  lock?: (context: CallerContext) => Promise<void>,
+): Promise<R> {
+  const { idempotency } = context;
+  if (!idempotency) return inCallerTransaction(context, work);
+  return inCallerTransaction(context, async (transaction) => {
+    if (!(await takeKey(transaction, idempotency, lock))) {
+      return replayed(await findResult(transaction, idempotency)) as R;
+    }
+    const response = await work(transaction);
+    await storeResult(transaction, idempotency, response);
+    return response;
+  });
+}
+
+/**
+ * The response to an earlier request with this key, for work that begins outside of a transaction; null = none.
+ * @throws Problem idempotency_key_reused
+ */
+export async function earlierResponse<R extends Response>(context: Context): Promise<R | null> {
+  const stored = context.idempotency && (await findResult(context, context.idempotency));
+  return stored ? (replayed(stored) as R) : null;
+}
+
+/** The key is bound to the operation, so what is stored is a response of this operation. */
+function replayed(stored: unknown): Response {
+  const response = stored as Response;
+  return { ...response, headers: { ...response.headers, 'Idempotent-Replayed': 'true' } };
+}
