@@ -22,7 +22,7 @@ export async function createApp(services: Services): Promise<Express> {
     res.set({ 'API-Version': version, 'Cache-Control': 'no-store' });
     next();
   });
-  app.use(docsRoutes());
+  app.use(docsRoutes(services));
   app.use('/files', fileRoutes(services));
   app.use((req, res) => handle(req, res));
   app.use(failureHandler(services.log));

@@ -1,4 +1,6 @@
 import express, { type RequestHandler, type Router } from 'express';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../packageRoot.js';
 
@@ -7,24 +9,63 @@ const DOCS_POLICY =
   "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:; font-src data:; " +
   "worker-src blob:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
+const PAGE = fileURLToPath(new URL('generated/docs/index.html', packageRoot));
+const CONTRACT = new URL('generated/docs/openapi.json', packageRoot);
+
+/** What `make docs` writes beside the page, smallest first. */
+const COMPRESSED = { br: `${PAGE}.br`, gzip: `${PAGE}.gz` } as const;
+
+/** The members of the bundled contract that depend on where the service runs. */
+interface Addressed {
+  servers: { url: string }[];
+  components: {
+    securitySchemes: { oauth2: { flows: { clientCredentials: { tokenUrl: string; refreshUrl: string } } } };
+  };
+}
+
 /** The rendered reference and the bundled contract, as `make docs` and `make generate` wrote them. */
-export function docsRoutes(): Router {
+export function docsRoutes(service: { readonly baseUrl: string }): Router {
   const router = express.Router();
-  router.get('/docs', file('generated/docs/index.html', { 'Content-Security-Policy': DOCS_POLICY }));
-  router.get('/openapi.json', file('generated/docs/openapi.json', { 'Access-Control-Allow-Origin': '*' }));
+  router.get('/', (_req, res) => res.redirect('/docs'));
+  router.get('/docs', sendPage);
+  router.get('/openapi.json', contractSender(service));
   return router;
 }
 
-function file(path: string, headers: Record<string, string>): RequestHandler {
-  const location = fileURLToPath(new URL(path, packageRoot));
-  return (_req, res, next) => {
-    res.set({ ...headers, 'Cache-Control': 'no-cache' });
-    res.sendFile(location, { cacheControl: false, dotfiles: 'allow' }, (error?: Error) => {
-      if (!error) return;
-      const status = 'status' in error ? error.status : 500;
-      // A condition or a range that the file does not meet is no failure of ours.
-      if (!res.headersSent && (status === 412 || status === 416)) res.status(status).end();
-      else next(error);
-    });
+const sendPage: RequestHandler = (req, res, next) => {
+  const encoding = (['br', 'gzip'] as const).find((name) => req.acceptsEncodings(name));
+  res.set({ 'Content-Security-Policy': DOCS_POLICY, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' });
+  res.type('html');
+  if (encoding) res.set('Content-Encoding', encoding);
+  res.sendFile(encoding ? COMPRESSED[encoding] : PAGE, { cacheControl: false, dotfiles: 'allow' }, (error?: Error) => {
+    if (!error) return;
+    res.removeHeader('Content-Encoding');
+    const status = 'status' in error ? error.status : 500;
+    // A condition or a range that the file does not meet is not a failure of the service.
+    if (!res.headersSent && (status === 412 || status === 416)) res.status(status).end();
+    else next(error);
+  });
+};
+
+/** The contract with the service's own address, for tools that read it from elsewhere. One copy serves all readers. */
+function contractSender(service: { readonly baseUrl: string }): RequestHandler {
+  let served: { readonly body: Buffer; readonly etag: string } | undefined;
+  return (_req, res) => {
+    // The address is known as soon as the server listens, which is before the first request.
+    served ??= withEtag(addressedContract(service.baseUrl));
+    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache', ETag: served.etag });
+    res.type('json').send(served.body);
   };
+}
+
+function addressedContract(baseUrl: string): string {
+  const contract = JSON.parse(readFileSync(CONTRACT, 'utf8')) as Addressed;
+  const flow = contract.components.securitySchemes.oauth2.flows.clientCredentials;
+  for (const server of contract.servers) server.url = baseUrl;
+  flow.tokenUrl = flow.refreshUrl = `${baseUrl}/oauth/token`;
+  return `${JSON.stringify(contract, null, 2)}\n`;
+}
+
+function withEtag(text: string): { body: Buffer; etag: string } {
+  return { body: Buffer.from(text), etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
 }

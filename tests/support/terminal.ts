@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+/** An interactive shell in a terminal of its own. */
+export interface Terminal {
+  /** Pastes a block as a terminal does, presses Enter, and waits for its end; returns its exit code. */
+  paste(block: string): Promise<number>;
+  /** Everything that the terminal has shown. */
+  shown(): Promise<string>;
+  close(): Promise<void>;
+}
+
+const TIMEOUT_MS = 60_000;
+
+/**
+ * Opens a terminal with a shell that has read no configuration.
+ * @param command for example ['zsh', '-f']
+ */
+export async function openTerminal(command: readonly string[], cwd: string): Promise<Terminal> {
+  const name = `ces-${randomUUID()}`;
+  const tmux = async (...args: string[]): Promise<string> => {
+    const { stdout } = await promisify(execFile)('tmux', ['-L', name, '-f', '/dev/null', ...args]);
+    return stdout;
+  };
+  const shown = (): Promise<string> => tmux('capture-pane', '-p', '-J', '-S', '-', '-t', name);
+  let blocks = 0;
+  const end = async (): Promise<number> => {
+    blocks += 1;
+    await tmux('send-keys', '-t', name, '-l', `printf 'block %s ended with %s\\n' ${blocks} $?`);
+    await tmux('send-keys', '-t', name, 'Enter');
+    const deadline = Date.now() + TIMEOUT_MS;
+    for (;;) {
+      const [, code] = new RegExp(`^block ${blocks} ended with (\\d+)$`, 'm').exec(await shown()) ?? [];
+      if (code !== undefined) return Number(code);
+      if (Date.now() > deadline) throw new Error(`the shell is stuck:\n${await shown()}`);
+      await delay(50);
+    }
+  };
+  await tmux('new-session', '-d', '-s', name, '-x', '500', '-y', '50', '-c', cwd, ...command);
+  // The shell must have shown its prompt, or it has not asked for bracketed pastes yet.
+  await end();
+  return {
+    async paste(block) {
+      await tmux('set-buffer', block.trimEnd());
+      await tmux('paste-buffer', '-p', '-d', '-t', name);
+      await tmux('send-keys', '-t', name, 'Enter');
+      return end();
+    },
+    shown,
+    close: () => tmux('kill-server').then(() => undefined),
+  };
+}
