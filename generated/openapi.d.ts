@@ -501,7 +501,8 @@ export interface paths {
         };
         /**
          * Tell whether requests can be served
-         * @description Checks the parts that the service depends on: the database and the object store.
+         * @description For load balancers: whether the database answers. The object store and the malware scanner are reported; while one
+         *     of them is down, only uploads fail, with 503. The response comes within 3 seconds.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -597,7 +598,7 @@ export interface components {
             error_description: string;
         };
         /** @description What went wrong, for programs. Codes are only ever added: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "route_not_found" | "method_not_allowed" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "payment_exceeds_balance" | "idempotency_in_progress" | "body_too_large" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "payment_exceeds_balance" | "idempotency_in_progress" | "body_too_large" | "internal_error" | "dependency_unavailable";
         /** @description One fault in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -1630,11 +1631,14 @@ export interface components {
             status: "ok";
         };
         Readiness: {
-            /** @description `ready` if every check is `ok`. */
+            /** @description `ready` if the database answers and the service is not stopping. */
             status: "ready" | "unavailable";
+            /** @description What answered, at most a second ago. Only uploads need the object store and the scanner. */
             checks: {
                 database: "ok" | "failing";
                 objectStore: "ok" | "failing";
+                /** @description `off` if documents are not scanned. */
+                documentScanner: "ok" | "failing" | "off";
             };
         };
         /** @description JSON Web Key Set (RFC 7517). */
@@ -3374,7 +3378,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description A part does not answer, or the service is stopping */
+            /** @description The database does not answer, or the service is stopping */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];

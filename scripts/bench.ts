@@ -27,8 +27,9 @@ await migrate(database.url);
 const domain = domainContext(openDatabase(database.url, { poolSize: 10 }));
 const log = pino({ level: 'silent' });
 let baseUrl = '';
-const services = await openServices({ config, domain, log, baseUrl: () => baseUrl, isStopping: () => false });
-const server = createHttpServer(await createApp(services), domain.newId, () => ({}));
+const options = { config, domain, databaseUrl: database.url, log, baseUrl: () => baseUrl, isStopping: () => false };
+const services = await openServices(options);
+const server = createHttpServer(await createApp(services), domain.newId, () => ({}), config);
 baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
 
 const [tenant] = await createDemo(domain, services.objects);

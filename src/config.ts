@@ -31,6 +31,10 @@ export interface Config {
   readonly validateResponses: boolean;
   /** Milliseconds that requests in flight have to end after SIGTERM. */
   readonly drainTimeout: number;
+  /** Milliseconds that a connection stays open after a response. */
+  readonly keepAliveTimeout: number;
+  /** Further connections are closed at once. */
+  readonly maxConnections: number;
 }
 
 export type ObjectStoreConfig =
@@ -74,6 +78,8 @@ interface Variables {
   CLAMAV_ADDRESS?: string;
   VALIDATE_RESPONSES: boolean;
   DRAIN_TIMEOUT: number;
+  KEEP_ALIVE_TIMEOUT: number;
+  MAX_CONNECTIONS: number;
 }
 
 const text = { type: 'string', minLength: 1 };
@@ -116,6 +122,9 @@ export const variables = {
     CLAMAV_ADDRESS: { type: 'string', format: socketAddress },
     VALIDATE_RESPONSES: { type: 'boolean', default: false },
     DRAIN_TIMEOUT: seconds(75),
+    // Above the 60 s after which common load balancers give up an idle connection: they must be the ones to close it.
+    KEEP_ALIVE_TIMEOUT: { type: 'integer', minimum: 1, maximum: 3_600, default: 65 },
+    MAX_CONNECTIONS: { type: 'integer', minimum: 1, maximum: 100_000, default: 5_000 },
   },
   allOf: [requires('OBJECT_STORE', 's3', s3Variables), requires('DOCUMENT_SCANNER', 'clamav', ['CLAMAV_ADDRESS'])],
 };
@@ -159,6 +168,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     documentScanner: documentScannerOf(values),
     validateResponses: values.VALIDATE_RESPONSES,
     drainTimeout: values.DRAIN_TIMEOUT * 1000,
+    keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT * 1000,
+    maxConnections: values.MAX_CONNECTIONS,
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from './config.js';
 import type { ClientPermission } from './domain/permissions.js';
+import type { Parts } from './domain/readiness.js';
 import type { Database } from './adapters/database.js';
 import type { DocumentScanner } from './adapters/documentScanner.js';
 import type { Downloader } from './adapters/download.js';
@@ -25,6 +26,8 @@ export interface Services extends DomainContext {
   readonly download: Downloader;
   readonly keys: SigningKeys;
   readonly tokens: Tokens;
+  /** Whether the database, the object store and the scanner answer, at most a second ago. */
+  readonly checkParts: () => Promise<Parts>;
   /** The service's public address without a final slash; known once the server listens. */
   readonly baseUrl: string;
   readonly log: Logger;

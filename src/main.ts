@@ -64,7 +64,14 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
   });
   const domain = domainContext(openDatabase(database.url, { poolSize: config.databasePoolSize }));
   try {
-    const services = await openServices({ config, domain, log, baseUrl: () => baseUrl, isStopping: () => stopping });
+    const services = await openServices({
+      config,
+      domain,
+      databaseUrl: database.url,
+      log,
+      baseUrl: () => baseUrl,
+      isStopping: () => stopping,
+    });
     await services.objects.check().catch((cause: unknown) => {
       throw new Error(`OBJECT_STORE cannot be used: ${reasonOf(cause)}`, { cause });
     });
@@ -73,7 +80,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
     // Before listening, so that whoever finds the service ready finds the credentials too.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
-    const server = createHttpServer(app, domain.newId, refusalLog(log, contractVersion()));
+    const server = createHttpServer(app, domain.newId, refusalLog(log, contractVersion()), config);
     const port = await listen(server, config.port, config.host).catch((cause: unknown) => {
       throw new Error(`HOST and PORT cannot be listened on: ${String(cause)}`, { cause });
     });

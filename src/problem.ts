@@ -118,6 +118,11 @@ export const problems = {
   order_not_found: notFound('Order'),
   route_not_found: { status: 404, title: 'Route not found', detail: 'No operation has this path.' },
   method_not_allowed: { status: 405, title: 'Method not allowed', detail: 'See the Allow header for this path.' },
+  request_timeout: {
+    status: 408,
+    title: 'Request too slow',
+    detail: 'A request has 10 seconds for its headers and 15 in all. Send it again on a new connection.',
+  },
   patient_email_taken: conflict(
     'E-mail already in use',
     'A patient with this e-mail exists in your tenant and was not changed; find it with GET /clients?email=…',

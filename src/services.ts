@@ -7,11 +7,14 @@ import { openSigningKeys } from './adapters/signingKeys.js';
 import { openTokens } from './adapters/tokens.js';
 import type { Config } from './config.js';
 import type { DomainContext, Services } from './context.js';
+import { partsCheck } from './domain/readiness.js';
 
 /** What main or a test decides; a test also brings its own clock. */
 export interface ServiceOptions {
   readonly config: Config;
   readonly domain: DomainContext;
+  /** Where `domain.db` is connected to. */
+  readonly databaseUrl: string;
   readonly log: Logger;
   /** Known once the server listens. */
   readonly baseUrl: () => string;
@@ -22,7 +25,8 @@ export interface ServiceOptions {
  * Opens what the operations need besides the database.
  * @throws Error naming the file or the variable that is wrong
  */
-export async function openServices({ config, domain, log, baseUrl, isStopping }: ServiceOptions): Promise<Services> {
+export async function openServices(options: ServiceOptions): Promise<Services> {
+  const { config, domain, databaseUrl, log, baseUrl, isStopping } = options;
   const { now, newId } = domain;
   const create = config.createSigningKeys ? { now: now(), newId } : null;
   const keys = await openSigningKeys(config.signingKeysFile, create, (error) => {
@@ -36,14 +40,16 @@ export async function openServices({ config, domain, log, baseUrl, isStopping }:
     const reason = reasonOf(types.isNativeError(error) ? error.cause : error);
     log.warn({ reason }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
   });
+  const objects = await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore });
   return {
     ...domain,
     config,
     log,
     keys,
     tokens: openTokens(keys, baseUrl, newId),
-    objects: await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore }),
+    objects,
     scanner,
+    checkParts: partsCheck(databaseUrl, { objects, scanner, config }),
     download: createDownloader({ allowedHosts: config.documentFetchAllowedHosts }),
     get baseUrl() {
       return baseUrl();

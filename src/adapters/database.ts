@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Prisma, PrismaClient } from '../../generated/prisma/client.js';
 import { assertTenantNamed } from './tenantGuard.js';
@@ -70,12 +69,6 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
       },
     },
   });
-}
-
-/** Whether the database answers within `timeoutMs`. */
-export async function ping(db: Database, timeoutMs: number): Promise<boolean> {
-  const answer = db.$queryRaw`SELECT 1`.then(() => true, () => false);
-  return Promise.race([answer, delay(timeoutMs, false, { ref: false })]);
 }
 
 /** Whether the error is a violation of this unique constraint or index, named as in the migrations. */

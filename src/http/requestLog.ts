@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import type { Caller } from '../context.js';
+import { problems } from '../problem.js';
 import { requestIdOf } from './requestId.js';
 import { routeOf } from './route.js';
 import type { RefusalObserver } from './server.js';
@@ -38,9 +39,9 @@ export function requestLog(log: Logger): RequestHandler {
 
 /** The same for what Node refused before there was a request. */
 export function refusalLog(log: Logger, version: string): RefusalObserver {
-  return (requestId) => {
+  return (requestId, code) => {
     const nothing = { method: null, route: null, operationId: null };
-    log.info({ requestId, ...nothing, status: 400, code: 'validation_failed', durationMs: 0 }, 'request');
+    log.info({ requestId, ...nothing, status: problems[code].status, code, durationMs: 0 }, 'request');
     return { 'API-Version': version, 'X-Content-Type-Options': 'nosniff' };
   };
 }

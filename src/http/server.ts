@@ -1,70 +1,105 @@
 import { createServer, STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { Problem } from '../problem.js';
+import type { Config } from '../config.js';
+import type { ProblemCode } from '../contract.js';
+import { Problem, problems } from '../problem.js';
 import { problemBody } from './errors.js';
+import { cutSlowReaders, type SlowReaderLimits } from './slowReaders.js';
 
-/** Milliseconds; slow or idle connections are closed after these times, so that they cannot pile up. */
+/** Milliseconds; slow connections are closed after these times, so that they cannot pile up. */
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 15_000,
-  keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 2_000,
 };
 
-/** Milliseconds for the other side to take the last answer and to close; then the connection is cut. */
-const LINGER = 1_000;
+/** A stalled reader keeps its response in memory; see {@link cutSlowReaders}. */
+const READER_LIMITS = { stallTimeout: 30_000, maxUnsent: 32 * 1024 ** 2 };
 
-/** Told of a request that never reached the application; gives the headers that every answer has. */
-export type RefusalObserver = (requestId: string) => Readonly<Record<string, string>>;
+/** Milliseconds for the other side to take the last response and to close; then the connection is cut. */
+const LINGER_TIMEOUT_MS = 1_000;
+
+/** Told of a request that never reached the application; gives the headers that every response has. */
+export type RefusalObserver = (requestId: string, code: ProblemCode) => Readonly<Record<string, string>>;
 
 /**
- * An HTTP server that slow and malformed requests cannot hold up. What Node refuses by itself, with an empty answer, is
- * answered in the documented shape.
- * @param timeouts others than those of production, for tests
+ * An HTTP server that slow, malformed and stalled requests cannot hold up. What Node refuses by itself, with an empty
+ * response, gets the documented shape.
+ * @param limits others than those of production, for tests
  */
 export function createHttpServer(
   listener: RequestListener,
   newId: () => string,
   onRefused: RefusalObserver,
-  timeouts = TIMEOUTS,
+  { keepAliveTimeout, maxConnections }: Pick<Config, 'keepAliveTimeout' | 'maxConnections'>,
+  limits: Partial<typeof TIMEOUTS & SlowReaderLimits> = {},
 ): Server {
-  const refusal = (): Refusal => {
+  const refusalOf = (problem: Problem): Refusal => {
     const requestId = newId();
-    return refusalOf(requestId, onRefused(requestId));
+    return toRefusal(problem, requestId, onRefused(requestId, problem.code));
   };
-  const answers = new WeakMap<Duplex, ServerResponse>();
+  const responses = new WeakMap<Duplex, ServerResponse>();
   const receive: RequestListener = (req, res) => {
-    answers.set(req.socket, res);
-    if (req.httpVersion === '1.1' && req.headers.host === undefined) refuse(res, refusal());
+    responses.set(req.socket, res);
+    if (req.httpVersion === '1.1' && req.headers.host === undefined) refuse(res, refusalOf(malformed()));
     else listener(req, res);
   };
-  const server = createServer({ ...timeouts, requireHostHeader: false }, receive);
+  /** The response to a whole request that came before and has not had all of it. */
+  const pendingOn = (socket: Duplex): ServerResponse | undefined => {
+    const last = responses.get(socket);
+    return last && !last.writableFinished && (last.headersSent || last.req.complete) ? last : undefined;
+  };
+  /** A pending response goes first, and is not mixed with the refusal. */
+  const refuseConnection = (socket: Duplex, problem: Problem): void => {
+    const end = (): void => {
+      if (!socket.writable) return void socket.destroy();
+      socket.end(refusalText(refusalOf(problem)));
+      setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref();
+    };
+    const pending = pendingOn(socket);
+    if (pending) pending.once('finish', end);
+    else end();
+  };
+  const { stallTimeout, maxUnsent, ...timeouts } = { ...TIMEOUTS, ...READER_LIMITS, ...limits };
+  const server = createServer({ ...timeouts, keepAliveTimeout, requireHostHeader: false }, receive);
+  server.maxConnections = maxConnections;
   // Node's 417 is not in the contract; an expectation that is not known may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', receive);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const answer = answers.get(socket);
-    const end = (): void => {
-      if (!socket.writable) return void socket.destroy();
-      socket.end(refusalText(refusal()));
-      setTimeout(() => socket.destroy(), LINGER).unref();
-    };
-    // A whole request came before the malformed one: its answer goes first, and is not mixed with this one.
-    const pending = answer && !answer.writableFinished && (answer.headersSent || answer.req.complete);
-    if (error.code === 'ECONNRESET') socket.destroy();
-    else if (pending) answer.once('finish', end);
-    else end();
+    if (error.code === 'ECONNRESET' || !awaitsResponse(socket, responses.get(socket))) socket.destroy();
+    else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refuseConnection(socket, new Problem('request_timeout'));
+    else refuseConnection(socket, malformed());
   });
-  return server;
+  // From here on Node has left the connection to us: its errors, and a pending response, which would never go on.
+  server.on('connect', (_req, socket) => {
+    socket.on('error', () => socket.destroy()).resume();
+    if (pendingOn(socket)) socket.destroy();
+    else refuseConnection(socket, new Problem('method_not_allowed', 'This service is not a proxy.'));
+  });
+  return cutSlowReaders(server, { stallTimeout, maxUnsent });
+}
+
+const malformed = (): Problem => new Problem('validation_failed', 'The HTTP request is malformed or too large.');
+
+/**
+ * Browsers open connections in advance: what is written onto one before it has sent anything is taken for the response
+ * to its next request. The same holds once the request that is at fault has had its response.
+ */
+function awaitsResponse(socket: Duplex, last: ServerResponse | undefined): boolean {
+  if (socket instanceof Socket && socket.bytesRead === 0) return false;
+  return !(last?.writableFinished && !last.req.complete);
 }
 
 interface Refusal {
+  readonly status: number;
   readonly headers: Record<string, string | number>;
   readonly body: string;
 }
 
 /** There is no route yet, so this is the common shape, for the token endpoint too. */
-function refusalOf(requestId: string, common: Readonly<Record<string, string>>): Refusal {
-  const problem = new Problem('validation_failed', 'The HTTP request is malformed, too large or came too slowly.');
+function toRefusal(problem: Problem, requestId: string, common: Readonly<Record<string, string>>): Refusal {
+  const { status } = problems[problem.code];
   const body = JSON.stringify(problemBody(problem, requestId));
   const headers = {
     ...common,
@@ -73,18 +108,20 @@ function refusalOf(requestId: string, common: Readonly<Record<string, string>>):
     'X-Request-Id': requestId,
     'Cache-Control': 'no-store',
     Connection: 'close',
+    // RFC 9110 §15.5.6 demands it, empty when the target takes no method.
+    ...(status === 405 ? { Allow: '' } : {}),
   };
-  return { headers, body };
+  return { status, headers, body };
 }
 
-function refuse(res: ServerResponse, { headers, body }: Refusal): void {
-  res.writeHead(400, headers).end(body);
+function refuse(res: ServerResponse, { status, headers, body }: Refusal): void {
+  res.writeHead(status, headers).end(body);
 }
 
 /** For a connection on which Node has no response object. */
-function refusalText({ headers, body }: Refusal): string {
+function refusalText({ status, headers, body }: Refusal): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP/1.1 400 ${STATUS_CODES[400]}`, ...lines, '', body].join('\r\n');
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n');
 }
 
 /** Listens; resolves with the port, which the system chooses when `port` is 0. */

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbeddedPostgres } from '../../src/adapters/embeddedPostgres.js';
-import { ping, openDatabase } from '../../src/adapters/database.js';
+import { openDatabase } from '../../src/adapters/database.js';
 import { runProcess } from './runProgram.js';
 
 let dataDir = '';
@@ -34,7 +34,7 @@ it('works on the embedded database of DATA_DIR without a server and beside one',
       tenantId: 'lakeside',
       isActive: true,
     });
-    expect(await ping(db, 1_000)).toBe(true);
+    expect(await db.tenant.count()).toBeGreaterThan(0);
   } finally {
     await db.$disconnect();
     await server.close();

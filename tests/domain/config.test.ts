@@ -23,6 +23,7 @@ describe('without any variable', () => {
       databasePoolSize: 10, accessTokenTtl: 25_200, refreshTokenTtl: 2_592_000,
       signingKeysFile: resolve('.data/signing-keys.json'), createSigningKeys: true, objectStore: { kind: 'file' },
       documentFetchAllowedHosts: [], documentScanner: { kind: 'none' }, validateResponses: false, drainTimeout: 75_000,
+      keepAliveTimeout: 65_000, maxConnections: 5_000,
     } satisfies Config);
   });
 
@@ -57,6 +58,7 @@ describe('a variable', () => {
     ['VALIDATE_RESPONSES', 'true', { validateResponses: true }],
     ['VALIDATE_RESPONSES', 'false', { validateResponses: false }],
     ['DRAIN_TIMEOUT', '1', { drainTimeout: 1_000 }],
+    ['KEEP_ALIVE_TIMEOUT', '620', { keepAliveTimeout: 620_000 }], ['MAX_CONNECTIONS', '100', { maxConnections: 100 }],
   ])('%s=%s changes just what it says', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });
@@ -96,6 +98,7 @@ describe('a variable', () => {
     ['CLAMAV_ADDRESS', 'tcp://pass-word-4711:3310'], ['CLAMAV_ADDRESS', '::1:3310'], ['CLAMAV_ADDRESS', ':3310'],
     ['CLAMAV_ADDRESS', 'run/clamd.ctl'], ['CLAMAV_ADDRESS', '/'], ['CLAMAV_ADDRESS', 'a:1,b:2'],
     ['VALIDATE_RESPONSES', '1'], ['VALIDATE_RESPONSES', 'yes'], ['DRAIN_TIMEOUT', '0'], ['DRAIN_TIMEOUT', 'soon'],
+    ['KEEP_ALIVE_TIMEOUT', '0'], ['KEEP_ALIVE_TIMEOUT', '3601'], ['MAX_CONNECTIONS', '0'], ['MAX_CONNECTIONS', 'all'],
   ])('%s=%s is refused by its name, and its value is not repeated', (name, value) => {
     const message = refusalOf({ [name]: value });
     expect(message).toMatch(new RegExp(`^Wrong configuration: ${name} must `));

@@ -170,7 +170,7 @@ describe('keys rotate', () => {
 
 describe('the start', () => {
   const start = (environment: Record<string, string>) => openServices({
-    config: readConfig(environment), domain: harness.domain, log: harness.services.log,
+    config: readConfig(environment), domain: harness.domain, databaseUrl: '', log: harness.services.log,
     baseUrl: () => harness.baseUrl, isStopping: () => false,
   });
   const jwk = (curve: string, changes: object = {}): object => {

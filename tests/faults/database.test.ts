@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
-import { isUnavailable, isUniqueViolation, openDatabase, ping } from '../../src/adapters/database.js';
+import { isUnavailable, isUniqueViolation, openDatabase } from '../../src/adapters/database.js';
 import type { Database } from '../../src/adapters/database.js';
 import { createTestDatabase } from '../support/postgres.js';
 import type { TestDatabase } from '../support/postgres.js';
@@ -116,7 +116,6 @@ describe('a database that fails', () => {
     const closed = openDatabase('postgresql://postgres:x@127.0.0.1:1/x');
     expect(isUnavailable(await failure(closed.tenant.count()))).toBe(true);
     expect(isUnavailable(await failure(closed.$transaction(async (tx) => tx.tenant.count())))).toBe(true);
-    expect(await ping(closed, 1_000)).toBe(false);
   });
 
   it('is unavailable in time when it takes connections but does not answer', async () => {
@@ -128,7 +127,6 @@ describe('a database that fails', () => {
     const start = Date.now();
     expect(isUnavailable(await failure(mute.tenant.count()))).toBe(true);
     expect(isUnavailable(await failure(mute.$transaction(async (tx) => tx.tenant.count())))).toBe(true);
-    expect(await ping(mute, 100)).toBe(false);
     expect(Date.now() - start).toBeLessThan(5_000);
     await mute.$disconnect();
     sockets.forEach((socket) => socket.destroy());
@@ -142,7 +140,7 @@ describe('a database that fails', () => {
     const asleep = await observer.query(`SELECT query FROM pg_stat_activity WHERE wait_event = 'PgSleep'
       AND datname = current_database()`);
     expect(asleep.rows).toEqual([]);
-    expect(await ping(db, 5_000)).toBe(true);
+    expect(await db.tenant.count()).toBe(1);
   });
 
   it('is unavailable when every connection is taken for too long', async () => {
@@ -151,21 +149,21 @@ describe('a database that fails', () => {
       return Promise.all([db.tenant.count(), db.$transaction(async (other) => other.tenant.count())].map(failure));
     });
     expect((await taken).map(isUnavailable)).toEqual([true, true]);
-    expect(await ping(db, 5_000)).toBe(true);
+    expect(await db.tenant.count()).toBe(1);
   });
 
   it('is unavailable when it ends a session in a query or in a transaction, and serves the next one', async () => {
     const end = () => observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
     expect(isUnavailable(await failure(db.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`))).toBe(true);
-    expect(await ping(db, 5_000)).toBe(true);
+    expect(await db.tenant.count()).toBe(1);
     const cut = db.$transaction(async (tx) => {
       await tx.category.create({ data: category() });
       await end();
       await tx.category.create({ data: category() });
     });
     expect(isUnavailable(await failure(cut))).toBe(true);
-    expect(await ping(db, 5_000)).toBe(true);
+    expect(await db.tenant.count()).toBe(1);
   });
 
   it('is not blamed for faults of ours', async () => {

@@ -3,14 +3,17 @@ import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createApp } from '../../src/app.js';
+import type { ProblemCode } from '../../src/contract.js';
 import { createHttpServer, drain, listen } from '../../src/http/server.js';
+import { problems } from '../../src/problem.js';
 import { newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { openConnection, requestBytes, type RawAnswer, type RawConnection } from '../support/rawHttp.js';
 
 /** Milliseconds: as in production, but so short that a test can wait for them. */
-const timeouts = { headersTimeout: 400, requestTimeout: 800, keepAliveTimeout: 200, connectionsCheckingInterval: 50 };
+const timeouts = { headersTimeout: 1_000, requestTimeout: 1_500, connectionsCheckingInterval: 50 };
+const connections = { keepAliveTimeout: 1_000, maxConnections: 1_000 };
 
 let harness: Harness;
 let partner: Partner;
@@ -21,7 +24,7 @@ beforeAll(async () => {
   harness = await startHarness();
   partner = await newPartner(harness);
   const app = await createApp(harness.services);
-  const server = createHttpServer(app, harness.domain.newId, () => ({}), timeouts);
+  const server = createHttpServer(app, harness.domain.newId, () => ({}), connections, timeouts);
   hasty = { server, baseUrl: `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}` };
 });
 
@@ -40,14 +43,15 @@ const openConnections = (server: Server): Promise<number> => new Promise((resolv
   server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
 });
 
-function expectRefused(answers: readonly RawAnswer[]): void {
-  expect(answers).toMatchObject([{ status: 400, complete: true }]);
+function expectRefused(answers: readonly RawAnswer[], code: ProblemCode = 'validation_failed'): void {
+  const { status } = problems[code];
+  expect(answers).toMatchObject([{ status, complete: true }]);
   for (const { headers, text } of answers) {
     expect(headers).toMatchObject({
       'content-type': 'application/problem+json; charset=utf-8', 'cache-control': 'no-store', connection: 'close',
     });
     expect(JSON.parse(text)).toMatchObject({
-      type: 'urn:clinical-encounter:problem:validation_failed', status: 400, code: 'validation_failed',
+      type: `urn:clinical-encounter:problem:${code}`, status, code,
       request_id: headers['x-request-id'], instance: `urn:uuid:${headers['x-request-id']}`,
     });
   }
@@ -61,22 +65,19 @@ const slowPost = (length: number) => requestBytes({
 });
 const failures = () => harness.logged.filter(({ msg }) => msg === 'request failed');
 
-it('in production there are 10 s for headers, 15 s for a request and 5 s between two, checked every 2 s', () => {
+it('in production there are 10 s for headers, 15 s for a request and 65 s between two, for 5,000 connections', () => {
   expect(harness.server).toMatchObject({
-    headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 5_000, connectionsCheckingInterval: 2_000,
+    headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000, connectionsCheckingInterval: 2_000,
+    maxConnections: 5_000,
   });
 });
 
-describe('a connection is answered and closed', () => {
+describe('a connection gets 408 and is closed', () => {
   it('when its headers come too slowly', async () => {
     const connection = await openConnection(hasty);
     connection.socket.write(`${head}X-Slow: `);
     drip(connection, 'a');
-    expectRefused(await connection.closed());
-  });
-
-  it('when it sends nothing at all', async () => {
-    expectRefused(await (await openConnection(hasty)).closed());
+    expectRefused(await connection.closed(), 'request_timeout');
   });
 
   it('when its body comes too slowly, and nothing is created', async () => {
@@ -84,7 +85,7 @@ describe('a connection is answered and closed', () => {
     const connection = await openConnection(hasty);
     connection.socket.write(slowPost(100_000));
     drip(connection, ' ');
-    expectRefused(await connection.closed());
+    expectRefused(await connection.closed(), 'request_timeout');
     expect(failures()).toEqual([]);
     expect(await harness.domain.db.patient.count({ where: { tenantId: partner.tenantId } })).toBe(before);
   });
@@ -95,14 +96,7 @@ describe('a connection is answered and closed', () => {
       ['Authorization', `Bearer ${partner.token}`]] as const;
     connection.socket.write(requestBytes({ method: 'POST', target: '/clients', headers }));
     drip(connection, `4000\r\n${' '.repeat(0x4000)}\r\n`);
-    expectRefused(await connection.closed());
-  });
-
-  it('when it is idle after a request', async () => {
-    const connection = await openConnection(hasty);
-    connection.socket.write(`${head}\r\n`);
-    expect(await connection.answer()).toMatchObject({ status: 200, headers: { connection: 'keep-alive' } });
-    expect(await connection.closed()).toHaveLength(1);
+    expectRefused(await connection.closed(), 'request_timeout');
   });
 
   it('when the next request on it comes too slowly', async () => {
@@ -113,7 +107,22 @@ describe('a connection is answered and closed', () => {
     drip(connection, 'a');
     const [first, ...others] = await connection.closed();
     expect(first).toMatchObject({ status: 200 });
-    expectRefused(others);
+    expectRefused(others, 'request_timeout');
+  });
+});
+
+describe('a connection is closed without a word that its client could take for the response to its next request', () => {
+  it('when it was opened in advance and has sent nothing', async () => {
+    expect(await (await openConnection(hasty)).closed()).toEqual([]);
+  });
+
+  it.each([
+    ['a request', `${head}\r\n`], ['a request whose body never came', `${head}Content-Length: 9\r\n\r\n`],
+  ])('when it is idle after the response to %s', async (_what, bytes) => {
+    const connection = await openConnection(hasty);
+    connection.socket.write(bytes);
+    expect(await connection.answer()).toMatchObject({ status: 200, headers: { connection: 'keep-alive' } });
+    expect(await connection.closed()).toHaveLength(1);
   });
 });
 
@@ -142,6 +151,7 @@ describe('a connection that the caller has half closed', () => {
 it('a connection that never closes its side is cut after the answer', async () => {
   const { port } = new URL(hasty.baseUrl);
   const socket = connect({ host: '127.0.0.1', port: Number(port), allowHalfOpen: true });
+  socket.write(head);
   socket.on('error', () => undefined).resume();
   await new Promise((resolve) => socket.once('end', resolve));
   while ((await openConnections(hasty.server)) > 0) await delay(20);
@@ -167,7 +177,7 @@ describe('two hundred slow connections', () => {
   it('are all answered and closed', async () => {
     const slow = await connectSlowly(hasty);
     for (const connection of slow) drip(connection, 'a', 100);
-    for (const connection of slow) expectRefused(await connection.closed());
+    for (const connection of slow) expectRefused(await connection.closed(), 'request_timeout');
     expect((await call(hasty, 'GET /healthz')).status).toBe(200);
   });
 });
@@ -207,4 +217,37 @@ describe('what is no HTTP request is answered in the documented shape, and the c
     expect(answers.map(({ status, complete }) => [status, complete])).toEqual([[200, true], [200, true], [400, true]]);
     expectRefused(answers.slice(2));
   });
+});
+
+describe('CONNECT, which is for proxies,', () => {
+  const connectRequest = 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n';
+
+  it('is refused with 405, and the connection closed', async () => {
+    const connection = await openConnection(harness);
+    connection.socket.write(connectRequest);
+    const answers = await connection.closed();
+    expectRefused(answers, 'method_not_allowed');
+    expect(answers).toMatchObject([{ headers: { allow: '' } }]);
+  });
+
+  it('ends the connection when a response is still under way, into which a refusal would be mixed', async () => {
+    const connection = await openConnection(harness);
+    connection.socket.write(`GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n${connectRequest}`);
+    expect((await connection.closed()).filter(({ status }) => status !== 200)).toEqual([]);
+  });
+
+  it('costs nothing when its client hangs up or goes on sending', async () => {
+    const [gone, busy] = [await openConnection(harness), await openConnection(harness)];
+    gone.socket.write(connectRequest, () => gone.socket.resetAndDestroy());
+    busy.socket.write(`${connectRequest}${'x'.repeat(1_000_000)}`);
+    await Promise.all([gone.closed(), busy.closed()]);
+    expect((await call(harness, 'GET /healthz')).status).toBe(200);
+  });
+});
+
+it('an offer to change the protocol is ignored', async () => {
+  const connection = await openConnection(harness);
+  connection.socket.write(`${head}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+  expect(await connection.answer()).toMatchObject({ status: 200, complete: true });
+  connection.socket.destroy();
 });

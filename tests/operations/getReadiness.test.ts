@@ -1,25 +1,92 @@
-import { rename } from 'node:fs/promises';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ObjectStore } from '../../src/adapters/objectStore.js';
+import type { RequestListener } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startDatabaseProxy, type DatabaseProxy } from '../support/databaseProxy.js';
+import { startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem, withoutDatabase } from '../support/refusals.js';
+import { closeServer, listen } from '../support/objectStores.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { expectProblem } from '../support/refusals.js';
 
+let database: TestDatabase;
+let proxy: DatabaseProxy;
+let clamd: FakeClamd;
+let store: Awaited<ReturnType<typeof listen>>;
 let harness: Harness;
 let stopping = false;
-beforeAll(async () => {
-  harness = await startHarness({ change: (services) => Object.assign(services, { isStopping: () => stopping }) });
-});
-afterAll(() => harness.close());
 
+const workingStore: RequestListener = (_request, response) => void response.end();
+let storeBehaviour = workingStore;
+let storeRequests = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  proxy = await startDatabaseProxy(database.url);
+  clamd = await startFakeClamd();
+  store = await listen((request, response) => {
+    storeRequests += 1;
+    storeBehaviour(request, response);
+  });
+  harness = await startHarness({
+    databaseUrl: proxy.url,
+    environment: {
+      OBJECT_STORE: 's3', S3_ENDPOINT: store.origin, S3_BUCKET: 'documents', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's',
+      DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting,
+    },
+    change: (services) => Object.assign(services, { isStopping: () => stopping }),
+  });
+});
+afterEach(async () => {
+  await proxy.mend();
+  storeBehaviour = workingStore;
+  clamd.behave(undefined);
+  stopping = false;
+  await answerWith(allOk);
+});
+afterAll(async () => {
+  await harness.close();
+  await Promise.all([proxy.close(), clamd.close(), closeServer(store.server)]);
+  await database.drop();
+});
+
+const allOk = { database: 'ok', objectStore: 'ok', documentScanner: 'ok' };
 const getReadiness = (): Promise<Answer> => call(harness, 'GET /readyz');
-const ready = { status: 'ready', checks: { database: 'ok', objectStore: 'ok' } };
+
+/** The first response with these checks: what was found is kept for a second. */
+async function answerWith(checks: object): Promise<Answer> {
+  for (;;) {
+    const answer = await getReadiness();
+    if (JSON.stringify(answer.body.checks) === JSON.stringify(checks)) return answer;
+    await delay(50);
+  }
+}
 
 describe('200', () => {
-  it('answers anybody while database and object store work', async () => {
-    const { status, body } = await getReadiness();
-    expect([status, body]).toEqual([200, ready]);
+  it('answers anybody while every part works', async () => {
+    const { status, body } = await answerWith(allOk);
+    expect([status, body]).toEqual([200, { status: 'ready', checks: allOk }]);
+  });
+
+  const reported: [string, () => void, object][] = [
+    ['an object store that refuses',
+      () => (storeBehaviour = (_request, response) => void response.writeHead(503).end()), { objectStore: 'failing' }],
+    ['an object store that never answers', () => (storeBehaviour = () => undefined), { objectStore: 'failing' }],
+    ['a scanner that hangs up', () => clamd.behave((socket) => socket.destroy()), { documentScanner: 'failing' }],
+    ['a scanner that never answers', () => clamd.behave(() => undefined), { documentScanner: 'failing' }],
+  ];
+
+  it.each(reported)('reports %s, without which only uploads fail', async (_what, fail, failing) => {
+    fail();
+    const { status, body } = await answerWith({ ...allOk, ...failing });
+    expect([status, body.status]).toEqual([200, 'ready']);
+  });
+
+  it('asks the parts once for many probes', async () => {
+    const before = storeRequests;
+    await Promise.all(Array.from({ length: 50 }, getReadiness));
+    // Two when the second of the first result ends meanwhile.
+    expect(storeRequests - before).toBeLessThanOrEqual(2);
   });
 });
 
@@ -30,54 +97,30 @@ describe('400', () => {
 });
 
 describe('503', () => {
-  /** The body of the contract, not a problem; says when to come back; and is over when the cause is. */
-  async function expectUnavailable(
-    checks: object,
-    whileDown: (work: () => Promise<Answer>) => Promise<Answer>,
-  ): Promise<void> {
-    const { status, headers, body } = await whileDown(getReadiness);
-    expect(body).toEqual({ status: 'unavailable', checks });
-    expect(status).toBe(503);
+  /** The body of the contract, not a problem; says when to come back. */
+  function expectUnavailable({ status, headers, body }: Answer): void {
+    expect([status, body.status]).toEqual([503, 'unavailable']);
     expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
     expect(headers.get('Retry-After')).toMatch(/^[1-9]\d*$/);
-    expect((await getReadiness()).body).toEqual(ready);
   }
 
-  it('names the database while it is down', async () => {
-    await expectUnavailable({ database: 'failing', objectStore: 'ok' }, (work) => withoutDatabase(harness, work));
-  });
+  const failures: [string, () => Promise<void>][] = [
+    ['is away', () => proxy.cut()], ['never answers', async () => proxy.hang()],
+  ];
 
-  it('names the object store while its folder is gone', async () => {
-    const documents = join(harness.dataDir, 'documents');
-    await expectUnavailable({ database: 'ok', objectStore: 'failing' }, async (work) => {
-      await rename(documents, `${documents}.gone`);
-      return work().finally(() => rename(`${documents}.gone`, documents));
-    });
-  });
-
-  it('does not wait for an object store that never answers', async () => {
-    const { objects } = harness.services;
-    const silent: ObjectStore = { ...objects, check: () => new Promise(() => undefined) };
-    await expectUnavailable({ database: 'ok', objectStore: 'failing' }, async (work) => {
-      Object.assign(harness.services, { objects: silent });
-      return work().finally(() => Object.assign(harness.services, { objects }));
-    });
+  it.each(failures)('while the database %s', async (_how, fail) => {
+    await fail();
+    expectUnavailable(await answerWith({ ...allOk, database: 'failing' }));
   });
 
   it('names every part that is down', async () => {
-    const documents = join(harness.dataDir, 'documents');
-    await expectUnavailable({ database: 'failing', objectStore: 'failing' }, async (work) => {
-      await rename(documents, `${documents}.gone`);
-      return withoutDatabase(harness, work).finally(() => rename(`${documents}.gone`, documents));
-    });
+    await proxy.cut();
+    storeBehaviour = (_request, response) => void response.writeHead(503).end();
+    expectUnavailable(await answerWith({ ...allOk, database: 'failing', objectStore: 'failing' }));
   });
 
-  it('sends traffic elsewhere while the process is stopping, although every part works', async () => {
-    await expectUnavailable({ database: 'ok', objectStore: 'ok' }, (work) => {
-      stopping = true;
-      return work().finally(() => {
-        stopping = false;
-      });
-    });
+  it('sends traffic elsewhere at once while the process is stopping, although every part works', async () => {
+    stopping = true;
+    expectUnavailable(await getReadiness());
   });
 });

@@ -57,12 +57,12 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const logged: Record<string, unknown>[] = [];
   let baseUrl = '';
   const opened = await openServices({
-    config, domain, log: recordingLog(logged), baseUrl: () => baseUrl, isStopping: () => false,
+    config, domain, databaseUrl: url, log: recordingLog(logged), baseUrl: () => baseUrl, isStopping: () => false,
   });
   // A spread would ask for the base URL before it is known.
   const services = options.change?.(opened) ?? opened;
   const app = await createApp(services);
-  const server = createHttpServer(app, domain.newId, refusalLog(services.log, contractVersion()));
+  const server = createHttpServer(app, domain.newId, refusalLog(services.log, contractVersion()), config);
   const faults: string[] = [];
   server.prependListener('request', (_req, res) => observe(res, faults));
   baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;

@@ -3,6 +3,7 @@ import { openDatabase } from '../../src/adapters/database.js';
 import type { ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient } from '../../src/domain/apiClients.js';
 import { permissions, type ClientPermission } from '../../src/domain/permissions.js';
+import { partsCheck } from '../../src/domain/readiness.js';
 import { newClient, newToken, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
@@ -54,12 +55,13 @@ export async function tokenWithout(harness: Harness, partner: Partner, lacking: 
 
 /** Does the work while nothing listens where the service expects its database. */
 export async function withoutDatabase<T>({ services }: Harness, work: () => Promise<T>): Promise<T> {
-  const { db } = services;
-  Object.assign(services, { db: openDatabase('postgresql://nobody@127.0.0.1:1/nowhere') });
+  const { db, checkParts } = services;
+  const nowhere = 'postgresql://nobody@127.0.0.1:1/nowhere';
+  Object.assign(services, { db: openDatabase(nowhere), checkParts: partsCheck(nowhere, services) });
   try {
     return await work();
   } finally {
-    Object.assign(services, { db });
+    Object.assign(services, { db, checkParts });
   }
 }
 

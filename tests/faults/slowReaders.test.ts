@@ -1,0 +1,135 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { RequestListener, Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createHttpServer, drain, listen } from '../../src/http/server.js';
+
+/** More than the system's buffers take of a reader that takes nothing. */
+const body = Buffer.alloc(64 * 1024 ** 2, 'x');
+const length = { 'Content-Length': body.length };
+
+const inOnePiece: RequestListener = (_req, res) => void res.writeHead(200, length).end(body);
+const asStream: RequestListener = (_req, res) => {
+  const pieces = Array.from({ length: 1024 }, (_, index) => body.subarray(index * 65_536, (index + 1) * 65_536));
+  Readable.from(pieces).pipe(res.writeHead(200, length));
+};
+
+let server: Server;
+let clients: Socket[] = [];
+afterEach(async () => {
+  clients.forEach((client) => client.destroy());
+  clients = [];
+  await drain(server, 100);
+});
+
+interface Limits {
+  readonly stallTimeout?: number;
+  readonly maxUnsent?: number;
+  readonly maxConnections?: number;
+}
+
+async function serve(listener: RequestListener, { maxConnections = 100, ...limits }: Limits): Promise<number> {
+  const connections = { keepAliveTimeout: 60_000, maxConnections };
+  server = createHttpServer(listener, randomUUID, () => ({}), connections, limits);
+  return listen(server, 0, '127.0.0.1');
+}
+
+/** Has sent its requests and reads nothing until it is resumed. */
+async function stalledClient(port: number, requests = 1): Promise<Socket> {
+  const client = connect(port, '127.0.0.1').on('error', () => undefined);
+  clients.push(client);
+  await once(client, 'connect');
+  client.pause().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(requests));
+  await once(server, 'request');
+  return client;
+}
+
+const open = (): Promise<number> => new Promise((resolve, reject) => {
+  server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+});
+
+async function untilOpen(count: number): Promise<void> {
+  while ((await open()) !== count) await delay(20);
+}
+
+/** Everything until the other side closes, at most `perStep` bytes every 100 ms. */
+async function read(client: Socket, perStep: number): Promise<number> {
+  let [total, step] = [0, 0];
+  client.on('data', (chunk: Buffer) => {
+    total += chunk.length;
+    step += chunk.length;
+    if (step >= perStep) client.pause();
+  });
+  const timer = setInterval(() => {
+    step = 0;
+    client.resume();
+  }, 100);
+  while (!client.destroyed && total < body.length) await delay(20);
+  clearInterval(timer);
+  return total;
+}
+
+describe('a connection whose reader takes nothing', () => {
+  it.each<[string, RequestListener, number]>([
+    ['a response in one piece', inOnePiece, 1], ['a stream', asStream, 1], ['responses that were asked for at once', inOnePiece, 3],
+  ])('is cut: %s', async (_what, listener, requests) => {
+    const port = await serve(listener, { stallTimeout: 300, maxUnsent: Infinity });
+    await stalledClient(port, requests);
+    await untilOpen(0);
+  });
+
+  it.each<[string, RequestListener]>([
+    ['a response in one piece', inOnePiece], ['a stream', asStream],
+  ])('is not cut as long as it takes a little at a time: %s', async (_what, listener) => {
+    const port = await serve(listener, { stallTimeout: 1_500, maxUnsent: Infinity });
+    expect(await read(await stalledClient(port), 2 * 1024 ** 2)).toBeGreaterThanOrEqual(body.length);
+  });
+
+  it('is not cut while the response is still being made', async () => {
+    let looks = 0;
+    const port = await serve((_req, res) => {
+      const timer = setInterval(() => {
+        looks += 1;
+        if (looks === 10) res.end('done');
+      }, 100).unref();
+      res.once('close', () => clearInterval(timer));
+    }, { stallTimeout: 300 });
+    const client = (await stalledClient(port)).resume();
+    const [chunk] = (await once(client, 'data')) as [Buffer];
+    expect(chunk.toString()).toMatch(/^HTTP\/1\.1 200 [\s\S]*done$/);
+  });
+});
+
+describe('when more waits for readers than memory is meant for', () => {
+  it('those that stand still for the longest time are cut, and the others get everything', async () => {
+    const port = await serve(inOnePiece, { stallTimeout: 60_000, maxUnsent: 2.5 * body.length });
+    const ports: (number | undefined)[] = [];
+    server.on('connection', (socket) => {
+      ports.push(socket.remotePort);
+      socket.once('close', () => ports.splice(ports.indexOf(socket.remotePort), 1));
+    });
+    for (let count = 0; count < 2; count += 1) await stalledClient(port);
+    const [, kept] = clients;
+    const late = await stalledClient(port);
+    await untilOpen(2);
+    expect(ports).toEqual([kept?.localPort, late.localPort]);
+    expect(await read(late, Infinity)).toBeGreaterThanOrEqual(body.length);
+  });
+
+  it('also counts responses that were asked for at once', async () => {
+    const port = await serve(inOnePiece, { stallTimeout: 60_000, maxUnsent: 2.5 * body.length });
+    await stalledClient(port, 3);
+    await untilOpen(0);
+  });
+});
+
+it('a connection beyond the most that are allowed is closed at once, and the others work', async () => {
+  const port = await serve((_req, res) => void res.end('done'), { maxConnections: 2 });
+  const allowed = [await stalledClient(port), await stalledClient(port)];
+  const refused = connect(port, '127.0.0.1').on('error', () => undefined);
+  await once(refused.resume(), 'close');
+  for (const client of allowed) expect(String(await once(client.resume(), 'data'))).toContain('done');
+});
