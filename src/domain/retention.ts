@@ -9,16 +9,12 @@ interface PurgeContext extends Pick<DomainContext, 'db'> {
 const BATCH = 1_000;
 
 /**
- * Removes the keys of all tenants, with the answers that they hold, 24 hours after they were used (domain rule
+ * Removes the keys of all tenants, with the responses that they hold, 24 hours after they were used (domain rule
  * "Idempotency"). Safe to run twice and at the same time.
  * @returns how many
  */
 export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
-  // A key that is just being used again is locked and left alone.
-  return inBatches(context, () => context.db.$executeRaw`
-    DELETE FROM idempotency_key WHERE ctid = ANY (ARRAY (
-      SELECT ctid FROM idempotency_key WHERE created_at < now() - interval '24 hours'
-      ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED))`);
+  return inTenants(context, (tenantId) => purgeOldKeys(context, tenantId));
 }
 
 /**
@@ -26,18 +22,28 @@ export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
  * same time.
  * @returns how many
  */
-export async function purgeEvents(context: PurgeContext): Promise<number> {
-  const tenants = await context.db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
-  let purged = 0;
-  for (const { id } of tenants) purged += await inBatches(context, () => purgeOldest(context, id));
-  return purged;
+export function purgeEvents(context: PurgeContext): Promise<number> {
+  return inTenants(context, (tenantId) => purgeOldestEvents(context, tenantId));
+}
+
+/** A key that is just being used again is locked and left alone. */
+function purgeOldKeys({ db }: PurgeContext, tenantId: string): Promise<number> {
+  return db.$executeRaw`
+    WITH old AS (
+      SELECT api_client_id, operation_id, key FROM idempotency_key
+      WHERE tenant_id = ${tenantId} AND created_at < now() - interval '24 hours'
+      ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+    )
+    DELETE FROM idempotency_key AS stored USING old
+    WHERE stored.tenant_id = ${tenantId} AND stored.api_client_id = old.api_client_id
+      AND stored.operation_id = old.operation_id AND stored.key = old.key`;
 }
 
 /**
  * In the order of the feed and up to the first event that is younger, so that a reader who starts at the oldest event
  * misses none. The tenant is marked in the same statement: a reader who comes back too late is told.
  */
-async function purgeOldest({ db }: PurgeContext, tenantId: string): Promise<number> {
+async function purgeOldestEvents({ db }: PurgeContext, tenantId: string): Promise<number> {
   // A reset of a sandbox locks the tenant before its events, too.
   const lock = db.$executeRaw`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
   const purge = db.$executeRaw`
@@ -59,13 +65,20 @@ async function purgeOldest({ db }: PurgeContext, tenantId: string): Promise<numb
   return purged;
 }
 
-async function inBatches({ signal }: PurgeContext, purgeSome: () => Promise<number>): Promise<number> {
+/** Tenant by tenant, in batches until one is not full. */
+async function inTenants(
+  { db, signal }: PurgeContext,
+  purgeSome: (tenantId: string) => Promise<number>,
+): Promise<number> {
+  const tenants = await db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
   let purged = 0;
-  let last: number;
-  do {
-    signal?.throwIfAborted();
-    last = await purgeSome();
-    purged += last;
-  } while (last === BATCH);
+  for (const { id } of tenants) {
+    let last: number;
+    do {
+      signal?.throwIfAborted();
+      last = await purgeSome(id);
+      purged += last;
+    } while (last === BATCH);
+  }
   return purged;
 }

@@ -1,4 +1,4 @@
-import type { Tenant } from '../../generated/prisma/client.js';
+import { Prisma, type Tenant } from '../../generated/prisma/client.js';
 import type { ObjectStore } from '../adapters/objectStore.js';
 import type { Context, DomainContext } from '../context.js';
 import { Problem } from '../problem.js';
@@ -31,6 +31,12 @@ export const resetTables = [
   'clinic_location',
   'clinic',
 ] as const;
+
+/** What identifies a row within its tenant; `id` where nothing else is said. */
+const keyColumns: Partial<Record<(typeof resetTables)[number], readonly string[]>> = {
+  idempotency_key: ['api_client_id', 'operation_id', 'key'],
+  encounter_document: ['encounter_id', 'document_id'],
+};
 
 /** The store as far as fixtures need it. */
 export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
@@ -117,10 +123,11 @@ async function insertFixtures(context: TransactionContext, tenant: Tenant, store
 /** In parts that are done well within the time of a statement, however much there is. */
 async function empty({ db }: TransactionContext, name: (typeof resetTables)[number], tenantId: string): Promise<void> {
   const table = identifier(name);
+  const key = Prisma.join((keyColumns[name] ?? ['id']).map(identifier));
   let deleted: number;
   do {
-    deleted = await db.$executeRaw`DELETE FROM ${table} WHERE ctid = ANY (ARRAY (
-      SELECT ctid FROM ${table} WHERE tenant_id = ${tenantId} LIMIT ${BATCH}))`;
+    deleted = await db.$executeRaw`DELETE FROM ${table} WHERE tenant_id = ${tenantId}
+      AND (${key}) IN (SELECT ${key} FROM ${table} WHERE tenant_id = ${tenantId} LIMIT ${BATCH})`;
   } while (deleted === BATCH);
 }
 
