@@ -44,7 +44,7 @@ export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
 /** The fixtures' document needs an API client that it is of; this one can do nothing. */
 const FIXTURE_CLIENT = 'Sandbox fixtures';
 
-/** How long a reset may take: a minute is enough for some hundred thousand encounters. */
+/** How long a reset may take: a minute is enough for a hundred thousand encounters. */
 const RESET_MS = 60_000;
 const BATCH = 10_000;
 

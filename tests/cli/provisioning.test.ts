@@ -256,7 +256,7 @@ describe('a database that is not ready', () => {
       runProgram({ DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/none' }, 'tenant', 'list'),
       runProgram({ DATABASE_URL: 'mysql://x' }, 'tenant', 'list'),
     ]);
-    expect(behind).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('run "make migrate"') });
+    expect(behind).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('run "npm run --silent cli -- migrate"') });
     expect(silent).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('does not answer') });
     expect(malformed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('DATABASE_URL') });
     expect([behind, silent, malformed].map(({ stderr }) => stderr.trimEnd().split('\n').length)).toEqual([1, 1, 1]);
