@@ -67,6 +67,13 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
   });
 }
 
+/** The database's clock, which is the same for everybody who works on it. It is asked once. */
+export async function databaseClock(db: Database): Promise<() => Date> {
+  const [row] = await db.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
+  const aheadMs = row ? row.now.getTime() - Date.now() : 0;
+  return () => new Date(Date.now() + aheadMs);
+}
+
 /** Whether the database answers within `timeoutMs`. */
 export async function ping(db: Database, timeoutMs: number): Promise<boolean> {
   const answer = db.$queryRaw`SELECT 1`.then(() => true, () => false);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -246,6 +246,23 @@ describe('client deactivate and revoke-tokens', () => {
       });
     }
   });
+});
+
+it('what is written has the time of the database, however wrong the operator’s clock is', async () => {
+  const { clientId } = await createClient('--preset', 'billing');
+  const [{ now } = { now: 0 }] = await db.$queryRaw<{ now: number }[]>`
+    SELECT extract(epoch FROM clock_timestamp())::float AS now`;
+  jest.useFakeTimers({
+    now: Date.parse('2001-01-01'),
+    doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'],
+  });
+  try {
+    expect(await run('client', 'revoke-tokens', clientId)).toMatchObject({ code: 0 });
+  } finally {
+    jest.useRealTimers();
+  }
+  const client = await db.apiClient.findUnique({ where: { clientId } });
+  expect(Math.abs((client?.tokensValidAfter?.getTime() ?? 0) / 1000 - now)).toBeLessThan(600);
 });
 
 describe('a database that is not ready', () => {
