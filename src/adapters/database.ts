@@ -87,9 +87,15 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return violated['constraint']['index'] === constraint;
 }
 
+/** PostgreSQL's code of an error; undefined when the error is not PostgreSQL's. */
+export function sqlState(error: unknown): string | undefined {
+  const code = driverError(error)?.['originalCode'];
+  return typeof code === 'string' ? code : undefined;
+}
+
 /** Whether the error means that a lock was not free in the time that `lock_timeout` gives (SQLSTATE 55P03). */
 export function isLockTimeout(error: unknown): boolean {
-  return driverError(error)?.['originalCode'] === '55P03';
+  return sqlState(error) === '55P03';
 }
 
 /** Whether the error means that the database (or the way to it) is down, full or too slow: worth another try later. */

@@ -1,7 +1,9 @@
-import type { DomainContext } from '../context.js';
+import { isUnavailable, sqlState } from '../adapters/database.js';
+import { describeCauses } from '../errorCauses.js';
+import type { SweepContext } from './tenantTime.js';
 
 /** What a purge needs: the database, whose real time counts here, and a signal to end early. */
-interface PurgeContext extends Pick<DomainContext, 'db'> {
+interface PurgeContext extends Pick<SweepContext, 'db' | 'log'> {
   readonly signal?: AbortSignal;
 }
 
@@ -65,20 +67,31 @@ async function purgeOldestEvents({ db }: PurgeContext, tenantId: string): Promis
   return purged;
 }
 
-/** Tenant by tenant, in batches until one is not full. */
+/** Tenant by tenant: one that cannot be purged is logged and left to the next run. */
 async function inTenants(
-  { db, signal }: PurgeContext,
+  context: PurgeContext,
   purgeSome: (tenantId: string) => Promise<number>,
 ): Promise<number> {
-  const tenants = await db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
+  const tenants = await context.db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
   let purged = 0;
-  for (const { id } of tenants) {
-    let last: number;
-    do {
-      signal?.throwIfAborted();
-      last = await purgeSome(id);
-      purged += last;
-    } while (last === BATCH);
+  for (const { id: tenantId } of tenants) {
+    try {
+      purged += await inBatches(context, () => purgeSome(tenantId));
+    } catch (error) {
+      if (context.signal?.aborted || isUnavailable(error)) throw error;
+      context.log.error({ tenantId, sqlstate: sqlState(error), causes: describeCauses(error) }, 'a purge failed');
+    }
   }
+  return purged;
+}
+
+async function inBatches({ signal }: PurgeContext, purgeSome: () => Promise<number>): Promise<number> {
+  let purged = 0;
+  let last: number;
+  do {
+    signal?.throwIfAborted();
+    last = await purgeSome();
+    purged += last;
+  } while (last === BATCH);
   return purged;
 }

@@ -10,6 +10,7 @@ import { inTransaction, keepRequestsOut, type TransactionContext } from './trans
 
 /** Everything that a tenant owns but its API clients. */
 export const resetTables = [
+  'sweep_failure',
   'idempotency_key',
   'event',
   'payment',
@@ -34,6 +35,7 @@ export const resetTables = [
 
 /** What identifies a row within its tenant; `id` where nothing else is said. */
 const keyColumns: Partial<Record<(typeof resetTables)[number], readonly string[]>> = {
+  sweep_failure: ['row_id'],
   idempotency_key: ['api_client_id', 'operation_id', 'key'],
   encounter_document: ['encounter_id', 'document_id'],
 };
