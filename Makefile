@@ -31,11 +31,11 @@ build: install generated/.fresh generated/docs/index.html generated/build/.made 
 docs: generate ## render the reference to generated/docs/index.html
 	$(TSX) scripts/docs.ts
 
-migrate: install generated/.fresh ## apply the migrations to DATABASE_URL, or to the embedded database in DATA_DIR
-	$(TSX) scripts/migrate.ts
+migrate: install generated/.fresh ## the operator's command "migrate", run from the sources
+	$(TSX) src/cli/main.ts migrate
 
 migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
-	$(TSX) scripts/migrate.ts --sql
+	$(TSX) scripts/migrationSql.ts
 
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)

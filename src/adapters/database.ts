@@ -71,6 +71,13 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
   });
 }
 
+/** The database's clock, which is the same for everybody who works on it. It is asked once. */
+export async function databaseClock(db: Database): Promise<() => Date> {
+  const [row] = await db.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
+  const aheadMs = row ? row.now.getTime() - Date.now() : 0;
+  return () => new Date(Date.now() + aheadMs);
+}
+
 /** Whether the error is a violation of this unique constraint or index, named as in the migrations. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   const violated = driverError(error);
@@ -78,9 +85,15 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return violated['constraint']['index'] === constraint;
 }
 
+/** PostgreSQL's code of an error; undefined when the error is not PostgreSQL's. */
+export function sqlState(error: unknown): string | undefined {
+  const code = driverError(error)?.['originalCode'];
+  return typeof code === 'string' ? code : undefined;
+}
+
 /** Whether the error means that a lock was not free in the time that `lock_timeout` gives (SQLSTATE 55P03). */
 export function isLockTimeout(error: unknown): boolean {
-  return driverError(error)?.['originalCode'] === '55P03';
+  return sqlState(error) === '55P03';
 }
 
 /** Whether the error means that the database (or the way to it) is down, full or too slow: worth another try later. */

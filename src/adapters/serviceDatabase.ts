@@ -1,17 +1,21 @@
 import { isUnavailable } from './database.js';
 import { openEmbeddedPostgres } from './embeddedPostgres.js';
 import { checkJobSchema, migrateJobSchema } from './jobSchema.js';
-import { checkSchema, migrate, type SchemaState } from './migrations.js';
+import { checkSchema, migrate } from './migrations.js';
 
-export interface ServiceDatabaseOptions {
+/** Where the configuration says that the database is. */
+export interface DatabasePlace {
   /** null = the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
   readonly dataDir: string;
   /** The server owns the embedded PostgreSQL; a tool joins it, or starts it for the time of its work. */
   readonly role: 'server' | 'tool';
+  readonly log: (message: string) => void;
+}
+
+export interface ServiceDatabaseOptions extends DatabasePlace {
   /** Whether pending migrations are applied to `databaseUrl`; to the embedded database they always are. */
   readonly applyMigrations: boolean;
-  readonly log: (message: string) => void;
 }
 
 export interface ServiceDatabase {
@@ -19,33 +23,26 @@ export interface ServiceDatabase {
   close(): Promise<void>;
 }
 
+/** The database that the configuration names, whatever its schema. */
+export async function configuredDatabase({ databaseUrl, ...embedded }: DatabasePlace): Promise<ServiceDatabase> {
+  return databaseUrl === null ? openEmbeddedPostgres(embedded) : { url: databaseUrl, close: async () => undefined };
+}
+
 /**
  * The database that the configuration names, with exactly the schema of this build.
  * @throws Error naming DATABASE_URL and what to do, or DATA_DIR
  */
 export async function openServiceDatabase(options: ServiceDatabaseOptions): Promise<ServiceDatabase> {
-  const { databaseUrl, dataDir, role, log } = options;
-  if (databaseUrl === null) {
-    const embedded = await openEmbeddedPostgres({ dataDir, role, log });
-    try {
-      await migrateDatabase(embedded.url);
-      return embedded;
-    } catch (error) {
-      await embedded.close();
-      throw error;
-    }
+  const { databaseUrl, applyMigrations, log } = options;
+  const database = await configuredDatabase(options);
+  try {
+    if (databaseUrl === null) await migrateDatabase(database.url);
+    else await requireSchema(databaseUrl, applyMigrations, log);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
   }
-  const schema = await schemaOf(databaseUrl, options).catch((cause: unknown) => {
-    const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';
-    throw new Error(`DATABASE_URL ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-  });
-  if (schema.state === 'behind') {
-    throw new Error(`DATABASE_URL lacks ${schema.pending.join(', ')}: run "make migrate", or start with --migrate.`);
-  }
-  if (schema.state === 'unknown') {
-    throw new Error(`DATABASE_URL has migrations that this build does not know: ${schema.names.join(', ')}.`);
-  }
-  return { url: databaseUrl, close: async () => undefined };
 }
 
 /**
@@ -60,8 +57,27 @@ export async function migrateDatabase(url: string, log: (message: string) => voi
   return [...applied, ...ofJobs];
 }
 
-async function schemaOf(url: string, { applyMigrations, log }: ServiceDatabaseOptions): Promise<SchemaState> {
-  if (applyMigrations) await migrateDatabase(url, log);
-  const ours = await checkSchema(url);
-  return ours.state === 'current' ? checkJobSchema(url) : ours;
+/**
+ * What {@link migrateDatabase} would apply; nothing is changed.
+ * @throws Error naming the migrations that this build does not know
+ */
+export async function pendingMigrations(url: string): Promise<string[]> {
+  const states = [await checkSchema(url), await checkJobSchema(url)];
+  const unknown = states.flatMap((schema) => (schema.state === 'unknown' ? schema.names : []));
+  if (unknown.length > 0) {
+    throw new Error(`The database has migrations that this build does not know: ${unknown.join(', ')}.`);
+  }
+  return states.flatMap((schema) => (schema.state === 'behind' ? schema.pending : []));
+}
+
+async function requireSchema(url: string, apply: boolean, log: (message: string) => void): Promise<void> {
+  const pending = await (apply ? migrateDatabase(url, log) : Promise.resolve([]))
+    .then(() => pendingMigrations(url))
+    .catch((cause: unknown) => {
+      const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';
+      throw new Error(`DATABASE_URL ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    });
+  if (pending.length === 0) return;
+  const advice = 'run "npm run --silent cli -- migrate", or start the server with --migrate';
+  throw new Error(`DATABASE_URL lacks ${pending.join(', ')}: ${advice}.`);
 }

@@ -9,6 +9,8 @@ export interface TokenClaims {
   /** Id of the client secret that a refresh token was issued under; null in access tokens. */
   readonly secretId: string | null;
   readonly issuedAt: number;
+  /** The client's latest revocation when the token was issued, in milliseconds since 1970; 0 = none so far. */
+  readonly issuedAfter: number;
   readonly expiresAt: number;
 }
 
@@ -62,6 +64,7 @@ function payloadOf(kind: TokenKind, claims: TokenClaims, issuer: string, jti: st
     tenant_id: claims.tenantId,
     scope: claims.scope,
     ...(claims.secretId === null ? {} : { secret_id: claims.secretId }),
+    ...(claims.issuedAfter === 0 ? {} : { issued_after: claims.issuedAfter }),
     iat: claims.issuedAt,
     exp: claims.expiresAt,
     jti,
@@ -99,6 +102,7 @@ function verifyWith(
 
 function claimsOf(payload: jwt.JwtPayload): TokenClaims | undefined {
   const { client_id: clientId, tenant_id: tenantId, scope, secret_id: secretId, iat, exp } = payload;
+  const { issued_after: issuedAfter } = payload;
   if (typeof clientId !== 'string' || typeof tenantId !== 'string' || typeof scope !== 'string') return undefined;
   if (iat === undefined || exp === undefined) return undefined;
   return {
@@ -107,6 +111,7 @@ function claimsOf(payload: jwt.JwtPayload): TokenClaims | undefined {
     scope,
     secretId: typeof secretId === 'string' ? secretId : null,
     issuedAt: iat,
+    issuedAfter: typeof issuedAfter === 'number' ? issuedAfter : 0,
     expiresAt: exp,
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { openDatabase } from '../adapters/database.js';
+import { databaseClock, openDatabase } from '../adapters/database.js';
 import { openObjectStore, type ObjectStore } from '../adapters/objectStore.js';
 import { openServiceDatabase } from '../adapters/serviceDatabase.js';
 import { readConfig } from '../config.js';
@@ -12,7 +12,8 @@ const TIMEOUT_MS = 120_000;
 
 /**
  * Runs a command on the service's database: that of DATABASE_URL, else the embedded one in DATA_DIR, which is started
- * for the time of the command if no server runs it. A signal ends the command; what it has begun is rolled back.
+ * for the time of the command if no server runs it. Time is that of the database, because the clock of an operator's own
+ * machine may be wrong. A signal ends the command; what it has begun is rolled back.
  * @throws Error when the database does not answer or its schema is not that of this build
  */
 export async function withDatabase<T>(terminal: Terminal, work: (context: DomainContext) => Promise<T>): Promise<T> {
@@ -29,7 +30,7 @@ export async function withDatabase<T>(terminal: Terminal, work: (context: Domain
   const stop = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    return await work(domainContext(db));
+    return await work({ ...domainContext(db), now: await databaseClock(db) });
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
     await db.$disconnect();

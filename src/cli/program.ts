@@ -3,6 +3,7 @@ import { isUnavailable } from '../adapters/database.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
 import { addKeyCommands } from './keys.js';
+import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
 import { example, PROGRAM } from './output.js';
 import { addTenantCommands } from './tenant.js';
@@ -31,7 +32,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
 function createProgram(terminal: Terminal): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Provisions tenants, API clients, catalogs and keys, and cancels orders. It works on the database of ' +
+      'Provisions tenants, API clients, catalogs and keys, cancels orders and migrates. It works on the database of ' +
         'DATABASE_URL, else on the embedded one in DATA_DIR, whether a server is running or not.',
     )
     .helpCommand(false)
@@ -46,6 +47,7 @@ function createProgram(terminal: Terminal): Command {
   addCatalogCommands(program, terminal);
   addOrderCommands(program, terminal);
   addKeyCommands(program, terminal);
+  addMigrateCommand(program, terminal);
   return program;
 }
 

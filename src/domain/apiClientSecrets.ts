@@ -109,7 +109,10 @@ export async function retireSecret(
   );
 }
 
-/** One at a time: the limit of secrets is counted, not a constraint. */
+/**
+ * One at a time: the limit of secrets is counted, not a constraint. An operator names no tenant: `client_id` is unique
+ * over all of them.
+ */
 async function lockClient({ db }: TransactionContext, clientId: string) {
   await db.$queryRaw`SELECT id FROM api_client WHERE client_id = ${clientId} FOR NO KEY UPDATE`;
   const client = await db.apiClient.findUnique({ where: { clientId }, include: { ...withSecrets, tenant: true } });

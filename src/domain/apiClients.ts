@@ -1,3 +1,4 @@
+import type { ApiClient } from '../../generated/prisma/client.js';
 import { isUniqueViolation } from '../adapters/database.js';
 import { canonicalUuid } from './canonicalUuid.js';
 import { issueSecret, withSecrets, type ApiClientWithSecrets, type IssuedSecret } from './apiClientSecrets.js';
@@ -71,28 +72,31 @@ export async function listApiClients(context: QueryContext, tenant?: string): Pr
  * @throws Error when there is no such client
  */
 export async function deactivateApiClient(context: QueryContext, clientId: string): Promise<void> {
-  await change(context, clientId, { isActive: false });
+  const { tenantId, id } = await findApiClient(context, clientId);
+  const data = { isActive: false, updatedAt: context.now() };
+  await context.db.apiClient.updateMany({ where: { tenantId, id }, data });
 }
 
 /**
- * Every token issued until now is refused; the client may obtain new ones with its secret.
+ * Every token issued until now is refused; the client may obtain new ones with its secret (D-91).
+ * @returns the time of the revocation, which is later than that of any revocation before
  * @throws Error when there is no such client
  */
 export async function revokeTokens(context: QueryContext, clientId: string): Promise<Date> {
+  const { tenantId, id } = await findApiClient(context, clientId);
   const now = context.now();
-  await change(context, clientId, { tokensValidAfter: now });
-  return now;
+  const [revoked] = await context.db.$queryRaw<{ at: Date }[]>`
+    UPDATE api_client SET updated_at = ${now},
+      tokens_valid_after = greatest(${now}, tokens_valid_after + interval '1 millisecond')
+    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid RETURNING tokens_valid_after AS at`;
+  if (!revoked) throw new Error('an API client is gone, though none is ever deleted');
+  return revoked.at;
 }
 
-async function change(
-  context: QueryContext,
-  clientId: string,
-  data: { isActive: boolean } | { tokensValidAfter: Date },
-): Promise<void> {
-  const found = await context.db.apiClient.findUnique({ where: { clientId } });
+async function findApiClient({ db }: QueryContext, clientId: string): Promise<ApiClient> {
+  const found = await db.apiClient.findUnique({ where: { clientId } });
   if (!found) throw new Error(`There is no API client ${JSON.stringify(clientId)}: see "client list".`);
-  const { tenantId, id } = found;
-  await context.db.apiClient.updateMany({ where: { tenantId, id }, data: { ...data, updatedAt: context.now() } });
+  return found;
 }
 
 function grantedPermissions(

@@ -1,10 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.js';
-import type { DomainContext } from '../context.js';
 import { applyChange, expiry, lapse, type Change, type EncounterRow } from './encounterTransitions.js';
-import { inTenantTimes } from './tenantTime.js';
-import type { TransactionContext } from './transactionContext.js';
-
-const BATCH = 100;
+import { inTenantTimes, type Sweep, type SweepContext } from './tenantTime.js';
 
 /**
  * Puts encounters back into the queue whose provider's time is over (domain rule "Encounter state machine"). Safe to
@@ -13,45 +9,44 @@ const BATCH = 100;
  * @param tenantId only this tenant's; default: all
  * @returns how many there were
  */
-export function lapseDueClaims(context: DomainContext, tenantId?: string): Promise<number> {
-  return inTenantTimes(context, tenantId, (local, tenants) => sweep(local, claims, tenants));
+export function lapseDueClaims(context: SweepContext, tenantId?: string): Promise<number> {
+  return inTenantTimes(context, tenantId, lapses);
 }
 
 /** The same for encounters that waited for a review until their end: they become `expired`. */
-export function expireDueEncounters(context: DomainContext, tenantId?: string): Promise<number> {
-  return inTenantTimes(context, tenantId, (local, tenants) => sweep(local, waits, tenants));
+export function expireDueEncounters(context: SweepContext, tenantId?: string): Promise<number> {
+  return inTenantTimes(context, tenantId, expiries);
 }
 
 /** What ends when its time has come: the encounters in question, the column of that time, and the change. */
-interface Sweep {
+interface End {
   readonly status: Prisma.Sql;
   readonly deadline: Prisma.Sql;
   readonly change: Change<EncounterRow>;
 }
 
 // Written out, so that each has its partial index.
-const claims: Sweep = {
+const lapses = sweepOf({
   status: Prisma.sql`status = 'in_review'`,
   deadline: Prisma.sql`lease_expires_at`,
   change: lapse,
-};
-const waits: Sweep = {
+});
+const expiries = sweepOf({
   status: Prisma.sql`status = 'pending_review'`,
   deadline: Prisma.sql`expires_at`,
   change: expiry,
-};
+});
 
 /** The longest due first; the rows stay locked, so that every change is made. */
-async function sweep(
-  context: TransactionContext,
-  { status, deadline, change }: Sweep,
-  tenants: Prisma.Sql,
-): Promise<number> {
-  const encounters = await context.db.$queryRaw<EncounterRow[]>`
-    SELECT tenant_id AS "tenantId", id, encounter_no AS "encounterNo", gfe_no AS "gfeNo", clinic_id AS "clinicId",
-      status, version
-    FROM encounter WHERE ${status} AND ${deadline} <= ${context.now()} AND tenant_id IN (${tenants})
-    ORDER BY ${deadline} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`;
-  for (const encounter of encounters) await applyChange(context, encounter, change);
-  return encounters.length;
+function sweepOf({ status, deadline, change }: End): Sweep<EncounterRow> {
+  return {
+    find: ({ db, now }, isTurnOf, limit) => db.$queryRaw<EncounterRow[]>`
+      SELECT tenant_id AS "tenantId", id, encounter_no AS "encounterNo", gfe_no AS "gfeNo", clinic_id AS "clinicId",
+        status, version
+      FROM encounter WHERE ${status} AND ${deadline} <= ${now()} AND ${isTurnOf('encounter')}
+      ORDER BY ${deadline} LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+    async workOff(context, encounter) {
+      await applyChange(context, encounter, change);
+    },
+  };
 }

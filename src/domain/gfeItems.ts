@@ -1,9 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { Prisma, type GfeItem } from '../../generated/prisma/client.js';
-import type { DomainContext } from '../context.js';
 import { recordEvent } from './events.js';
-import { inTenantTimes } from './tenantTime.js';
-import type { TransactionContext } from './transactionContext.js';
+import { inTenantTimes, type Sweep, type SweepContext } from './tenantTime.js';
 
 /** How often a category wants a new review; of the open vocabulary only these values are understood (D-03). */
 const rules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
@@ -40,18 +38,16 @@ export function displayedStatus(
  * @param tenantId only this tenant's; default: all
  * @returns how many were told of
  */
-export function announceExpiringApprovals(context: DomainContext, tenantId?: string): Promise<number> {
-  return inTenantTimes(context, tenantId, (local, tenants) => announce(local, 'gfe.expiring', tenants));
+export function announceExpiringApprovals(context: SweepContext, tenantId?: string): Promise<number> {
+  return inTenantTimes(context, tenantId, announcement('gfe.expiring'));
 }
 
 /** The same for approvals that have ended. One that nobody was told of before its end is told of only once. */
-export function announceExpiredApprovals(context: DomainContext, tenantId?: string): Promise<number> {
-  return inTenantTimes(context, tenantId, (local, tenants) => announce(local, 'gfe.expired', tenants));
+export function announceExpiredApprovals(context: SweepContext, tenantId?: string): Promise<number> {
+  return inTenantTimes(context, tenantId, announcement('gfe.expired'));
 }
 
 type Notice = 'gfe.expiring' | 'gfe.expired';
-
-const BATCH = 100;
 
 type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'> & {
   readonly validUntil: Date;
@@ -61,29 +57,30 @@ type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'>
   readonly clinicId: string;
 };
 
-async function announce(context: TransactionContext, notice: Notice, tenants: Prisma.Sql): Promise<number> {
-  const now = context.now();
-  const items = await context.db.$queryRaw<DueItem[]>`
-    SELECT i.tenant_id AS "tenantId", i.id, i.category_id AS "categoryId", i.subcategory_id AS "subcategoryId",
-      i.valid_until AS "validUntil", e.encounter_no AS "encounterNo", e.gfe_no AS "gfeNo",
-      e.patient_id AS "patientId", e.clinic_id AS "clinicId"
-    FROM gfe_item i JOIN encounter e ON e.tenant_id = i.tenant_id AND e.id = i.encounter_id
-    WHERE i.status = 'approved' AND i.valid_until IS NOT NULL AND i.reused_from_encounter_id IS NULL
-      AND i.expired_notified_at IS NULL AND ${due(notice, now)} AND i.tenant_id IN (${tenants})
-    ORDER BY i.valid_until LIMIT ${BATCH} FOR UPDATE OF i SKIP LOCKED`;
-  const mark = notice === 'gfe.expiring' ? { expiringNotifiedAt: now } : { expiredNotifiedAt: now };
-  for (const { tenantId, id, clinicId, patientId, categoryId, subcategoryId, ...item } of items) {
-    await context.db.gfeItem.update({ where: { tenantId_id: { tenantId, id } }, data: mark });
-    await recordEvent(context, { tenantId, clinicId }, notice, {
-      encounter_id: Number(item.encounterNo),
-      gfe_no: item.gfeNo,
-      patientId,
-      categoryId,
-      subcategoryId,
-      validUntil: item.validUntil.toISOString(),
-    });
-  }
-  return items.length;
+function announcement(notice: Notice): Sweep<DueItem> {
+  return {
+    find: ({ db, now }, isTurnOf, limit) => db.$queryRaw<DueItem[]>`
+      SELECT i.tenant_id AS "tenantId", i.id, i.category_id AS "categoryId", i.subcategory_id AS "subcategoryId",
+        i.valid_until AS "validUntil", e.encounter_no AS "encounterNo", e.gfe_no AS "gfeNo",
+        e.patient_id AS "patientId", e.clinic_id AS "clinicId"
+      FROM gfe_item i JOIN encounter e ON e.tenant_id = i.tenant_id AND e.id = i.encounter_id
+      WHERE i.status = 'approved' AND i.valid_until IS NOT NULL AND i.reused_from_encounter_id IS NULL
+        AND i.expired_notified_at IS NULL AND ${due(notice, now())} AND ${isTurnOf('i')}
+      ORDER BY i.valid_until LIMIT ${limit} FOR UPDATE OF i SKIP LOCKED`,
+    async workOff(context, { tenantId, id, clinicId, patientId, categoryId, subcategoryId, ...item }) {
+      const now = context.now();
+      const data = notice === 'gfe.expiring' ? { expiringNotifiedAt: now } : { expiredNotifiedAt: now };
+      await context.db.gfeItem.update({ where: { tenantId_id: { tenantId, id } }, data });
+      await recordEvent(context, { tenantId, clinicId }, notice, {
+        encounter_id: Number(item.encounterNo),
+        gfe_no: item.gfeNo,
+        patientId,
+        categoryId,
+        subcategoryId,
+        validUntil: item.validUntil.toISOString(),
+      });
+    },
+  };
 }
 
 /** The bounds on valid_until are plain ones, for its index. */

@@ -1,7 +1,9 @@
-import type { DomainContext } from '../context.js';
+import { isUnavailable, sqlState } from '../adapters/database.js';
+import { describeCauses } from '../errorCauses.js';
+import type { SweepContext } from './tenantTime.js';
 
 /** What a purge needs: the database, whose real time counts here, and a signal to end early. */
-interface PurgeContext extends Pick<DomainContext, 'db'> {
+interface PurgeContext extends Pick<SweepContext, 'db' | 'log'> {
   readonly signal?: AbortSignal;
 }
 
@@ -9,16 +11,12 @@ interface PurgeContext extends Pick<DomainContext, 'db'> {
 const BATCH = 1_000;
 
 /**
- * Removes the keys of all tenants, with the answers that they hold, 24 hours after they were used (domain rule
+ * Removes the keys of all tenants, with the responses that they hold, 24 hours after they were used (domain rule
  * "Idempotency"). Safe to run twice and at the same time.
  * @returns how many
  */
 export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
-  // A key that is just being used again is locked and left alone.
-  return inBatches(context, () => context.db.$executeRaw`
-    DELETE FROM idempotency_key WHERE ctid = ANY (ARRAY (
-      SELECT ctid FROM idempotency_key WHERE created_at < now() - interval '24 hours'
-      ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED))`);
+  return inTenants(context, (tenantId) => purgeOldKeys(context, tenantId));
 }
 
 /**
@@ -26,18 +24,28 @@ export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
  * same time.
  * @returns how many
  */
-export async function purgeEvents(context: PurgeContext): Promise<number> {
-  const tenants = await context.db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
-  let purged = 0;
-  for (const { id } of tenants) purged += await inBatches(context, () => purgeOldest(context, id));
-  return purged;
+export function purgeEvents(context: PurgeContext): Promise<number> {
+  return inTenants(context, (tenantId) => purgeOldestEvents(context, tenantId));
+}
+
+/** A key that is just being used again is locked and left alone. */
+function purgeOldKeys({ db }: PurgeContext, tenantId: string): Promise<number> {
+  return db.$executeRaw`
+    WITH old AS (
+      SELECT api_client_id, operation_id, key FROM idempotency_key
+      WHERE tenant_id = ${tenantId} AND created_at < now() - interval '24 hours'
+      ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+    )
+    DELETE FROM idempotency_key AS stored USING old
+    WHERE stored.tenant_id = ${tenantId} AND stored.api_client_id = old.api_client_id
+      AND stored.operation_id = old.operation_id AND stored.key = old.key`;
 }
 
 /**
  * In the order of the feed and up to the first event that is younger, so that a reader who starts at the oldest event
  * misses none. The tenant is marked in the same statement: a reader who comes back too late is told.
  */
-async function purgeOldest({ db }: PurgeContext, tenantId: string): Promise<number> {
+async function purgeOldestEvents({ db }: PurgeContext, tenantId: string): Promise<number> {
   // A reset of a sandbox locks the tenant before its events, too.
   const lock = db.$executeRaw`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
   const purge = db.$executeRaw`
@@ -56,6 +64,24 @@ async function purgeOldest({ db }: PurgeContext, tenantId: string): Promise<numb
     DELETE FROM event USING mark
     WHERE tenant_id = ${tenantId} AND (event.xid, event.sequence) <= (mark.xid, mark.sequence)`;
   const [, purged] = await db.$transaction([lock, purge]);
+  return purged;
+}
+
+/** Tenant by tenant: one that cannot be purged is logged and left to the next run. */
+async function inTenants(
+  context: PurgeContext,
+  purgeSome: (tenantId: string) => Promise<number>,
+): Promise<number> {
+  const tenants = await context.db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
+  let purged = 0;
+  for (const { id: tenantId } of tenants) {
+    try {
+      purged += await inBatches(context, () => purgeSome(tenantId));
+    } catch (error) {
+      if (context.signal?.aborted || isUnavailable(error)) throw error;
+      context.log.error({ tenantId, sqlstate: sqlState(error), causes: describeCauses(error) }, 'a purge failed');
+    }
+  }
   return purged;
 }
 

@@ -41,7 +41,8 @@ export async function setClock(context: Context, offsetSeconds: number): Promise
     throw new Problem('validation_failed', undefined, { errors });
   }
   // They add the offset themselves.
-  const world = { db: context.db, now: context.realNow, newId: context.newId, randomBytes: context.randomBytes };
+  const { db, realNow: now, newId, randomBytes, log } = context;
+  const world = { db, now, newId, randomBytes, log };
   for (const sweep of [lapseDueClaims, expireDueEncounters, announceExpiringApprovals, announceExpiredApprovals]) {
     await sweep(world, tenantId);
   }

@@ -1,4 +1,4 @@
-import type { Tenant } from '../../generated/prisma/client.js';
+import { Prisma, type Tenant } from '../../generated/prisma/client.js';
 import type { ObjectStore } from '../adapters/objectStore.js';
 import type { Context, DomainContext } from '../context.js';
 import { Problem } from '../problem.js';
@@ -10,6 +10,7 @@ import { inTransaction, keepRequestsOut, type TransactionContext } from './trans
 
 /** Everything that a tenant owns but its API clients. */
 export const resetTables = [
+  'sweep_failure',
   'idempotency_key',
   'event',
   'payment',
@@ -32,13 +33,20 @@ export const resetTables = [
   'clinic',
 ] as const;
 
+/** What identifies a row within its tenant; `id` where nothing else is said. */
+const keyColumns: Partial<Record<(typeof resetTables)[number], readonly string[]>> = {
+  sweep_failure: ['row_id'],
+  idempotency_key: ['api_client_id', 'operation_id', 'key'],
+  encounter_document: ['encounter_id', 'document_id'],
+};
+
 /** The store as far as fixtures need it. */
 export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
 
 /** The fixtures' document needs an API client that it is of; this one can do nothing. */
 const FIXTURE_CLIENT = 'Sandbox fixtures';
 
-/** How long a reset may take: a minute is enough for some hundred thousand encounters. */
+/** How long a reset may take: a minute is enough for a hundred thousand encounters. */
 const RESET_MS = 60_000;
 const BATCH = 10_000;
 
@@ -117,10 +125,11 @@ async function insertFixtures(context: TransactionContext, tenant: Tenant, store
 /** In parts that are done well within the time of a statement, however much there is. */
 async function empty({ db }: TransactionContext, name: (typeof resetTables)[number], tenantId: string): Promise<void> {
   const table = identifier(name);
+  const key = Prisma.join((keyColumns[name] ?? ['id']).map(identifier));
   let deleted: number;
   do {
-    deleted = await db.$executeRaw`DELETE FROM ${table} WHERE ctid = ANY (ARRAY (
-      SELECT ctid FROM ${table} WHERE tenant_id = ${tenantId} LIMIT ${BATCH}))`;
+    deleted = await db.$executeRaw`DELETE FROM ${table} WHERE tenant_id = ${tenantId}
+      AND (${key}) IN (SELECT ${key} FROM ${table} WHERE tenant_id = ${tenantId} LIMIT ${BATCH})`;
   } while (deleted === BATCH);
 }
 

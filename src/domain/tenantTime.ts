@@ -1,36 +1,97 @@
 import { Prisma } from '../../generated/prisma/client.js';
-import type { DomainContext } from '../context.js';
+import { sqlState } from '../adapters/database.js';
+import type { DomainContext, Services } from '../context.js';
+import { describeCauses } from '../errorCauses.js';
 import { inTenantTime, inTransaction, type TransactionContext } from './transactionContext.js';
+
+/** What a sweep may use: it goes on after a failure, so it logs what failed. */
+export type SweepContext = DomainContext & Pick<Services, 'log'>;
+
+/** What identifies a row that is due. */
+export interface DueRow {
+  readonly tenantId: string;
+  readonly id: string;
+}
+
+export interface Sweep<Row extends DueRow> {
+  /**
+   * Reads and locks what is due, skipping what others have locked.
+   * @param isTurnOf the condition on a table, by its alias: rows of the tenants in question that wait for no retry
+   */
+  find(context: TransactionContext, isTurnOf: (alias: string) => Prisma.Sql, limit: number): Promise<Row[]>;
+  workOff(context: TransactionContext, row: Row): Promise<void>;
+}
 
 /** How long a batch may take: nobody waits for it, and a busy database needs its time. */
 const BATCH_MS = 60_000;
+/** Each row has a savepoint; PostgreSQL keeps track of 64 in a transaction without slowing down others. */
+const BATCH = 50;
 
 /**
  * Works off what is due in all tenants, or in one, by each tenant's own time: batch by batch, each in a transaction of
  * its own, until one finds nothing. Tenants whose clocks agree are served together: there are only as many clocks as
- * sandboxes that moved theirs (domain rule "Sandbox").
+ * sandboxes that moved theirs (domain rule "Sandbox"). A row that fails stops no other: it is logged, and tried again
+ * after a minute, later after up to four hours (D-92).
  * @param context with the time of the world
  * @param tenantId only this tenant's; undefined: all
- * @param batch does a part of the work for the tenants that the query names, and tells how much there was
- * @returns how much there was in all
+ * @returns how many rows were worked off
  */
-export async function inTenantTimes(
-  context: DomainContext,
+export async function inTenantTimes<Row extends DueRow>(
+  context: SweepContext,
   tenantId: string | undefined,
-  batch: (context: TransactionContext, tenants: Prisma.Sql) => Promise<number>,
+  sweep: Sweep<Row>,
 ): Promise<number> {
+  // Over all tenants, being the sweeps' own record: what has not failed for a day was worked off, or ended otherwise.
+  await context.db.$executeRaw`
+    DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'`;
   const where = tenantId === undefined ? {} : { id: tenantId };
   const clocks = await context.db.tenant.groupBy({ by: ['clockOffsetMs'], where });
   let done = 0;
   for (const { clockOffsetMs } of clocks) {
     const tenants = Prisma.sql`SELECT id FROM tenant WHERE clock_offset_ms = ${clockOffsetMs}
       AND ${tenantId === undefined ? Prisma.sql`true` : Prisma.sql`id = ${tenantId}`}`;
-    const local = inTenantTime(context, Number(clockOffsetMs));
-    let count: number;
+    const isTurnOf = (alias: string): Prisma.Sql => {
+      const row = Prisma.raw(alias);
+      return Prisma.sql`${row}.tenant_id IN (${tenants}) AND NOT EXISTS (SELECT FROM sweep_failure AS failed
+        WHERE failed.tenant_id = ${row}.tenant_id AND failed.row_id = ${row}.id AND failed.retry_at > ${context.now()})`;
+    };
+    let found: number;
     do {
-      count = await inTransaction(local, (transaction) => batch(transaction, tenants), BATCH_MS);
-      done += count;
-    } while (count > 0);
+      found = await inTransaction(
+        context,
+        async (transaction) => {
+          const local = inTenantTime(transaction, Number(clockOffsetMs));
+          const rows = await sweep.find(local, isTurnOf, BATCH);
+          for (const row of rows) if (await succeeds(context, local, row, sweep)) done += 1;
+          return rows.length;
+        },
+        BATCH_MS,
+      );
+    } while (found > 0);
   }
   return done;
+}
+
+/** @throws what also makes the record of a failure fail: the connection is lost, or the time of the batch is over */
+async function succeeds<Row extends DueRow>(
+  { log, now }: SweepContext,
+  local: TransactionContext,
+  row: Row,
+  { workOff }: Sweep<Row>,
+): Promise<boolean> {
+  const { tenantId, id } = row;
+  try {
+    // A transaction in a transaction is a savepoint.
+    await local.db.$transaction((db) => workOff({ ...local, db }, row));
+    return true;
+  } catch (error) {
+    const [failure] = await local.db.$queryRaw<object[]>`
+      INSERT INTO sweep_failure (tenant_id, row_id, failures, retry_at)
+      VALUES (${tenantId}, ${id}::uuid, 1, ${now()}::timestamptz + interval '1 minute')
+      ON CONFLICT (tenant_id, row_id) DO UPDATE SET failures = sweep_failure.failures + 1,
+        retry_at = ${now()}::timestamptz + interval '1 minute' * 2 ^ least(sweep_failure.failures, 8)
+      RETURNING failures, retry_at AS "retryAt"`;
+    log.error({ tenantId, ...failure, sqlstate: sqlState(error), causes: describeCauses(error) }, 'a row of a sweep failed');
+    return false;
+  }
 }

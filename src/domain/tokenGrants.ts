@@ -20,10 +20,15 @@ export async function grantTokens(context: PublicContext, request: Request): Pro
   return issue(context, client, narrow(granted, request.scope), request.scope !== undefined);
 }
 
-/** Whether a token was issued before the client's tokens were revoked; `iat` has whole seconds, so the tie is lost. */
-export function isRevoked({ issuedAt }: Pick<TokenClaims, 'issuedAt'>, tokensValidAfter: Date | null): boolean {
-  return tokensValidAfter !== null && issuedAt <= Math.floor(tokensValidAfter.getTime() / 1000);
+/**
+ * Whether the client's tokens were revoked since this one was issued. A token names the revocation that it came after
+ * instead of being judged by its `iat`, because the clocks of servers and database differ (D-91).
+ */
+export function isRevoked({ issuedAfter }: Pick<TokenClaims, 'issuedAfter'>, tokensValidAfter: Date | null): boolean {
+  return issuedAfter < latestRevocation(tokensValidAfter);
 }
+
+const latestRevocation = (tokensValidAfter: Date | null): number => tokensValidAfter?.getTime() ?? 0;
 
 async function authenticate(context: PublicContext, request: Request): Promise<AuthenticatedClient> {
   const basic = /^basic\b/i.test(context.authorization ?? '');
@@ -84,14 +89,14 @@ function narrow(granted: readonly string[], scope: string | undefined): readonly
 
 async function issue(
   context: PublicContext,
-  { clientId, tenantId, secretId }: AuthenticatedClient,
+  { clientId, tenantId, secretId, tokensValidAfter }: AuthenticatedClient,
   scopes: readonly string[],
   narrowed: boolean,
 ): Promise<Schemas['TokenResponse']> {
   const { accessTokenTtl, refreshTokenTtl } = context.config;
   const issuedAt = Math.floor(context.now().getTime() / 1000);
   const scope = scopes.join(' ');
-  const base = { clientId, tenantId, scope, issuedAt };
+  const base = { clientId, tenantId, scope, issuedAt, issuedAfter: latestRevocation(tokensValidAfter) };
   const [access, refresh] = await Promise.all([
     context.tokens.sign('access', { ...base, secretId: null, expiresAt: issuedAt + accessTokenTtl }),
     context.tokens.sign('refresh', { ...base, secretId, expiresAt: issuedAt + refreshTokenTtl }),

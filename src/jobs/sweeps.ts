@@ -19,8 +19,9 @@ export const sweeps: readonly Job[] = [
 
 function sweep(name: string, cron: string, work: (context: JobContext) => Promise<number>): Job {
   const run = async (context: JobContext): Promise<number> => {
-    const count = await work(context);
-    if (count > 0) context.log.info({ job: name, count }, 'job found work');
+    const log = context.log.child({ job: name });
+    const count = await work({ ...context, log });
+    if (count > 0) log.info({ count }, 'job found work');
     return count;
   };
   return { name, cron, run };

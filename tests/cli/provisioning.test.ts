@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -248,6 +248,23 @@ describe('client deactivate and revoke-tokens', () => {
   });
 });
 
+it('what is written has the time of the database, however wrong the operator’s clock is', async () => {
+  const { clientId } = await createClient('--preset', 'billing');
+  const [{ now } = { now: 0 }] = await db.$queryRaw<{ now: number }[]>`
+    SELECT extract(epoch FROM clock_timestamp())::float AS now`;
+  jest.useFakeTimers({
+    now: Date.parse('2001-01-01'),
+    doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'],
+  });
+  try {
+    expect(await run('client', 'revoke-tokens', clientId)).toMatchObject({ code: 0 });
+  } finally {
+    jest.useRealTimers();
+  }
+  const client = await db.apiClient.findUnique({ where: { clientId } });
+  expect(Math.abs((client?.tokensValidAfter?.getTime() ?? 0) / 1000 - now)).toBeLessThan(600);
+});
+
 describe('a database that is not ready', () => {
   it('is refused: its schema is behind, it does not answer, or its address is malformed', async () => {
     const empty = await createEmptyDatabase();
@@ -256,7 +273,7 @@ describe('a database that is not ready', () => {
       runProgram({ DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/none' }, 'tenant', 'list'),
       runProgram({ DATABASE_URL: 'mysql://x' }, 'tenant', 'list'),
     ]);
-    expect(behind).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('run "make migrate"') });
+    expect(behind).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('run "npm run --silent cli -- migrate"') });
     expect(silent).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('does not answer') });
     expect(malformed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('DATABASE_URL') });
     expect([behind, silent, malformed].map(({ stderr }) => stderr.trimEnd().split('\n').length)).toEqual([1, 1, 1]);

@@ -56,7 +56,7 @@ const rules: Readonly<Record<string, Rule>> = {
   operations: { runs: ['domain', 'views'], types: ['contract.ts'] },
   // Of the adapters, domain sees what errors of the database mean; what they do comes in the context.
   domain: {
-    runs: ['problem.ts', 'packageRoot.ts', prisma, databaseErrors],
+    runs: ['problem.ts', 'errorCauses.ts', 'packageRoot.ts', prisma, databaseErrors],
     types: ['contract.ts', 'context.ts', 'adapters'],
   },
   views: { runs: ['domain'], types: ['contract.ts', 'adapters', prisma] },

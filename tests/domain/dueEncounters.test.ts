@@ -132,6 +132,42 @@ describe('the time that counts', () => {
   });
 });
 
+describe('encounters that cannot be changed', () => {
+  it('stop no others of their tenant or another, are logged without values, and are tried again ever later', async () => {
+    const [owner, other] = [await newPartner(harness), await newPartner(harness)];
+    // More than a batch, and due before the others.
+    await multiply(await newEncounter(harness, owner), 60);
+    await observer.query(`
+      CREATE TABLE broken AS SELECT id FROM encounter WHERE tenant_id = '${owner.tenantId}';
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.status <> OLD.status AND EXISTS (SELECT FROM broken WHERE broken.id = NEW.id) THEN
+          RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001';
+        END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER refuse BEFORE UPDATE ON encounter FOR EACH ROW EXECUTE FUNCTION refuse()`);
+    harness.clock.advance(60);
+    const sound = [await newEncounter(harness, owner), await newEncounter(harness, other)];
+    const sweepAfter = (seconds: number) => expireDueEncounters(inSeconds(40 * day + seconds));
+    const failures = (): unknown[] => harness.logged.filter(({ msg }) => msg === 'a row of a sweep failed');
+
+    await sweepAfter(0);
+    expect((await stored(sound[0], owner)).status).toBe('expired');
+    expect((await stored(sound[1], other)).status).toBe('expired');
+    const lines = failures();
+    expect(lines).toHaveLength(61);
+    expect(lines[0]).toMatchObject({ tenantId: owner.tenantId, failures: 1, sqlstate: 'XX001' });
+    expect(JSON.stringify(lines)).not.toContain('Jane');
+
+    expect([await sweepAfter(59), failures().length]).toEqual([0, 61]);
+    expect([await sweepAfter(60), failures().length]).toEqual([0, 122]);
+    await observer.query('TRUNCATE broken');
+    expect([await sweepAfter(179), await sweepAfter(180), failures().length]).toEqual([0, 61, 122]);
+    await sweepAfter(3 * day);
+    expect((await observer.query('SELECT FROM sweep_failure')).rowCount).toBe(0);
+  });
+});
+
 describe('many', () => {
   it.each([
     ['claims', claimedEncounter, lapseDueClaims, 'encounter.released'],

@@ -219,7 +219,7 @@ describe('the tables of the job engine', () => {
   it.each([
     [
       'lack migrations of this build', 'DELETE FROM graphile_worker.migrations WHERE id > 10',
-      'lacks graphile_worker: run "make migrate"',
+      'lacks graphile_worker: run "npm run --silent cli -- migrate"',
     ],
     [
       'are newer than this build', 'INSERT INTO graphile_worker.migrations VALUES (999999)',

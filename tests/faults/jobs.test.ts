@@ -170,6 +170,35 @@ describe('the purge of events', () => {
   });
 });
 
+it.each([
+  ['purge-events', 'event'], ['purge-idempotency-keys', 'idempotency_key'],
+])('%s goes on with the other tenants when a row of one cannot be deleted', async (name, table) => {
+  const { db } = harness.domain;
+  // What other tests left.
+  await runAtOnce(name);
+  const [one, other] = (await Promise.all([newPartner(harness), newPartner(harness)]))
+    .sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1));
+  if (!one || !other) throw new Error('no partners');
+  for (const partner of [one, other]) {
+    await writeOld(partner, 1);
+    await db.$executeRaw`
+      INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, created_at)
+      SELECT tenant_id, id, 'createPatient', 'old', sha256(''), now() - interval '25 hours'
+      FROM api_client WHERE tenant_id = ${partner.tenantId}`;
+  }
+  await db.$executeRawUnsafe(`CREATE FUNCTION refuse_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001'; END $$`);
+  await db.$executeRawUnsafe(`CREATE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW
+    WHEN (OLD.tenant_id = '${one.tenantId}') EXECUTE FUNCTION refuse_${table}()`);
+  const logged = harness.logged.length;
+  expect((await runAtOnce(name)).together).toBe(1);
+  await db.$executeRawUnsafe(`DROP TRIGGER refuse ON ${table}`);
+  const lines = harness.logged.slice(logged).filter(({ msg }) => msg === 'a purge failed');
+  expect(lines[0]).toMatchObject({ job: name, tenantId: one.tenantId, sqlstate: 'XX001' });
+  expect(JSON.stringify(lines)).not.toContain('Jane');
+  expect(await runAtOnce(name)).toEqual({ together: 1, again: 0 });
+});
+
 /** The transaction of the last old events of each tenant. */
 const lastOld = new Map<string, string>();
 

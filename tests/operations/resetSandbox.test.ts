@@ -50,6 +50,9 @@ async function play(): Promise<string> {
   await harness.domain.db.clinic.updateMany({ where: { tenantId }, data: { isActive: false } });
   await harness.domain.db.productOffer.updateMany({ where: { tenantId }, data: { price: '1.00' } });
   await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
+  await harness.domain.db.sweepFailure.create({
+    data: { tenantId, rowId: harness.domain.newId(), failures: 1, retryAt: harness.clock.now },
+  });
   // As if old events had been purged.
   await harness.domain.db.$executeRaw`
     UPDATE tenant SET events_purged_xid = '2', events_purged_sequence = 1 WHERE id = ${tenantId}`;

@@ -6,7 +6,8 @@ import { pino, type Logger } from 'pino';
 import { openDatabase } from '../../src/adapters/database.js';
 import { createApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
-import type { DomainContext, Services } from '../../src/context.js';
+import type { Services } from '../../src/context.js';
+import type { SweepContext } from '../../src/domain/tenantTime.js';
 import { contractVersion } from '../../src/http/contractDocument.js';
 import { refusalLog } from '../../src/http/requestLog.js';
 import { createHttpServer, drain, listen } from '../../src/http/server.js';
@@ -27,7 +28,7 @@ export interface Harness {
   readonly baseUrl: string;
   readonly services: Services;
   /** For provisioning and for looking at the state. */
-  readonly domain: DomainContext;
+  readonly domain: SweepContext;
   readonly clock: Clock;
   readonly server: Server;
   /** Everything logged so far, one object a line. */
@@ -53,11 +54,12 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const clock = newClock();
   const url = options.databaseUrl ?? database?.url ?? '';
   const db = openDatabase(url, { poolSize: config.databasePoolSize });
-  const domain = { ...domainContext(db), now: () => new Date(clock.now) };
   const logged: Record<string, unknown>[] = [];
+  const log = recordingLog(logged);
+  const domain = { ...domainContext(db), now: () => new Date(clock.now), log };
   let baseUrl = '';
   const opened = await openServices({
-    config, domain, databaseUrl: url, log: recordingLog(logged), baseUrl: () => baseUrl, isStopping: () => false,
+    config, domain, databaseUrl: url, log, baseUrl: () => baseUrl, isStopping: () => false,
   });
   // A spread would ask for the base URL before it is known.
   const services = options.change?.(opened) ?? opened;

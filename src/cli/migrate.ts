@@ -1,0 +1,42 @@
+import type { Command } from '@commander-js/extra-typings';
+import { configuredDatabase, migrateDatabase, pendingMigrations } from '../adapters/serviceDatabase.js';
+import { readConfig } from '../config.js';
+import { example, print, PROGRAM } from './output.js';
+import type { Terminal } from './terminal.js';
+
+/** Adds `migrate`, the one command that works on a database whose schema is behind. */
+export function addMigrateCommand(program: Command, terminal: Terminal): void {
+  program
+    .command('migrate')
+    .description('apply the pending migrations; a server refuses to start on a database that lacks one')
+    .option('--status', 'change nothing, list what is pending; exit code 1 if something is')
+    .option('--json', 'print JSON: applied, or pending with --status')
+    .addHelpText('after', example('migrate --status', 'migrate'))
+    .action(({ status, json }) => (status ? showPending(terminal, json) : migrate(terminal, json)));
+}
+
+async function migrate(terminal: Terminal, json: boolean | undefined): Promise<void> {
+  const applied = await withAnySchema(terminal, (url) => migrateDatabase(url));
+  print(terminal, json, { applied }, () =>
+    applied.length === 0 ? 'The schema is up to date.' : applied.map((name) => `Applied ${name}`).join('\n'),
+  );
+}
+
+async function showPending(terminal: Terminal, json: boolean | undefined): Promise<void> {
+  const pending = await withAnySchema(terminal, pendingMigrations);
+  print(terminal, json, { pending }, () =>
+    pending.length === 0 ? 'The schema is up to date.' : pending.map((name) => `Pending ${name}`).join('\n'),
+  );
+  if (pending.length > 0) throw new Error(`Migrations are pending: run "${PROGRAM} migrate".`);
+}
+
+async function withAnySchema<T>(terminal: Terminal, work: (url: string) => Promise<T>): Promise<T> {
+  const { databaseUrl, dataDir } = readConfig(terminal.environment);
+  const log = (message: string): void => terminal.err(`${message}\n`);
+  const { url, close } = await configuredDatabase({ databaseUrl, dataDir, role: 'tool', log });
+  try {
+    return await work(url);
+  } finally {
+    await close();
+  }
+}

@@ -1,0 +1,68 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { runJson, runProgram } from './runProgram.js';
+
+const databases: TestDatabase[] = [];
+afterEach(() => Promise.all(databases.splice(0).map(({ drop }) => drop())));
+
+async function environmentOf(create: () => Promise<TestDatabase>): Promise<{ DATABASE_URL: string }> {
+  const database = await create();
+  databases.push(database);
+  return { DATABASE_URL: database.url };
+}
+
+it('lists what is pending and changes nothing, applies it, and has nothing to do the second time', async () => {
+  const environment = await environmentOf(createEmptyDatabase);
+  const status = () => runProgram(environment, 'migrate', '--status', '--json');
+  const before = await status();
+  expect(before).toEqual({
+    code: 1,
+    stdout: expect.any(String),
+    stderr: 'Migrations are pending: run "npm run --silent cli -- migrate".\n',
+  });
+  const { pending } = JSON.parse(before.stdout) as { pending: string[] };
+  expect(pending).toEqual(expect.arrayContaining(['20261120180000_initial', 'graphile_worker']));
+  expect(await status()).toEqual(before);
+  expect(await runProgram(environment, 'migrate', '--status')).toEqual({
+    ...before,
+    stdout: pending.map((name) => `Pending ${name}\n`).join(''),
+  });
+
+  expect(await runJson(environment, 'migrate')).toEqual({ applied: pending });
+  expect(await status()).toEqual({ code: 0, stdout: '{\n  "pending": []\n}\n', stderr: '' });
+  const done = { code: 0, stdout: 'The schema is up to date.\n', stderr: '' };
+  expect(await runProgram(environment, 'migrate')).toEqual(done);
+  expect(await runProgram(environment, 'migrate', '--status')).toEqual(done);
+});
+
+it('refuses a database that is newer than the program, or does not answer', async () => {
+  const environment = await environmentOf(createTestDatabase);
+  const client = new Client({ connectionString: environment.DATABASE_URL });
+  await client.connect();
+  await client.query(`INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+    VALUES ('1', 'x', '29991231000000_future', now())`);
+  await client.end();
+  for (const args of [['migrate'], ['migrate', '--status']]) {
+    const newer = await runProgram(environment, ...args);
+    expect(newer).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('29991231000000_future') });
+    const silent = await runProgram({ DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/none' }, ...args);
+    expect(silent).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('does not answer') });
+    expect(silent.stderr).not.toContain('hunter2');
+  }
+});
+
+it('shows what the embedded database lacks without giving it that', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'ces-cli-'));
+  try {
+    expect(await runProgram({ DATA_DIR: dataDir }, 'migrate', '--status')).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('Pending 20261120180000_initial\n'),
+    });
+  } finally {
+    await rm(dataDir, { recursive: true });
+  }
+});
