@@ -1,9 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { SingleBar } from 'cli-progress';
 import { readFile } from 'node:fs/promises';
-import { importCatalog, type Progress } from '../domain/catalogImport.js';
-import type { CatalogReport } from '../domain/catalogPlan.js';
-import type { JsonFault } from '../domain/jsonDocument.js';
+import { importCatalog, type CatalogReport, type Progress } from '../domain/catalog/import/importCatalog.js';
+import type { JsonFault } from '../domain/catalog/import/jsonDocument.js';
 import { findTenant } from '../domain/tenants.js';
 import { withDatabase } from './operator.js';
 import { example, print, table } from './output.js';

@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { v7 } from 'uuid';
 import { openDatabase } from '../../src/adapters/database.js';
 import type { DomainContext } from '../../src/context.js';
-import { importCatalog, type Progress } from '../../src/domain/catalogImport.js';
-import type { CatalogReport } from '../../src/domain/catalogPlan.js';
-import type { JsonFault } from '../../src/domain/jsonDocument.js';
+import { importCatalog, type CatalogReport, type Progress } from '../../src/domain/catalog/import/importCatalog.js';
+import type { JsonFault } from '../../src/domain/catalog/import/jsonDocument.js';
 import { createTenant } from '../../src/domain/tenants.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
