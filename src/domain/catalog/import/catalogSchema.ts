@@ -28,7 +28,7 @@ const uuid = {
 } as const;
 const timeZone = {
   type: 'string',
-  format: 'time-zone',
+  timeZone: true,
   description: 'must be an IANA time-zone name such as America/Chicago',
 } as const;
 const flag = <const Default extends boolean>(fallback: Default) => ({ type: 'boolean', default: fallback }) as const;
@@ -162,9 +162,10 @@ const product = {
 /**
  * JSON Schema 2020-12 of a catalog file, which an operator imports for one tenant. Members are named as in the
  * interface; a product names its pharmacy, category, subcategory and clinics, because a file need not hold ids.
- * `uniqueBy` and `exactlyOne` are keywords of readCatalog.ts.
  */
 export const catalogSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Catalog file',
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -177,6 +178,9 @@ export const catalogSchema = {
     products: optionalList(product, 'sku'),
   },
 } as const;
+
+/** Keywords of the schema that readCatalog.ts adds to Ajv; no other validator knows them. */
+export const ownKeywords = ['exactlyOne', 'timeZone', 'uniqueBy'];
 
 /** A valid file with the schema's defaults filled in. */
 export type Catalog = Omit<FromSchema<typeof catalogSchema>, 'products'> & {

@@ -21,6 +21,7 @@ export type CatalogResult = { readonly report: CatalogReport } | Faults;
 
 /** What an import would do to an element of the file. */
 export type PlannedChange = JsonPlace & Pick<Change, 'state'>;
+export type CatalogPreview = { readonly report: CatalogReport; readonly changes: readonly PlannedChange[] } | Faults;
 
 /** Called with the number of rows written so far and the number of rows to write. */
 export type Progress = (written: number, total: number) => void;
@@ -51,11 +52,7 @@ export async function importCatalog(
  * What {@link importCatalog} would do. Writes nothing.
  * @returns the counts and the elements that would change, those whose parts would change too; or every fault
  */
-export async function previewImport(
-  context: DomainContext,
-  tenantId: string,
-  text: string,
-): Promise<{ readonly report: CatalogReport; readonly changes: readonly PlannedChange[] } | Faults> {
+export async function previewImport(context: DomainContext, tenantId: string, text: string): Promise<CatalogPreview> {
   const file = readCatalog(text);
   if ('faults' in file) return file;
   const plan = await inTransaction(context, (transaction) => planImport(transaction, tenantId, file), TIMEOUT_MS);

@@ -69,7 +69,12 @@ function positionsOf(text: string): (offset: number) => { line: number; column: 
   const starts = [0];
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
   return (offset) => {
-    const line = starts.findLastIndex((start) => start <= offset);
+    let line = 0;
+    for (let end = starts.length; end - line > 1;) {
+      const middle = Math.floor((line + end) / 2);
+      if ((starts[middle] ?? Infinity) <= offset) line = middle;
+      else end = middle;
+    }
     return { line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
   };
 }

@@ -37,7 +37,7 @@ function validator(): ValidateFunction<Catalog> {
   const options = { allErrors: true, verbose: true, useDefaults: true, allowUnionTypes: true, strictTypes: false };
   const ajv = new Ajv2020(options);
   addFormats.default(ajv, ['uuid', 'email', 'uri']);
-  ajv.addFormat('time-zone', isTimeZone).addKeyword(uniqueBy).addKeyword(exactlyOne);
+  ajv.addKeyword(timeZone).addKeyword(uniqueBy).addKeyword(exactlyOne);
   return (compiled = ajv.compile<Catalog>(catalogSchema));
 }
 
@@ -58,6 +58,13 @@ function faultOf(document: JsonDocument, error: ErrorObject): JsonFault {
   const rule: unknown = parentSchema?.['description'];
   return { ...place, message: typeof rule === 'string' ? rule : message };
 }
+
+/** Ajv keyword `timeZone: true`: the text is the name of a time zone. */
+const timeZone: FuncKeywordDefinition = {
+  keyword: 'timeZone',
+  type: 'string',
+  validate: (_rule: boolean, name: string) => isTimeZone(name),
+};
 
 interface UniqueBy {
   readonly members: readonly string[];
