@@ -1,41 +1,92 @@
 import type { Command } from '@commander-js/extra-typings';
 import { SingleBar } from 'cli-progress';
 import { readFile } from 'node:fs/promises';
-import { importCatalog, type Progress } from '../domain/catalogImport.js';
-import type { CatalogReport } from '../domain/catalogPlan.js';
-import type { JsonFault } from '../domain/jsonDocument.js';
+import { exportCatalog } from '../domain/catalog/exportCatalog.js';
+import { catalogSchema, ownKeywords } from '../domain/catalog/import/catalogSchema.js';
+import {
+  importCatalog,
+  previewImport,
+  type CatalogReport,
+  type PlannedChange,
+  type Progress,
+} from '../domain/catalog/import/importCatalog.js';
+import type { JsonFault, JsonPlace } from '../domain/catalog/import/jsonDocument.js';
 import { findTenant } from '../domain/tenants.js';
 import { withDatabase } from './operator.js';
 import { example, print, table } from './output.js';
 import type { Terminal } from './terminal.js';
 
 const FORMAT = `
-The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; see prisma/demo/harbor.json.
-What the file names is afterwards as the file says, with all its locations, variants and availability; what it
-does not name stays. A second import of the same file changes nothing. With any fault nothing is imported.
-{ "sku": "…", "isDeleted": true } deletes a product. An optional "id" fixes the id of something new, or finds
-something stored whose name changes.`;
+The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; see prisma/demo/harbor.json
+and \`catalog schema\`. What the file names is afterwards as the file says, with all its locations, variants and
+availability; what it does not name stays. A second import of the same file changes nothing. With any fault
+nothing is imported. { "sku": "…", "isDeleted": true } deletes a product. An optional "id" fixes the id of
+something new, or finds something stored whose name changes.`;
 
-/** Adds `catalog import`. */
+const SCHEMA_NOTE = `
+An import checks more than the schema says: no two elements of a list have the same name or sku, one location of a
+clinic is the primary one, and time zones and the names that products refer to exist.`;
+
+/** Adds `catalog import|export|schema`. */
 export function addCatalogCommands(program: Command, terminal: Terminal): void {
   const catalog = program.command('catalog').description('clinics and products of a tenant').helpCommand(false);
+  addImport(catalog, terminal);
+  addExport(catalog, terminal);
+  addSchema(catalog, terminal);
+}
 
+function addImport(catalog: Command, terminal: Terminal): void {
   catalog
     .command('import')
     .description('import a catalog file: all of it or, if it has a fault, nothing')
     .argument('<file>')
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+    .option('--dry-run', 'print what would change, and change nothing')
     .option('--json', 'print JSON')
     .addHelpText('after', FORMAT)
     .addHelpText('after', example('catalog import catalog.json --tenant lakeside'))
-    .action(async (file, { tenant, json }) => {
+    .action(async (file, { tenant, dryRun, json }) => {
       const text = await readText(file);
-      const result = await withDatabase(terminal, async (context) => {
+      await withDatabase(terminal, async (context) => {
         const { id } = await findTenant(context, tenant);
-        return withProgressBar(terminal, (progress) => importCatalog(context, id, text, progress));
+        if (dryRun) {
+          const { report, changes } = faultless(file, await previewImport(context, id, text));
+          print(terminal, json, { ...report, changes }, () => `${preview(file, changes)}\n${reportTable(report)}`);
+        } else {
+          const work = (progress: Progress) => importCatalog(context, id, text, progress);
+          const { report } = faultless(file, await withProgressBar(terminal, work));
+          print(terminal, json, report, () => reportTable(report));
+        }
       });
-      if ('faults' in result) throw new Error(refusal(file, result.faults));
-      print(terminal, json, result.report, () => reportTable(result.report));
+    });
+}
+
+function addExport(catalog: Command, terminal: Terminal): void {
+  catalog
+    .command('export')
+    .description("print a tenant's catalog as a file that import takes; deleted products are left out")
+    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+    .option('--json', 'print JSON, as without it')
+    .addHelpText('after', example('catalog export --tenant lakeside > catalog.json'))
+    .action(async ({ tenant }) => {
+      const exported = await withDatabase(terminal, async (context) => {
+        const { id } = await findTenant(context, tenant);
+        return exportCatalog(context, id);
+      });
+      print(terminal, true, exported, () => '');
+    });
+}
+
+function addSchema(catalog: Command, terminal: Terminal): void {
+  catalog
+    .command('schema')
+    .description('print the JSON Schema (2020-12) of a catalog file')
+    .option('--json', 'print JSON, as without it')
+    .addHelpText('after', SCHEMA_NOTE)
+    .addHelpText('after', example('catalog schema > catalog.schema.json'))
+    .action(() => {
+      const standard = (name: string, value: unknown) => (ownKeywords.includes(name) ? undefined : value);
+      terminal.out(`${JSON.stringify(catalogSchema, standard, 2)}\n`);
     });
 }
 
@@ -49,14 +100,23 @@ async function readText(file: string): Promise<string> {
   }
 }
 
-/** One line for each fault, in the form that editors and terminals make clickable. */
-function refusal(file: string, faults: readonly JsonFault[]): string {
-  const lines = faults.map(
-    ({ line, column, pointer, message }) => `${file}:${line}:${column}: ${pointer || '/'} ${message}`,
-  );
-  return [...lines, `${faults.length === 1 ? 'One fault' : `${faults.length} faults`}: nothing was imported.`].join(
-    '\n',
-  );
+/** A line in the form that editors and terminals make clickable. */
+function remark(file: string, { line, column, pointer }: JsonPlace, message: string): string {
+  return `${file}:${line}:${column}: ${pointer || '/'} ${message}`;
+}
+
+/** @throws Error with a line for each fault */
+function faultless<Result extends object>(file: string, result: Result | { readonly faults: readonly JsonFault[] }) {
+  if (!('faults' in result)) return result;
+  const { faults } = result;
+  const lines = faults.map((fault) => remark(file, fault, fault.message));
+  const count = faults.length === 1 ? 'One fault' : `${faults.length} faults`;
+  throw new Error([...lines, `${count}: nothing was imported.`].join('\n'));
+}
+
+function preview(file: string, changes: readonly PlannedChange[]): string {
+  const lines = changes.map((change) => remark(file, change, `would be ${change.state}`));
+  return [...lines, `${changes.length > 0 ? 'Dry run' : 'Nothing would change'}: nothing was imported.`].join('\n');
 }
 
 function reportTable(report: CatalogReport): string {

@@ -1,5 +1,5 @@
 import { amountsOf, lineAmountsOf, type Amounts } from './amounts.js';
-import type { Catalog, CatalogTreatment } from './catalog.js';
+import type { Catalog, CatalogTreatment } from './catalog/import/catalogSchema.js';
 import { approvalEnd } from './gfeItems.js';
 import type { RowSet } from './rowSets.js';
 import { claimableFrom, expiresAt, resolveSchedule, type Schedule } from './schedule.js';

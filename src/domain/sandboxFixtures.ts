@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { packageRoot } from '../packageRoot.js';
 import type { ObjectStore } from '../adapters/objectStore.js';
 import type { EventType } from '../contract.js';
-import type { Draft } from './catalogDraft.js';
-import { readCatalog, type CatalogFile } from './catalogFile.js';
-import { planCatalog } from './catalogPlan.js';
+import { tableChanges } from './catalog/import/importCatalog.js';
+import { planCatalog } from './catalog/import/planCatalog.js';
+import { readCatalog, type CatalogFile } from './catalog/import/readCatalog.js';
 import { blobPath } from './documentFiles.js';
 import type { EventDataOf } from './events.js';
 import type { RowSet } from './rowSets.js';
@@ -77,11 +77,9 @@ function catalogRows(tenantId: string, catalog: CatalogFile['catalog']): RowSet[
   const fail = (pointer: string, message = 'has no id'): never => {
     throw new Error(`${CATALOG}: ${pointer} ${message}`);
   };
-  const draft: Draft = { tenantId, now: catalogAt, newId: () => fail(''), fault: fail, changes: [], fixedIds: [] };
-  const groups = { clinics: [], locations: [], pharmacies: [], categories: [], subcategories: [] };
-  const products = { products: [], prescriptions: [], offers: [], variants: [], availability: [] };
-  planCatalog(draft, catalog, { ...groups, ...products, deletedSkus: new Set() });
-  return draft.changes.map(({ table, creates }) => ({ table, rows: creates }));
+  const nothing = { clinics: [], categories: [], products: [] };
+  const plan = planCatalog({ newId: () => fail(''), fault: fail }, catalog, nothing);
+  return tableChanges(plan, tenantId, catalogAt);
 }
 
 function patientRow(tenantId: string) {

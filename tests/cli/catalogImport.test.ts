@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -55,6 +57,40 @@ it('reports what it created and, the second time, that nothing changed', async (
   const again = await runProgram(environment, ...args);
   expect(again).toMatchObject({ code: 0, stderr: '' });
   expect(again.stdout).toMatch(/^ +CREATED +UPDATED +DELETED +UNCHANGED\nclinics +0 +0 +0 +7\n/);
+});
+
+it('prints what --dry-run would change at its place in the file, and changes nothing', async () => {
+  const path = await file('change.json', '{ "products": [\n  { "sku": "BTX-100", "isDeleted": true }\n] }');
+  const args = ['catalog', 'import', path, '--tenant', 'first', '--dry-run'];
+  const { code, stdout, stderr } = await runProgram(environment, ...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(`${path}:2:3: /products/0 would be deleted\nDry run: nothing was imported.\n`);
+  expect(stdout).toMatch(/\nproducts +0 +0 +1 +0\n$/);
+  expect(await runJson(environment, ...args)).toMatchObject({
+    products: { deleted: 1 },
+    changes: [{ line: 2, column: 3, pointer: '/products/0', state: 'deleted' }],
+  });
+  expect(await db.product.count({ where: { tenantId: 'first', isDeleted: true } })).toBe(0);
+});
+
+it('prints a catalog as a file whose import changes nothing', async () => {
+  const { code, stdout, stderr } = await runProgram(environment, 'catalog', 'export', '--tenant', 'first');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const path = await file('export.json', stdout);
+  const again = await runProgram(environment, 'catalog', 'import', path, '--tenant', 'first', '--dry-run');
+  expect(again.stdout).toMatch(/^Nothing would change: nothing was imported\.\n/);
+  expect(again.stdout).toMatch(/\nproducts +0 +0 +0 +14\n$/);
+});
+
+it('prints a JSON Schema that any validator of JSON Schema 2020-12 takes', async () => {
+  const ajv = new Ajv2020({ logger: false });
+  addFormats.default(ajv);
+  const valid = ajv.compile((await runJson(environment, 'catalog', 'schema')) as object);
+  expect(valid(JSON.parse(await readFile(demoCatalog, 'utf8')))).toBe(true);
+  expect(valid(await runJson(environment, 'catalog', 'export', '--tenant', 'first'))).toBe(true);
+  expect(valid({ products: [{ sku: 'X', isDeleted: true }] })).toBe(true);
+  expect(valid({ products: [{ sku: 'X' }] })).toBe(false);
+  expect(valid({ shops: [] })).toBe(false);
 });
 
 it('names every fault as file:line:column, writes nothing and ends with 1', async () => {

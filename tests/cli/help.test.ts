@@ -12,6 +12,8 @@ const commands = [
   'client deactivate',
   'client revoke-tokens',
   'catalog import',
+  'catalog export',
+  'catalog schema',
   'order cancel',
   'keys rotate',
   'migrate',

@@ -3,9 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { v7 } from 'uuid';
 import { openDatabase } from '../../src/adapters/database.js';
 import type { DomainContext } from '../../src/context.js';
-import { importCatalog, type Progress } from '../../src/domain/catalogImport.js';
-import type { CatalogReport } from '../../src/domain/catalogPlan.js';
-import type { JsonFault } from '../../src/domain/jsonDocument.js';
+import { exportCatalog } from '../../src/domain/catalog/exportCatalog.js';
+import { importCatalog, previewImport } from '../../src/domain/catalog/import/importCatalog.js';
+import type { CatalogPreview, CatalogReport, Progress } from '../../src/domain/catalog/import/importCatalog.js';
+import type { JsonFault } from '../../src/domain/catalog/import/jsonDocument.js';
 import { createTenant } from '../../src/domain/tenants.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
@@ -18,6 +19,9 @@ export interface CatalogHarness {
   newTenant(): Promise<string>;
   /** Imports what has no fault. */
   imported(catalog: unknown, tenantId?: string, progress?: Progress): Promise<CatalogReport>;
+  /** What the import of a file would do. */
+  previewed(catalog: unknown): Promise<CatalogPreview>;
+  exported(): Promise<unknown>;
   /** The faults of a file; none if it was imported. */
   faultsOf(text: string, tenantId?: string): Promise<readonly JsonFault[]>;
   /** Every row of a tenant's catalog, so that two of these are equal only if nothing was written between them. */
@@ -58,6 +62,8 @@ export function useCatalogHarness(): CatalogHarness {
       if ('faults' in result) throw new Error(write(result.faults));
       return result.report;
     },
+    previewed: (catalog) => previewImport(context, tenantId, write(catalog)),
+    exported: () => exportCatalog(context, tenantId),
     async faultsOf(text, tenant = tenantId) {
       const result = await importCatalog(context, tenant, text);
       return 'faults' in result ? result.faults : [];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { access, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { importCatalog } from '../../src/domain/catalogImport.js';
+import { importCatalog } from '../../src/domain/catalog/import/importCatalog.js';
 import { resetTables } from '../../src/domain/sandboxReset.js';
 import { cast } from '../support/cast.js';
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';

@@ -1,0 +1,191 @@
+import type { FromSchema } from 'json-schema-to-ts';
+
+// A description is the whole rule of a value: an operator reads it instead of the keyword that failed.
+const name = {
+  type: 'string',
+  maxLength: 255,
+  pattern: '^(?!\\s)[^\\u0000-\\u001F\\u007F]+(?<!\\s)$',
+  description: 'must be a text of 1 to 255 characters on one line, without white space around it',
+} as const;
+const text = { type: 'string', maxLength: 2000, description: 'must be a text of at most 2000 characters' } as const;
+const note = { type: 'string', maxLength: 255, description: 'must be a text of at most 255 characters' } as const;
+const money = {
+  type: 'string',
+  pattern: '^\\d{1,10}(\\.\\d{1,2})?$',
+  description: 'must be a decimal number as text with at most 10 digits before and 2 after the point, such as "240.00"',
+} as const;
+const count = {
+  type: 'integer',
+  minimum: 0,
+  maximum: 2_147_483_647,
+  description: 'must be a whole number from 0 to 2147483647',
+} as const;
+const uuid = {
+  type: 'string',
+  format: 'uuid',
+  maxLength: 36,
+  description: 'must be a UUID of 36 characters',
+} as const;
+const timeZone = {
+  type: 'string',
+  timeZone: true,
+  description: 'must be an IANA time-zone name such as America/Chicago',
+} as const;
+const flag = <const Default extends boolean>(fallback: Default) => ({ type: 'boolean', default: fallback }) as const;
+const orNull = <const Type extends string, const Rest>({ type, ...rest }: { readonly type: Type } & Rest) =>
+  ({ ...rest, type: [type, 'null'], default: null }) as const;
+const metadata = orNull({ type: 'object' });
+const list = <const Items>(items: Items, ...members: string[]) =>
+  ({ type: 'array', items, uniqueBy: { members } }) as const;
+const optionalList = <const Items>(items: Items, ...members: string[]) =>
+  ({ ...list(items, ...members), default: [] }) as const;
+
+/** The id is for what is renamed, or to fix that of something new; otherwise names identify. */
+const element = <const Required extends readonly string[], const Properties>(
+  required: Required,
+  properties: Properties,
+) => ({ type: 'object', additionalProperties: false, required, properties: { id: uuid, ...properties } }) as const;
+
+const location = element(['name', 'address1', 'city', 'state', 'postal'], {
+  name,
+  address1: name,
+  address2: orNull(name),
+  city: name,
+  state: { type: 'string', pattern: '^[A-Za-z]{2}$', description: 'must be the two-letter code of a state' },
+  postal: name,
+  country: { type: 'string', pattern: '^[A-Z]{2}$', default: 'US', description: 'must be a two-letter country code' },
+  phone: orNull(name),
+  timezone: orNull(timeZone),
+  isPrimary: flag(false),
+  isActive: flag(true),
+});
+
+const clinic = element(['legalName', 'displayName', 'email', 'locations'], {
+  legalName: name,
+  displayName: name,
+  email: { type: 'string', format: 'email', maxLength: 254, description: 'must be an e-mail address' },
+  isActive: flag(true),
+  metadata,
+  locations: { ...list(location, 'name'), exactlyOne: 'isPrimary' },
+});
+
+const category = element(['categoryName', 'reviewOften', 'reviewRecurring', 'subcategories'], {
+  categoryName: name,
+  reviewOften: {
+    type: 'string',
+    maxLength: 255,
+    pattern: '^[A-Z][A-Z0-9_]*$',
+    description: 'must be a word in capitals such as YEARLY or MONTHLY',
+  },
+  reviewRecurring: { type: 'boolean' },
+  subcategories: list(element(['subCategoryName'], { subCategoryName: name }), 'subCategoryName'),
+});
+
+const productRx = element(
+  ['refills', 'deaScheduleId', 'quantityUnitOfMeasureId', 'rxQty', 'daysSupply', 'refrigerationTypeId'],
+  {
+    rxNumber: orNull(name),
+    drugForm: orNull(name),
+    drugStrength: orNull(name),
+    directions: orNull(note),
+    refills: count,
+    rxType: orNull(name),
+    deaScheduleId: uuid,
+    quantityUnitOfMeasureId: uuid,
+    codeListQualifier: orNull(name),
+    rxQty: count,
+    daysSupply: count,
+    dateWritten: orNull(name),
+    daw: orNull(name),
+    requestedBy: orNull(name),
+    refrigerationTypeId: uuid,
+    notes: orNull(note),
+  },
+);
+
+const variant = element(['name', 'sku', 'price', 'qty'], {
+  name,
+  sku: name,
+  price: money,
+  qty: count,
+  isActive: flag(true),
+});
+
+const productOffer = element(['price', 'qty', 'qtyAlert', 'shippingType', 'shippingAmount', 'vendorCost', 'cogs'], {
+  price: money,
+  qty: count,
+  qtyAlert: count,
+  // Money must not guess (D-04): the interface shows these two and what they mean.
+  shippingType: { enum: ['FREE_SHIPPING', 'FLAT_RATE'], description: 'must be FREE_SHIPPING or FLAT_RATE' },
+  shippingAmount: money,
+  vendorCost: money,
+  cogs: money,
+  offerVariants: optionalList(variant, 'sku'),
+});
+
+const treatment = element(
+  ['sku', 'name', 'unitPrice', 'pharmacy', 'productId', 'category', 'subcategory', 'productOffer'],
+  {
+    sku: name,
+    name,
+    description: { ...text, default: '' },
+    unitPrice: money,
+    isActive: flag(true),
+    isDeleted: flag(false),
+    metadata,
+    pharmacy: name,
+    productId: name,
+    category: name,
+    subcategory: name,
+    imageUrl: orNull({
+      type: 'string',
+      format: 'uri',
+      pattern: '^https?://',
+      maxLength: 2000,
+      description: 'must be an absolute http or https URL',
+    }),
+    productRx: orNull(productRx),
+    productOffer,
+    /** `clinic` is a legal name, an e-mail or an id. */
+    clinicAvailability: optionalList(element(['clinic'], { clinic: name, isActive: flag(true) }), 'clinic'),
+  },
+);
+
+/** A product that is deleted needs no more than its sku. */
+const product = {
+  ...treatment,
+  required: ['sku'],
+  if: { properties: { isDeleted: { const: true } }, required: ['isDeleted'] },
+  else: { required: treatment.required },
+} as const;
+
+/**
+ * JSON Schema 2020-12 of a catalog file, which an operator imports for one tenant. Members are named as in the
+ * interface; a product names its pharmacy, category, subcategory and clinics, because a file need not hold ids.
+ */
+export const catalogSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Catalog file',
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    clinics: {
+      ...optionalList(clinic),
+      uniqueBy: { members: ['legalName', 'email'], ignoreCase: true },
+    },
+    pharmacies: optionalList(element(['name'], { name }), 'name'),
+    categories: optionalList(category, 'categoryName'),
+    products: optionalList(product, 'sku'),
+  },
+} as const;
+
+/** Keywords of the schema that readCatalog.ts adds to Ajv; no other validator knows them. */
+export const ownKeywords = ['exactlyOne', 'timeZone', 'uniqueBy'];
+
+/** A valid file with the schema's defaults filled in. */
+export type Catalog = Omit<FromSchema<typeof catalogSchema>, 'products'> & {
+  readonly products: readonly CatalogProduct[];
+};
+export type CatalogTreatment = FromSchema<typeof treatment> & { readonly isDeleted: false };
+export type CatalogProduct =
+  CatalogTreatment | { readonly id?: string; readonly sku: string; readonly isDeleted: true };

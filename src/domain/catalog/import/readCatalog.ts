@@ -1,0 +1,113 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import { isTimeZone } from '../../timeZone.js';
+import { catalogSchema, type Catalog } from './catalogSchema.js';
+import { escaped, parseJson, type JsonDocument, type JsonFault, type JsonPlace } from './jsonDocument.js';
+
+/** A catalog file that keeps to its schema, and the places of its elements. */
+export interface CatalogFile {
+  readonly catalog: Catalog;
+  readonly document: JsonDocument;
+}
+
+/**
+ * Reads a catalog file and checks everything that needs no database.
+ * @returns the catalog, or every fault with its position
+ */
+export function readCatalog(text: string): CatalogFile | { readonly faults: readonly JsonFault[] } {
+  const document = parseJson(text);
+  const { value } = document;
+  if (value === undefined) return { faults: document.faults };
+  const valid = validator();
+  if (valid(value) && document.faults.length === 0) return { catalog: value, document };
+  return { faults: inFileOrder([...document.faults, ...schemaFaults(document, valid.errors ?? [])]) };
+}
+
+/** As a reader of the file comes upon them. */
+export function inFileOrder<Place extends JsonPlace>(places: readonly Place[]): Place[] {
+  return places.toSorted((a, b) => a.line - b.line || a.column - b.column);
+}
+
+let compiled: ValidateFunction<Catalog> | undefined;
+
+/** Compiled when first needed: only an import needs it. */
+function validator(): ValidateFunction<Catalog> {
+  if (compiled) return compiled;
+  const options = { allErrors: true, verbose: true, useDefaults: true, allowUnionTypes: true, strictTypes: false };
+  const ajv = new Ajv2020(options);
+  addFormats.default(ajv, ['uuid', 'email', 'uri']);
+  ajv.addKeyword(timeZone).addKeyword(uniqueBy).addKeyword(exactlyOne);
+  return (compiled = ajv.compile<Catalog>(catalogSchema));
+}
+
+/** One fault for each wrong value, although several keywords may have failed. */
+function schemaFaults(document: JsonDocument, errors: readonly ErrorObject[]): JsonFault[] {
+  const faults = errors.filter(({ keyword }) => keyword !== 'if').map((error) => faultOf(document, error));
+  return [...new Map(faults.map((fault) => [`${fault.pointer} ${fault.message}`, fault])).values()];
+}
+
+function faultOf(document: JsonDocument, error: ErrorObject): JsonFault {
+  const { keyword, instancePath, params, parentSchema, message = keyword } = error;
+  if (keyword === 'additionalProperties') {
+    const place = document.placeOf(`${instancePath}/${escaped(params['additionalProperty'])}`, 'name');
+    return { ...place, message: 'is not a member that a catalog can have here' };
+  }
+  const place = document.placeOf(instancePath);
+  if (keyword === 'required') return { ...place, message: `${String(params['missingProperty'])} is missing` };
+  const rule: unknown = parentSchema?.['description'];
+  return { ...place, message: typeof rule === 'string' ? rule : message };
+}
+
+/** Ajv keyword `timeZone: true`: the text is the name of a time zone. */
+const timeZone: FuncKeywordDefinition = {
+  keyword: 'timeZone',
+  type: 'string',
+  validate: (_rule: boolean, name: string) => isTimeZone(name),
+};
+
+interface UniqueBy {
+  readonly members: readonly string[];
+  readonly ignoreCase?: boolean;
+}
+
+/**
+ * Ajv keyword `uniqueBy: { members, ignoreCase? }`: no two elements have the same text in all these members. Each
+ * repetition is a fault of its own that names the element it repeats.
+ */
+const uniqueBy = arrayKeyword('uniqueBy', ({ members, ignoreCase }: UniqueBy, elements, path) => {
+  const firsts = new Map<string, number>();
+  return elements.flatMap((element, index) => {
+    const values = members.map((member) => memberOf(element, member));
+    if (!values.every((value) => typeof value === 'string')) return [];
+    const key = JSON.stringify(ignoreCase === true ? values.map((value) => value.toLowerCase()) : values);
+    const first = firsts.get(key) ?? index;
+    firsts.set(key, first);
+    const message = `repeats ${members.join(' and ')} of ${path}/${first}`;
+    return first === index ? [] : [{ instancePath: `${path}/${index}`, message }];
+  });
+});
+
+/** Ajv keyword `exactlyOne: member`: unless the array is empty, this flag is true in exactly one element. */
+const exactlyOne = arrayKeyword('exactlyOne', (member: string, elements, path) => {
+  const marked = elements.flatMap((element, index) => (memberOf(element, member) === true ? [index] : []));
+  if (elements.length === 0 || marked.length === 1) return [];
+  const wrong = marked.length === 0 ? [path] : marked.slice(1).map((index) => `${path}/${index}`);
+  return wrong.map((instancePath) => ({ instancePath, message: `${member} must be true in exactly one element` }));
+});
+
+/** Makes a keyword from a function that returns what is wrong, and where. */
+function arrayKeyword<Rule>(
+  keyword: string,
+  check: (rule: Rule, elements: readonly unknown[], path: string) => Partial<ErrorObject>[],
+): FuncKeywordDefinition {
+  const validate: SchemaValidateFunction = (rule: Rule, elements: readonly unknown[], _schema, at) => {
+    validate.errors = check(rule, elements, at?.instancePath ?? '');
+    return validate.errors.length === 0;
+  };
+  return { keyword, type: 'array', errors: 'full', validate };
+}
+
+function memberOf(element: unknown, name: string): unknown {
+  return Reflect.get(Object(element) as object, name);
+}
