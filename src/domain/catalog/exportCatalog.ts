@@ -4,7 +4,8 @@ import { inTransaction } from '../transactionContext.js';
 import { catalogSchema } from './import/catalogSchema.js';
 import { loadCatalog, pharmaciesOf, type StoredCatalog } from './storedCatalog.js';
 
-const TIMEOUT_MS = 60_000;
+/** It waits for an import that is under way. */
+const TIMEOUT_MS = 600_000;
 
 /** A tenant's catalog without deleted products as the content of a catalog file, whose import changes nothing. */
 export async function exportCatalog(context: DomainContext, tenantId: string): Promise<unknown> {
