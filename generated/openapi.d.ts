@@ -92,6 +92,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tenants/products": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List products
+         * @description Lists the products of the tenant, to resolve the `treatmentIds` of an encounter by SKU or name. Use products whose
+         *     `isActive` is true. Deleted products are left out.
+         */
+        get: operations["listProducts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/clients-documents/{id}/upload-url/{documentType}": {
         parameters: {
             query?: never;
@@ -110,27 +131,6 @@ export interface paths {
          *     the file is not fetched then. The token itself is fine: do not renew it.
          */
         post: operations["uploadPatientDocument"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/tenants/products": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List products
-         * @description Lists the products of the tenant, to resolve the `treatmentIds` of an encounter by SKU or name. Use products whose
-         *     `isActive` is true. Deleted products are left out.
-         */
-        get: operations["listProducts"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -163,28 +163,6 @@ export interface paths {
          *     can be used (409).
          */
         post: operations["createEncounter"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/encounters/preview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Preview an encounter
-         * @description Runs every check of `createEncounter` on the same body and changes nothing. If `problems` is empty, creating the
-         *     encounter now would succeed, with these items and this estimate. What is malformed or does not exist is answered as by
-         *     `createEncounter` (400, 404).
-         */
-        post: operations["previewEncounter"];
         delete?: never;
         options?: never;
         head?: never;
@@ -227,6 +205,28 @@ export interface paths {
         get: operations["getEncounter"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview an encounter
+         * @description Runs every check of `createEncounter` on the same body and changes nothing. If `problems` is empty, creating the
+         *     encounter now would succeed, with these items and this estimate. What is malformed or does not exist is answered as by
+         *     `createEncounter` (400, 404).
+         */
+        post: operations["previewEncounter"];
         delete?: never;
         options?: never;
         head?: never;
@@ -929,83 +929,6 @@ export interface components {
             state: components["schemas"]["PatientState"];
             adminUser: components["schemas"]["AdminUser"];
         };
-        UploadPatientDocumentRequest: {
-            /** @description Absolute https URL of the file, without user name and password, that answers within 30 seconds and redirects at most three times. At most 2048 characters, the length that servers and proxies commonly accept. */
-            url: string;
-            /** @description Name for the saved file; by default the last segment of the URL. Path separators and control characters are removed, a missing extension is added. At most 255 characters, the limit of file systems. */
-            fileName?: string;
-        };
-        UserDocument: {
-            /**
-             * Format: uuid
-             * @description Equals `documentId`.
-             */
-            id: string;
-            /**
-             * Format: uuid
-             * @description The patient.
-             */
-            user_id: string;
-            /**
-             * Format: uuid
-             * @description The patient, too.
-             */
-            clientId: string;
-            /**
-             * Format: uuid
-             * @description Null, because an upload names no clinic.
-             */
-            clinicId: string | null;
-            storageProvider: "s3" | "file";
-            /** @description Bucket or folder. */
-            container: string;
-            /** @description Internal storage path. */
-            blobPath: string;
-            /**
-             * Format: uri
-             * @description The same signed URL as in the answer.
-             */
-            fileUrl: string;
-            /** @description MIME type, found in the content of the file. */
-            contentType: string;
-            /**
-             * Format: int64
-             * @description At most 20 MiB, the largest file that is accepted.
-             */
-            sizeBytes: number;
-            /** @description SHA-256 of the file in hexadecimal. It may be empty. */
-            checksum: string;
-            /** @description The `documentType` of the URL. */
-            docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms";
-            fileName: string;
-            metadata: {
-                /**
-                 * Format: uuid
-                 * @description The API client that uploaded the file.
-                 */
-                uploadedById: string;
-                /** @description Last segment of the URL, or else the file name. */
-                originalFilename: string;
-            };
-            /** Format: date-time */
-            createdAt: string;
-            /** Format: date-time */
-            updatedAt: string;
-        };
-        UploadPatientDocumentResponse: {
-            message: string;
-            /**
-             * Format: uuid
-             * @description Use it in `documentIds` of an encounter.
-             */
-            documentId: string;
-            /**
-             * Format: uri
-             * @description Signed URL of the stored file, valid for 900 seconds. Whoever has it can read the file.
-             */
-            fileUrl: string;
-            userDocument: components["schemas"]["UserDocument"];
-        };
         /** @description A product without nested objects. */
         ProductSummary: {
             /**
@@ -1203,6 +1126,83 @@ export interface components {
             data: components["schemas"]["Product"][];
             meta: components["schemas"]["PageMeta"];
         };
+        UploadPatientDocumentRequest: {
+            /** @description Absolute https URL of the file, without user name and password, that answers within 30 seconds and redirects at most three times. At most 2048 characters, the length that servers and proxies commonly accept. */
+            url: string;
+            /** @description Name for the saved file; by default the last segment of the URL. Path separators and control characters are removed, a missing extension is added. At most 255 characters, the limit of file systems. */
+            fileName?: string;
+        };
+        UserDocument: {
+            /**
+             * Format: uuid
+             * @description Equals `documentId`.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The patient.
+             */
+            user_id: string;
+            /**
+             * Format: uuid
+             * @description The patient, too.
+             */
+            clientId: string;
+            /**
+             * Format: uuid
+             * @description Null, because an upload names no clinic.
+             */
+            clinicId: string | null;
+            storageProvider: "s3" | "file";
+            /** @description Bucket or folder. */
+            container: string;
+            /** @description Internal storage path. */
+            blobPath: string;
+            /**
+             * Format: uri
+             * @description The same signed URL as in the answer.
+             */
+            fileUrl: string;
+            /** @description MIME type, found in the content of the file. */
+            contentType: string;
+            /**
+             * Format: int64
+             * @description At most 20 MiB, the largest file that is accepted.
+             */
+            sizeBytes: number;
+            /** @description SHA-256 of the file in hexadecimal. It may be empty. */
+            checksum: string;
+            /** @description The `documentType` of the URL. */
+            docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms";
+            fileName: string;
+            metadata: {
+                /**
+                 * Format: uuid
+                 * @description The API client that uploaded the file.
+                 */
+                uploadedById: string;
+                /** @description Last segment of the URL, or else the file name. */
+                originalFilename: string;
+            };
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        UploadPatientDocumentResponse: {
+            message: string;
+            /**
+             * Format: uuid
+             * @description Use it in `documentIds` of an encounter.
+             */
+            documentId: string;
+            /**
+             * Format: uri
+             * @description Signed URL of the stored file, valid for 900 seconds. Whoever has it can read the file.
+             */
+            fileUrl: string;
+            userDocument: components["schemas"]["UserDocument"];
+        };
         GfeItem: {
             category_name: string;
             sub_category_name: string;
@@ -1352,6 +1352,41 @@ export interface components {
             /** @description Free text for the provider, for example diagnosis or vitals. At most 10 000 characters, about four pages. */
             additionalNotes?: string;
         };
+        /** @description At least one identifier. Several are fine if they name the same encounter. */
+        GetEncounterStatusRequest: {
+            /**
+             * Format: int64
+             * @description Numeric id, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+             */
+            encounter_id?: number;
+            /** @description GFE number, prefix, dash and digits; letters in either case. The limits admit every number we issue. */
+            gfe_no?: string;
+            /** @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue. */
+            order_no?: string;
+        };
+        /** @description Left out while the encounter has no order. */
+        OrderDetails: {
+            order_no: string;
+            order_status: "paid" | "pending" | "cancelled";
+            sub_total: number;
+            /** @description `sub_total` and `total_shipping_amt` together. */
+            grand_total: number;
+            paid_amt: number;
+            /** @description What is left to pay. */
+            balance_amt: number;
+            total_shipping_amt: number;
+            /** @description YYYY-MM-DD HH:MM:SS in UTC. */
+            created_date: string;
+        };
+        EncounterStatus: {
+            /** Format: int64 */
+            encounter_id: number;
+            /** @description Good-faith-estimate identifier. */
+            gfe_no: string;
+            /** @description One item for each distinct pair of category and subcategory among the treatments. */
+            gfe_data: components["schemas"]["GfeItem"][];
+            order_details?: components["schemas"]["OrderDetails"];
+        };
         PreviewProblem: {
             code: components["schemas"]["ProblemCode"];
             /** @description JSON pointer into the request body as a URI fragment. */
@@ -1388,41 +1423,6 @@ export interface components {
             scheduledAt: string | null;
             /** @description The items that the encounter would have; one that takes over a valid approval is `approved` at once. */
             gfe_data: components["schemas"]["PreviewGfeItem"][];
-        };
-        /** @description At least one identifier. Several are fine if they name the same encounter. */
-        GetEncounterStatusRequest: {
-            /**
-             * Format: int64
-             * @description Numeric id, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
-             */
-            encounter_id?: number;
-            /** @description GFE number, prefix, dash and digits; letters in either case. The limits admit every number we issue. */
-            gfe_no?: string;
-            /** @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue. */
-            order_no?: string;
-        };
-        /** @description Left out while the encounter has no order. */
-        OrderDetails: {
-            order_no: string;
-            order_status: "paid" | "pending" | "cancelled";
-            sub_total: number;
-            /** @description `sub_total` and `total_shipping_amt` together. */
-            grand_total: number;
-            paid_amt: number;
-            /** @description What is left to pay. */
-            balance_amt: number;
-            total_shipping_amt: number;
-            /** @description YYYY-MM-DD HH:MM:SS in UTC. */
-            created_date: string;
-        };
-        EncounterStatus: {
-            /** Format: int64 */
-            encounter_id: number;
-            /** @description Good-faith-estimate identifier. */
-            gfe_no: string;
-            /** @description One item for each distinct pair of category and subcategory among the treatments. */
-            gfe_data: components["schemas"]["GfeItem"][];
-            order_details?: components["schemas"]["OrderDetails"];
         };
         /**
          * @description Why the encounter does not take place. A closed list, so that a typing error is noticed.
@@ -1882,18 +1882,6 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is malformed or the schedule makes no sense */
-        PreviewEncounterBadRequest: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
         /** @description The body is malformed or names no encounter or several */
         GetEncounterStatusBadRequest: {
             headers: {
@@ -1921,6 +1909,18 @@ export interface components {
         };
         /** @description No encounter has this identifier */
         EncounterNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is malformed or the schedule makes no sense */
+        PreviewEncounterBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -2134,11 +2134,6 @@ export interface components {
          */
         PatientId: components["schemas"]["Uuid"];
         /**
-         * @description What the document is. An `id-card` may have 10 MiB, the others 20 MiB. All accept PDF, JPEG and PNG, and all but `id-card` accept TIFF.
-         * @example intake-forms
-         */
-        DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms";
-        /**
          * @description Part of the SKU or of the name, in either case; blank means no filter. At most 100 characters, longer than what people search for.
          * @example BTX
          */
@@ -2158,6 +2153,11 @@ export interface components {
          * @example name
          */
         ProductSortBy: "name" | "sku" | "createdAt" | "updatedAt";
+        /**
+         * @description What the document is. An `id-card` may have 10 MiB, the others 20 MiB. All accept PDF, JPEG and PNG, and all but `id-card` accept TIFF.
+         * @example intake-forms
+         */
+        DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms";
         /**
          * @description Only encounters in this state, as it is stored.
          * @example pending_review
@@ -2528,58 +2528,6 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
-    uploadPatientDocument: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
-                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
-                 */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-            };
-            path: {
-                /**
-                 * @description The `user_id` of the patient.
-                 * @example 01a10caf-a4c0-7000-8000-00000000d001
-                 */
-                id: components["parameters"]["PatientId"];
-                /**
-                 * @description What the document is. An `id-card` may have 10 MiB, the others 20 MiB. All accept PDF, JPEG and PNG, and all but `id-card` accept TIFF.
-                 * @example intake-forms
-                 */
-                documentType: components["parameters"]["DocumentType"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UploadPatientDocumentRequest"];
-            };
-        };
-        responses: {
-            /** @description The stored document */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "API-Version": components["headers"]["ApiVersion"];
-                    "Cache-Control": components["headers"]["CacheControlNoStore"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["UploadPatientDocumentResponse"];
-                };
-            };
-            400: components["responses"]["UploadPatientDocumentBadRequest"];
-            401: components["responses"]["UploadPatientDocumentUnauthorized"];
-            403: components["responses"]["Forbidden"];
-            409: components["responses"]["IdempotencyConflict"];
-            413: components["responses"]["BodyTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["DependencyUnavailable"];
-        };
-    };
     listProducts: {
         parameters: {
             query: {
@@ -2644,6 +2592,58 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    uploadPatientDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The `user_id` of the patient.
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                id: components["parameters"]["PatientId"];
+                /**
+                 * @description What the document is. An `id-card` may have 10 MiB, the others 20 MiB. All accept PDF, JPEG and PNG, and all but `id-card` accept TIFF.
+                 * @example intake-forms
+                 */
+                documentType: components["parameters"]["DocumentType"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadPatientDocumentRequest"];
+            };
+        };
+        responses: {
+            /** @description The stored document */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadPatientDocumentResponse"];
+                };
+            };
+            400: components["responses"]["UploadPatientDocumentBadRequest"];
+            401: components["responses"]["UploadPatientDocumentUnauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["BodyTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
         };
@@ -2750,40 +2750,6 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
-    previewEncounter: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CreateEncounterRequest"];
-            };
-        };
-        responses: {
-            /** @description What would come of it */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["XRequestId"];
-                    "API-Version": components["headers"]["ApiVersion"];
-                    "Cache-Control": components["headers"]["CacheControlNoStore"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EncounterPreview"];
-                };
-            };
-            400: components["responses"]["PreviewEncounterBadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["CreateEncounterNotFound"];
-            413: components["responses"]["BodyTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["DependencyUnavailable"];
-        };
-    };
     getEncounterStatus: {
         parameters: {
             query?: never;
@@ -2849,6 +2815,40 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    previewEncounter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateEncounterRequest"];
+            };
+        };
+        responses: {
+            /** @description What would come of it */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EncounterPreview"];
+                };
+            };
+            400: components["responses"]["PreviewEncounterBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["CreateEncounterNotFound"];
+            413: components["responses"]["BodyTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
         };

@@ -1,5 +1,5 @@
 import { Prisma } from '../../generated/prisma/client.js';
-import { sqlState } from '../adapters/database.js';
+import { sqlState, type Transaction } from '../adapters/database.js';
 import type { DomainContext, Services } from '../context.js';
 import { describeCauses } from '../errorCauses.js';
 import { inTenantTime, inTransaction, type TransactionContext } from './transactionContext.js';
@@ -82,7 +82,7 @@ async function succeeds<Row extends DueRow>(
   const { tenantId, id } = row;
   try {
     // A transaction in a transaction is a savepoint.
-    await local.db.$transaction((db) => workOff({ ...local, db }, row));
+    await local.db.$transaction((db) => workOff({ ...local, db: db as Transaction }, row));
     return true;
   } catch (error) {
     const [failure] = await local.db.$queryRaw<object[]>`
