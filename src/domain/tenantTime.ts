@@ -22,19 +22,20 @@ export interface Sweep<Row extends DueRow> {
   workOff(context: TransactionContext, row: Row): Promise<void>;
 }
 
-/** How long a batch may take: nobody waits for it, and a busy database needs its time. */
-const BATCH_MS = 60_000;
 /** Each row has a savepoint; PostgreSQL keeps track of 64 in a transaction without slowing down others. */
 const BATCH = 50;
+/** How long a batch may take, even if each of its rows takes all the time that a statement has. */
+const BATCH_MS = BATCH * 5_000;
 
 /**
  * Works off what is due in all tenants, or in one, by each tenant's own time: batch by batch, each in a transaction of
  * its own, until one finds nothing. Tenants whose clocks agree are served together: there are only as many clocks as
- * sandboxes that moved theirs (domain rule "Sandbox"). A row that fails stops no other: it is logged, and tried again
- * after a minute, later after up to four hours (D-92).
+ * sandboxes that moved theirs (domain rule "Sandbox"). In a sweep of all tenants a row that fails stops no other: it is
+ * logged, and tried again after a minute, later after up to four hours (D-92).
  * @param context with the time of the world
- * @param tenantId only this tenant's; undefined: all
+ * @param tenantId only this tenant's, all of it now, for a caller who learns of a failure; undefined: all tenants
  * @returns how many rows were worked off
+ * @throws what a row of the one tenant throws
  */
 export async function inTenantTimes<Row extends DueRow>(
   context: SweepContext,
@@ -48,28 +49,30 @@ export async function inTenantTimes<Row extends DueRow>(
   const clocks = await context.db.tenant.groupBy({ by: ['clockOffsetMs'], where });
   let done = 0;
   for (const { clockOffsetMs } of clocks) {
-    const tenants = Prisma.sql`SELECT id FROM tenant WHERE clock_offset_ms = ${clockOffsetMs}
-      AND ${tenantId === undefined ? Prisma.sql`true` : Prisma.sql`id = ${tenantId}`}`;
-    const isTurnOf = (alias: string): Prisma.Sql => {
-      const row = Prisma.raw(alias);
-      return Prisma.sql`${row}.tenant_id IN (${tenants}) AND NOT EXISTS (SELECT FROM sweep_failure AS failed
-        WHERE failed.tenant_id = ${row}.tenant_id AND failed.row_id = ${row}.id AND failed.retry_at > ${context.now()})`;
+    const isTurnOf = turns(context, clockOffsetMs, tenantId);
+    const batch = async (transaction: TransactionContext): Promise<number> => {
+      const local = inTenantTime(transaction, Number(clockOffsetMs));
+      const rows = await sweep.find(local, isTurnOf, BATCH);
+      for (const row of rows) {
+        if (tenantId !== undefined) await sweep.workOff(local, row);
+        else if (!(await succeeds(context, local, row, sweep))) continue;
+        done += 1;
+      }
+      return rows.length;
     };
-    let found: number;
-    do {
-      found = await inTransaction(
-        context,
-        async (transaction) => {
-          const local = inTenantTime(transaction, Number(clockOffsetMs));
-          const rows = await sweep.find(local, isTurnOf, BATCH);
-          for (const row of rows) if (await succeeds(context, local, row, sweep)) done += 1;
-          return rows.length;
-        },
-        BATCH_MS,
-      );
-    } while (found > 0);
+    while ((await inTransaction(context, batch, BATCH_MS)) > 0);
   }
   return done;
+}
+
+function turns({ now }: SweepContext, clockOffsetMs: bigint, tenantId: string | undefined) {
+  return (alias: string): Prisma.Sql => {
+    const row = Prisma.raw(alias);
+    const ofClock = Prisma.sql`${row}.tenant_id IN (SELECT id FROM tenant WHERE clock_offset_ms = ${clockOffsetMs})`;
+    if (tenantId !== undefined) return Prisma.sql`${row}.tenant_id = ${tenantId} AND ${ofClock}`;
+    return Prisma.sql`${ofClock} AND NOT EXISTS (SELECT FROM sweep_failure AS failed
+      WHERE failed.tenant_id = ${row}.tenant_id AND failed.row_id = ${row}.id AND failed.retry_at > ${now()})`;
+  };
 }
 
 /** @throws what also makes the record of a failure fail: the connection is lost, or the time of the batch is over */
