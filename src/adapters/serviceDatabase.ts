@@ -1,4 +1,5 @@
 import { isUnavailable } from './database.js';
+import { makeDataDir } from './dataDir.js';
 import { openEmbeddedPostgres } from './embeddedPostgres.js';
 import { checkJobSchema, migrateJobSchema } from './jobSchema.js';
 import { checkSchema, migrate, type SchemaState } from './migrations.js';
@@ -35,6 +36,8 @@ export async function openServiceDatabase(options: ServiceDatabaseOptions): Prom
       throw error;
     }
   }
+  // A server keeps keys and files there in any case.
+  if (role === 'server') await makeDataDir(dataDir);
   const schema = await schemaOf(databaseUrl, options).catch((cause: unknown) => {
     const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';
     throw new Error(`DATABASE_URL ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
