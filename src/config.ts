@@ -137,7 +137,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const valid = ajv.compile<Variables>(variables);
   if (!valid(values)) {
     const faults = (valid.errors ?? []).filter(({ keyword }) => keyword !== 'if').map((fault) => {
-      if (fault.keyword !== 'required') return `${fault.instancePath.slice(1)} must be ${ruleOf(fault.parentSchema ?? {})}`;
+      const wrong = fault.instancePath.slice(1);
+      if (wrong !== '') return `${wrong} must be ${ruleOf(fault.parentSchema ?? {})}`;
       const name = String(fault.params['missingProperty']);
       return `${name} is required with ${s3Variables.includes(name) ? 'OBJECT_STORE=s3' : 'DOCUMENT_SCANNER=clamav'}`;
     });

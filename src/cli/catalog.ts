@@ -5,6 +5,7 @@ import { importCatalog, type Progress } from '../domain/catalogImport.js';
 import type { CatalogReport } from '../domain/catalogPlan.js';
 import type { JsonFault } from '../domain/jsonDocument.js';
 import { findTenant } from '../domain/tenants.js';
+import { errorCode } from '../errorCode.js';
 import { withDatabase } from './operator.js';
 import { example, print, table } from './output.js';
 import type { Terminal } from './terminal.js';
@@ -34,14 +35,25 @@ export function addCatalogCommands(program: Command, terminal: Terminal): void {
         const { id } = await findTenant(context, tenant);
         return withProgressBar(terminal, (progress) => importCatalog(context, id, text, progress));
       });
-      if ('faults' in result) throw new Error(refusal(file, result.faults));
+      if ('faults' in result) {
+        throw Object.assign(new Error(refusal(file, result.faults)), { faults: result.faults });
+      }
       print(terminal, json, result.report, () => reportTable(result.report));
     });
 }
 
-/** @throws Error when there is no such file, or it is not UTF-8 */
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder, not a file',
+  EACCES: 'may not be read',
+};
+
+/** @throws Error when the file cannot be read, or is not UTF-8 */
 async function readText(file: string): Promise<string> {
-  const bytes = await readFile(file);
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    const reason = UNREADABLE[String(errorCode(cause))] ?? `cannot be read: ${String(cause)}`;
+    throw new Error(`${file} ${reason}.`, { cause });
+  });
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {

@@ -15,14 +15,15 @@ it('a request is one readable line on a terminal, with its ids', async () => {
   const text = await shown('info', (log) =>
     log.info({ ...request, code: undefined, tenantId: 'demo', clientId: 'ces_a', durationMs: 11.6 }, 'request'),
   );
-  expect(text).toMatch(
-    /^\[\d\d:\d\d:\d\d] INFO: GET \/clients\/\{id\} 200 in 12 ms \{"requestId":"r-1","tenantId":"demo","clientId":"ces_a"\}\n$/,
-  );
+  expect(text).toMatch(/^\[\d\d:\d\d:\d\d] INFO: /);
+  const ids = '{"requestId":"r-1","tenantId":"demo","clientId":"ces_a"}';
+  expect(text.split('INFO: ')[1]).toBe(`GET /clients/{id} 200 in 12 ms ${ids}\n`);
 });
 
 it('so is one that never was a request, one without a response, and every other message', async () => {
   const text = await shown('info', (log) => {
-    log.info({ requestId: 'r-2', method: null, route: null, status: 400, code: 'validation_failed', durationMs: 0 }, 'request');
+    const malformed = { requestId: 'r-2', method: null, route: null, status: 400, code: 'validation_failed' };
+    log.info({ ...malformed, durationMs: 0 }, 'request');
     log.info({ ...request, status: null, durationMs: 1, aborted: true }, 'request');
     log.warn({ reason: 'ECONNREFUSED' }, 'the scanner does not answer');
     log.debug('too much');

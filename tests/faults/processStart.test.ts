@@ -125,7 +125,8 @@ describe('the service does not start', () => {
 
   it.each([['an external'], ['the embedded']])('when DATA_DIR cannot be made, with %s database', async (which) => {
     const external: Record<string, string> = which === 'the embedded' ? { DATABASE_URL: '' } : {};
-    expect(await refusalOf({ DATA_DIR: '/proc/x/y', ...external })).toMatch(/DATA_DIR \/proc\/x\/y cannot be used: ENOENT/);
+    const said = await refusalOf({ DATA_DIR: '/proc/x/y', ...external });
+    expect(said).toMatch(/DATA_DIR \/proc\/x\/y cannot be used: ENOENT/);
   });
 
   it('with an option that it does not know', async () => {
