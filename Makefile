@@ -7,20 +7,24 @@ REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_module
 # The contract, its types and the Prisma client are made from these.
 CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts package-lock.json
 
-.PHONY: help install generate build docs start migrate migration-sql mock test check lint typecheck fresh breaking release bench measure-uploads clean
+# Runs a command; what it prints is shown only if it fails.
+quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
+
+.PHONY: help node port install generate build docs start migrate migration-sql mock test check lint typecheck fresh breaking release bench measure-uploads clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-start: build ## install, generate, build and serve: embedded PostgreSQL, demo data, reference at /docs
-	@npm start --silent
+# Not by npm: it would not pass on a signal, and the server would outlive it.
+start: port build ## install, generate, build and serve: embedded PostgreSQL, demo data, reference at /docs
+	@node generated/build/src/main.js
 
 test: install generated/.fresh generated/docs/index.html ## run every test (needs nothing but Node, make and the npm registry)
 	npm test --silent -- $(ARGS)
 
 check: install fresh lint typecheck breaking ## generated files are fresh, lint, types, no breaking change (CI runs this and test)
 
-install: node_modules/.installed ## install the pinned dependencies
+install: node node_modules/.installed ## install the pinned dependencies
 
 generate: install ## contract → generated/openapi.json and .d.ts; prisma → client
 	$(TSX) scripts/generate.ts
@@ -65,17 +69,28 @@ measure-uploads: install generated/.fresh ## memory of the server while 50 docum
 clean: ## remove everything that can be made again (not DATA_DIR)
 	rm -rf node_modules generated/build generated/prisma generated/docs generated/.fresh
 
+node:
+	@node scripts/nodeVersion.cjs
+
+# Looked at before what takes time, and by the server again. HOST and PORT are the server's variables.
+port:
+	@! (exec 3<>"/dev/tcp/$${HOST:-127.0.0.1}/$${PORT:-3000}") 2>/dev/null || { echo \
+	  "PORT $${PORT:-3000} is in use: stop what listens there, or choose another one (PORT=3001 make start)." >&2; exit 1; }
+
 node_modules/.installed: package.json package-lock.json
-	npm ci --no-audit --no-fund
+	@echo 'Installing the dependencies …'
+	$(call quietly,npm ci)
 	@touch $@
 
 generated/.fresh: node_modules/.installed $(CONTRACT)
-	$(TSX) scripts/generate.ts
+	@echo 'Generating code and reference from the contract …'
+	$(call quietly,$(TSX) scripts/generate.ts)
 	@touch $@
 
 generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
-	node_modules/.bin/tsc -p src/tsconfig.json
+	@echo 'Compiling the service …'
+	$(call quietly,node_modules/.bin/tsc -p src/tsconfig.json)
 	@touch $@
 
 generated/docs/index.html: generated/.fresh scripts/docs.ts
-	$(TSX) scripts/docs.ts
+	$(call quietly,$(TSX) scripts/docs.ts)

@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { join, resolve } from 'node:path';
 
@@ -86,6 +86,7 @@ const text = { type: 'string', minLength: 1 };
 const seconds = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 31_536_000, default: fallback });
 const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
 const socketAddress = 'host:port or /path';
+const origin = 'http(s)://host without a path';
 
 /** Makes other variables required when `name` has this value. */
 const requires = (name: string, value: string, required: readonly string[]) => ({
@@ -99,16 +100,16 @@ export const variables = {
   properties: {
     HOST: { ...text, default: '127.0.0.1' },
     PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3000 },
-    BASE_URL: { type: 'string', format: 'uri', pattern: '^https?://[^/?#@\\s]+$' },
+    BASE_URL: { type: 'string', format: 'uri', pattern: '^https?://[^/?#@\\s]+$', description: origin },
     LOG_LEVEL: { enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info' },
     DATA_DIR: { ...text, default: '.data' },
-    DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://.+' },
+    DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' },
     DATABASE_POOL_SIZE: { type: 'integer', minimum: 1, maximum: 500, default: 10 },
     ACCESS_TOKEN_TTL: seconds(25_200),
     REFRESH_TOKEN_TTL: seconds(2_592_000),
     SIGNING_KEYS_FILE: text,
     OBJECT_STORE: { enum: ['file', 's3'], default: 'file' },
-    S3_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://' },
+    S3_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://', description: 'http(s)://host[:port]' },
     S3_REGION: { ...text, default: 'us-east-1' },
     S3_BUCKET: text,
     S3_ACCESS_KEY: text,
@@ -117,9 +118,10 @@ export const variables = {
       type: 'string',
       pattern: '^$|^[^\\s,/:]+:\\d{1,5}(\\s*,\\s*[^\\s,/:]+:\\d{1,5})*$',
       default: '',
+      description: 'host:port, or several with commas',
     },
     DOCUMENT_SCANNER: { enum: ['none', 'clamav'], default: 'none' },
-    CLAMAV_ADDRESS: { type: 'string', format: socketAddress },
+    CLAMAV_ADDRESS: { type: 'string', format: socketAddress, description: socketAddress },
     VALIDATE_RESPONSES: { type: 'boolean', default: false },
     DRAIN_TIMEOUT: seconds(75),
     // Above the 60 s after which common load balancers give up an idle connection: they must be the ones to close it.
@@ -138,18 +140,18 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const values: unknown = Object.fromEntries(given);
   // Coercion makes Infinity of "1e400", for which Ajv leaves the limits unchecked when it is strict about numbers.
   const lenient = { strictTypes: false, strictNumbers: false };
-  const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true, ...lenient });
+  const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true, verbose: true, ...lenient });
   addFormats.default(ajv);
   ajv.addFormat(socketAddress, (value) => socketAddressOf(value) !== undefined);
   const valid = ajv.compile<Variables>(variables);
   if (!valid(values)) {
     const faults = (valid.errors ?? []).filter(({ keyword }) => keyword !== 'if').map((fault) => {
-      const name = fault.instancePath.slice(1) || String(fault.params['missingProperty']);
-      const rule = String(fault.params['allowedValues'] ?? fault.params['pattern'] ?? '');
-      if (fault.keyword !== 'required') return `${name} ${fault.message} ${rule}`;
+      const wrong = fault.instancePath.slice(1);
+      if (wrong !== '') return `${wrong} must be ${ruleOf(fault.parentSchema ?? {})}`;
+      const name = String(fault.params['missingProperty']);
       return `${name} is required with ${s3Variables.includes(name) ? 'OBJECT_STORE=s3' : 'DOCUMENT_SCANNER=clamav'}`;
     });
-    throw new Error(`Wrong configuration: ${[...new Set(faults.map((fault) => fault.trim()))].join('; ')}.`);
+    throw new Error(`Wrong configuration: ${[...new Set(faults)].join('; ')}.`);
   }
   return Object.freeze({
     host: values.HOST,
@@ -171,6 +173,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT * 1000,
     maxConnections: values.MAX_CONNECTIONS,
   });
+}
+
+/** What a variable's schema demands, in words. */
+function ruleOf(schema: AnySchemaObject): string {
+  const { enum: values, type, minimum, maximum, description } = schema as Partial<Record<string, unknown>>;
+  if (Array.isArray(values)) return `one of ${values.join(', ')}`;
+  if (type === 'integer') return `a whole number from ${String(minimum)} to ${String(maximum)}`;
+  return type === 'boolean' ? 'true or false' : String(description);
 }
 
 function objectStoreOf(values: Variables): ObjectStoreConfig {

@@ -1,17 +1,20 @@
 import { Command } from '@commander-js/extra-typings';
+import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
-import { pino } from 'pino';
 import { openDatabase } from './adapters/database.js';
 import { startJobWorker } from './adapters/jobWorker.js';
 import { openServiceDatabase } from './adapters/serviceDatabase.js';
 import { createApp } from './app.js';
 import { readConfig, type Config } from './config.js';
+import { configWarnings } from './configWarnings.js';
 import { ensureDemo, type DemoTenant } from './demoCredentials.js';
 import { contractVersion } from './http/contractDocument.js';
 import { refusalLog } from './http/requestLog.js';
 import { createHttpServer, drain, listen } from './http/server.js';
 import { domainContext } from './domainContext.js';
+import { errorCode } from './errorCode.js';
 import { jobsWith } from './jobs/index.js';
+import { openServiceLog } from './serviceLog.js';
 import { openServices } from './services.js';
 
 interface StartOptions {
@@ -29,6 +32,7 @@ const program = new Command('clinical-encounter-service')
   .description('Starts the HTTP server. Configuration is by environment variables, see the README.')
   .option('--migrate', 'apply pending migrations to DATABASE_URL first')
   .option('--demo', 'create the demo tenants also with DATABASE_URL')
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .action(async (options) => {
     // Heard from the beginning: what a start has opened is closed also when it is stopped at once.
     const stop = stopSignal();
@@ -51,7 +55,9 @@ function refuse(what: string): (error: unknown) => never {
 
 /** Everything is checked before the first request is taken: configuration, schema, keys, object store. */
 async function start(config: Config, options: StartOptions): Promise<RunningService> {
-  const log = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
+  const log = await openServiceLog(config.logLevel);
+  for (const warning of configWarnings(process.env)) log.warn(warning);
+  await assertFree(config);
   let stopping = false;
   let baseUrl = config.baseUrl ?? '';
   const { databaseUrl, dataDir } = config;
@@ -81,9 +87,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     // Before listening, so that whoever finds the service ready finds the credentials too.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
     const server = createHttpServer(app, domain.newId, refusalLog(log, contractVersion()), config);
-    const port = await listen(server, config.port, config.host).catch((cause: unknown) => {
-      throw new Error(`HOST and PORT cannot be listened on: ${String(cause)}`, { cause });
-    });
+    const port = await listenAt(server, config);
     if (config.baseUrl === null && port !== config.port) {
       baseUrl = `http://${urlHost(config.host)}:${port}`;
       if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
@@ -108,6 +112,21 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     await database.close();
     throw error;
   }
+}
+
+/** Before the rest of a start, which takes time and may change the database for nothing. */
+async function assertFree(config: Config): Promise<void> {
+  const probe = createServer();
+  await listenAt(probe, config);
+  await new Promise((done) => probe.close(done));
+}
+
+/** @throws Error naming HOST and PORT and, when the port is taken, what to do */
+function listenAt(server: Server, { host, port }: Config): Promise<number> {
+  return listen(server, port, host).catch((cause: unknown) => {
+    const advice = errorCode(cause) === 'EADDRINUSE' ? '. Stop what listens there, or choose another PORT.' : '';
+    throw new Error(`HOST and PORT cannot be listened on: ${String(cause)}${advice}`, { cause });
+  });
 }
 
 /** Resolves at the first signal; later ones change nothing: a terminal and npm may both send one. */

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { makeDataDir } from './dataDir.js';
 
 const run = promisify(execFile);
 
@@ -21,8 +22,7 @@ export interface Cluster {
  * Made under another name and moved into place in one step, so a crash or a second process never meets half of one.
  */
 export async function prepareCluster(dataDir: string): Promise<{ cluster: Cluster; created: boolean }> {
-  // Search permission for others when we are root: PostgreSQL then runs as another user inside this folder.
-  await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  await makeDataDir(dataDir);
   const home = await realpath(dataDir);
   const folder = join(home, 'postgres');
   await removeAbandoned(home);

@@ -1,4 +1,5 @@
 import { isUnavailable } from './database.js';
+import { makeDataDir } from './dataDir.js';
 import { openEmbeddedPostgres } from './embeddedPostgres.js';
 import { checkJobSchema, migrateJobSchema } from './jobSchema.js';
 import { checkSchema, migrate } from './migrations.js';
@@ -25,7 +26,10 @@ export interface ServiceDatabase {
 
 /** The database that the configuration names, whatever its schema. */
 export async function configuredDatabase({ databaseUrl, ...embedded }: DatabasePlace): Promise<ServiceDatabase> {
-  return databaseUrl === null ? openEmbeddedPostgres(embedded) : { url: databaseUrl, close: async () => undefined };
+  if (databaseUrl === null) return openEmbeddedPostgres(embedded);
+  // A server keeps keys and files there in any case.
+  if (embedded.role === 'server') await makeDataDir(embedded.dataDir);
+  return { url: databaseUrl, close: async () => undefined };
 }
 
 /**

@@ -1,9 +1,10 @@
 import {
   createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type JsonWebKey, type KeyObject,
 } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from '../errorCode.js';
+import { makeFolder } from './dataDir.js';
 
 /** One ES256 key pair; tokens name it by `kid`. */
 export interface SigningKey {
@@ -127,7 +128,7 @@ function isKey(key: unknown): key is StoredKey {
 
 /** Whole or not at all: a server that reads meanwhile sees the old or the new keys. */
 async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]]): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
+  await makeFolder(dirname(file));
   const before = await stat(file).catch(() => null);
   // A name of its own, so that two rotations at once do not write into one file.
   const draft = `${file}.${keys[0].kid}`;

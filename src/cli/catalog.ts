@@ -12,6 +12,7 @@ import {
 } from '../domain/catalog/import/importCatalog.js';
 import type { JsonFault, JsonPlace } from '../domain/catalog/import/jsonDocument.js';
 import { findTenant } from '../domain/tenants.js';
+import { errorCode } from '../errorCode.js';
 import { withDatabase } from './operator.js';
 import { example, print, table } from './output.js';
 import type { Terminal } from './terminal.js';
@@ -90,9 +91,18 @@ function addSchema(catalog: Command, terminal: Terminal): void {
     });
 }
 
-/** @throws Error when there is no such file, or it is not UTF-8 */
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder, not a file',
+  EACCES: 'may not be read',
+};
+
+/** @throws Error when the file cannot be read, or is not UTF-8 */
 async function readText(file: string): Promise<string> {
-  const bytes = await readFile(file);
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    const reason = UNREADABLE[String(errorCode(cause))] ?? `cannot be read: ${String(cause)}`;
+    throw new Error(`${file} ${reason}.`, { cause });
+  });
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
@@ -111,7 +121,7 @@ function faultless<Result extends object>(file: string, result: Result | { reado
   const { faults } = result;
   const lines = faults.map((fault) => remark(file, fault, fault.message));
   const count = faults.length === 1 ? 'One fault' : `${faults.length} faults`;
-  throw new Error([...lines, `${count}: nothing was imported.`].join('\n'));
+  throw Object.assign(new Error([...lines, `${count}: nothing was imported.`].join('\n')), { faults });
 }
 
 function preview(file: string, changes: readonly PlannedChange[]): string {

@@ -1,28 +1,27 @@
 import { Option, type Command } from '@commander-js/extra-typings';
 import {
+  assertClinicIds,
   createApiClient,
   deactivateApiClient,
-  EFFECT_SECONDS,
-  listApiClients,
+  grantedPermissions,
   revokeTokens,
 } from '../domain/apiClients.js';
-import { activeSecrets, type ApiClientWithSecrets } from '../domain/apiClientSecrets.js';
 import { permissions, presets, type Preset } from '../domain/permissions.js';
+import { assertName } from '../domain/tenants.js';
 import { addSecretCommands } from './clientSecret.js';
+import { addViewCommands, clinicsOf } from './clientView.js';
 import { withDatabase } from './operator.js';
-import { example, EXAMPLE_CLIENT, fields, print, SHOWN_ONCE, table } from './output.js';
+import { assertUsage, example, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE } from './output.js';
 import type { Terminal } from './terminal.js';
 
-const SOON = `Running servers follow within ${EFFECT_SECONDS} seconds.`;
-
-/** Adds `client create|list|rotate-secret|retire-secret|deactivate|revoke-tokens`. */
+/** Adds `client create|list|show|rotate-secret|retire-secret|deactivate|revoke-tokens`. */
 export function addClientCommands(program: Command, terminal: Terminal): void {
   const client = program
     .command('client')
     .description('API clients, the machine callers of a tenant')
     .helpCommand(false);
   addCreate(client, terminal);
-  addList(client, terminal);
+  addViewCommands(client, terminal);
   addSecretCommands(client, terminal);
 
   client
@@ -33,7 +32,7 @@ export function addClientCommands(program: Command, terminal: Terminal): void {
     .addHelpText('after', example(`client deactivate ${EXAMPLE_CLIENT}`))
     .action(async (clientId, { json }) => {
       await withDatabase(terminal, (context) => deactivateApiClient(context, clientId));
-      print(terminal, json, { clientId, isActive: false }, () => `${clientId} is no longer active. ${SOON}`);
+      print(terminal, json, { clientId, isActive: false }, () => `${clientId} is no longer active. ${FOLLOW}`);
     });
 
   client
@@ -48,7 +47,7 @@ export function addClientCommands(program: Command, terminal: Terminal): void {
         terminal,
         json,
         { clientId, tokensValidAfter },
-        () => `Tokens of ${clientId} from before ${tokensValidAfter.toISOString()} are revoked. ${SOON}`,
+        () => `Tokens of ${clientId} from before ${tokensValidAfter.toISOString()} are revoked. ${FOLLOW}`,
       );
     });
 }
@@ -74,8 +73,13 @@ function addCreate(client: Command, terminal: Terminal): void {
         'client create --tenant lakeside --permissions "read:product admin:clinic" --json',
       ),
     )
-    .action(async ({ tenant, preset, permissions: more, name, clinic: clinics, json }) => {
+    .action(async ({ tenant, preset, permissions: more, name, clinic: clinics, json }, command) => {
       const wanted = { tenant, preset: isPreset(preset) ? preset : undefined, permissions: more, name, clinics };
+      assertUsage(command, () => {
+        grantedPermissions(wanted, 'live');
+        assertClinicIds(clinics ?? []);
+        if (name !== undefined) assertName('client', name);
+      });
       const created = await withDatabase(terminal, (context) => createApiClient(context, wanted));
       const { clientId, clientSecret, permissions: granted } = created;
       print(
@@ -93,62 +97,6 @@ function addCreate(client: Command, terminal: Terminal): void {
           })}\n${SHOWN_ONCE}`,
       );
     });
-}
-
-function addList(client: Command, terminal: Terminal): void {
-  client
-    .command('list')
-    .description('list API clients with the last four characters of each secret')
-    .option('--tenant <tenant>', 'id or name of one tenant (default: all)')
-    .option('--json', 'print JSON')
-    .addHelpText('after', example('client list --tenant lakeside'))
-    .action(async ({ tenant, json }) => {
-      const { clients, now } = await withDatabase(terminal, async (context) => ({
-        clients: await listApiClients(context, tenant),
-        now: context.now(),
-      }));
-      print(
-        terminal,
-        json,
-        clients.map((found) => shown(found, now)),
-        () =>
-          table(
-            ['TENANT', 'NAME', 'CLIENT ID', 'ACTIVE', 'SECRETS', 'LAST USED', 'PERMISSIONS'],
-            clients.map((found) => [
-              found.tenantId,
-              found.name,
-              found.clientId,
-              found.isActive ? 'yes' : 'no',
-              activeSecrets(found.secrets, now)
-                .map(({ hint }) => `…${hint}`)
-                .join(' '),
-              found.lastUsedAt?.toISOString() ?? 'never',
-              found.permissions.join(' '),
-            ]),
-          ),
-      );
-    });
-}
-
-function shown(client: ApiClientWithSecrets, now: Date): object {
-  const { clientId, tenantId, name, isActive, tokensValidAfter, lastUsedAt, createdAt, secrets } = client;
-  const active = activeSecrets(secrets, now);
-  return {
-    clientId,
-    tenantId,
-    name,
-    permissions: client.permissions,
-    allowedClinicIds: client.allowedClinicIds.length > 0 ? client.allowedClinicIds : null,
-    isActive,
-    tokensValidAfter,
-    lastUsedAt,
-    createdAt,
-    secrets: secrets.map((secret) => ({ ...secret, isActive: active.includes(secret) })),
-  };
-}
-
-function clinicsOf({ allowedClinicIds }: { readonly allowedClinicIds: readonly string[] }): string {
-  return allowedClinicIds.length > 0 ? allowedClinicIds.join(' ') : 'all of the tenant';
 }
 
 function words(text: string): string[] {

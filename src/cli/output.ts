@@ -1,3 +1,4 @@
+import { EFFECT_SECONDS } from '../domain/apiClients.js';
 import type { Terminal } from './terminal.js';
 
 /** Prints the result: JSON for scripts, or text for people. Nothing else is ever written to standard output. */
@@ -35,7 +36,21 @@ export function example(...lines: readonly string[]): string {
   return `\nExample:\n${lines.map((line) => `  $ ${PROGRAM} ${line}`).join('\n')}`;
 }
 
+/** Runs a check of what the command was given; what it throws is wrong usage. */
+export function assertUsage(command: { error(message: string): never }, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    command.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 /** What to say wherever a secret is printed. */
 export const SHOWN_ONCE = 'Keep the secret now: it is never shown again.';
+
+/** When a change of who may call takes effect. */
+export const FOLLOW = `Running servers follow within ${EFFECT_SECONDS} seconds.`;
+
+export const yesNo = (state: boolean): string => (state ? 'yes' : 'no');
 
 export const EXAMPLE_CLIENT = 'ces_k5xw4zdpnrqw2y3imfzg';

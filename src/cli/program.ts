@@ -1,5 +1,8 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
+import { readFileSync } from 'node:fs';
 import { isUnavailable } from '../adapters/database.js';
+import { configWarnings } from '../configWarnings.js';
+import { packageRoot } from '../packageRoot.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
 import { addKeyCommands } from './keys.js';
@@ -13,23 +16,42 @@ const FAILED = 1;
 const MISUSED = 2;
 
 /**
- * Runs one command of the operator's program.
+ * Runs one command of the operator's program. With --json, each message on standard error is a line of JSON, too.
  * @param args without the interpreter and the program itself
  * @returns the exit code: 0 done, 1 refused or failed, 2 not called as its help says
  */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+  const asJson = args.includes('--json');
+  const err = (text: string): void => terminal.err(asJson ? lineOf({ notice: text.trimEnd() }) : text);
+  // What commander says of wrong usage comes with its error, too.
+  const usage = asJson ? () => {} : terminal.err;
   try {
-    await createProgram(terminal).parseAsync(args, { from: 'user' });
+    await createProgram({ ...terminal, err }, usage).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    // Commander has said what is wrong, and asking for help is nothing wrong.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : MISUSED;
-    terminal.err(`${messageOf(error)}\n`);
-    return FAILED;
+    const ofUsage = error instanceof CommanderError;
+    // Asking for help or the version is nothing wrong.
+    if (ofUsage && error.exitCode === 0) return 0;
+    if (asJson) terminal.err(lineOf({ error: ofUsage ? { message: usageOf(error) } : jsonOf(error) }));
+    else if (!ofUsage) terminal.err(`${messageOf(error)}\n`);
+    return ofUsage ? MISUSED : FAILED;
   }
 }
 
-function createProgram(terminal: Terminal): Command {
+const lineOf = (value: object): string => `${JSON.stringify(value)}\n`;
+
+function usageOf({ code, message }: CommanderError): string {
+  if (code === 'commander.help') return 'There is no command without its name: see --help.';
+  return message.replace('error: ', '');
+}
+
+/** An error with a list of faults, as that of a catalog, has them one by one. */
+function jsonOf(error: unknown): object {
+  const faults = typeof error === 'object' && error !== null && 'faults' in error ? { faults: error.faults } : {};
+  return { message: messageOf(error), ...faults };
+}
+
+function createProgram(terminal: Terminal, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
       'Provisions tenants, API clients, catalogs and keys, cancels orders and migrates. It works on the database of ' +
@@ -37,7 +59,9 @@ function createProgram(terminal: Terminal): Command {
     )
     .helpCommand(false)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.err(text) })
+    .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: usage })
+    .version(packageVersion())
+    .hook('preAction', () => configWarnings(terminal.environment).forEach((text) => terminal.err(`Warning: ${text}\n`)))
     .addHelpText(
       'after',
       example('tenant create "Lakeside Health"', 'client create --tenant lakeside-health --preset partner'),
@@ -49,6 +73,11 @@ function createProgram(terminal: Terminal): Command {
   addKeyCommands(program, terminal);
   addMigrateCommand(program, terminal);
   return program;
+}
+
+function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')) as { version: string };
+  return version;
 }
 
 /** The message of an error, without its stack and, unless it is ours, on one line. */

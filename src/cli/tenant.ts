@@ -1,15 +1,26 @@
 import { Option, type Command } from '@commander-js/extra-typings';
 import { createSandbox } from '../domain/sandboxReset.js';
-import { configureTenant, createTenant, listTenants } from '../domain/tenants.js';
+import {
+  assertName,
+  assertTenantId,
+  configureTenant,
+  createTenant,
+  currencyCode,
+  listTenants,
+  setTenantActive,
+  slugOf,
+} from '../domain/tenants.js';
 import { openStore, withDatabase } from './operator.js';
-import { example, fields, print, table } from './output.js';
+import { assertUsage, example, fields, FOLLOW, print, table, yesNo } from './output.js';
 import type { Terminal } from './terminal.js';
 
-/** Adds `tenant create|configure|list`. */
+/** Adds `tenant create|configure|deactivate|activate|list`. */
 export function addTenantCommands(program: Command, terminal: Terminal): void {
   const tenant = program.command('tenant').description('partner organisations').helpCommand(false);
   addCreate(tenant, terminal);
   addConfigure(tenant, terminal);
+  addActivity(tenant, terminal, false);
+  addActivity(tenant, terminal, true);
   addList(tenant, terminal);
 }
 
@@ -29,7 +40,11 @@ function addCreate(tenant: Command, terminal: Terminal): void {
     )
     .option('--json', 'print JSON')
     .addHelpText('after', example('tenant create "Lakeside Health" --id lakeside --mode live'))
-    .action(async (name, { id, mode, json }) => {
+    .action(async (name, { id = slugOf(name), mode, json }, command) => {
+      assertUsage(command, () => {
+        assertName('tenant', name);
+        assertTenantId(id);
+      });
       const created = await withDatabase(terminal, async (context) =>
         mode === 'live'
           ? createTenant(context, { name, id, mode })
@@ -54,11 +69,28 @@ function addConfigure(tenant: Command, terminal: Terminal): void {
       if (gfeReuse === undefined && currency === undefined) {
         command.error('error: nothing to change: give --gfe-reuse or --currency');
       }
+      assertUsage(command, () => currency && currencyCode(currency));
       const settings = { gfeReuse: gfeReuse === undefined ? undefined : gfeReuse === 'on', currency };
       const configured = await withDatabase(terminal, (context) => configureTenant(context, idOrName, settings));
       print(terminal, json, shown(configured), () =>
         fields({ id: configured.id, 'gfe reuse': onOff(configured.gfeReuse), currency: configured.currency }),
       );
+    });
+}
+
+/** `deactivate` or `activate`. */
+function addActivity(tenant: Command, terminal: Terminal, isActive: boolean): void {
+  const name = isActive ? 'activate' : 'deactivate';
+  tenant
+    .command(name)
+    .description(isActive ? 'admit the callers of a tenant again' : 'refuse the callers of a tenant; its data stays')
+    .argument('<tenant>', 'its id or name')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example(`tenant ${name} lakeside`))
+    .action(async (idOrName, { json }) => {
+      const changed = await withDatabase(terminal, (context) => setTenantActive(context, idOrName, isActive));
+      const state = isActive ? 'active' : 'no longer active';
+      print(terminal, json, shown(changed), () => `${changed.id} is ${state}. ${FOLLOW}`);
     });
 }
 
@@ -72,11 +104,12 @@ function addList(tenant: Command, terminal: Terminal): void {
       const tenants = await withDatabase(terminal, listTenants);
       print(terminal, json, tenants.map(shown), () =>
         table(
-          ['ID', 'NAME', 'MODE', 'GFE REUSE', 'CURRENCY', 'CREATED'],
-          tenants.map(({ id, name, mode, gfeReuse, currency, createdAt }) => [
+          ['ID', 'NAME', 'MODE', 'ACTIVE', 'GFE REUSE', 'CURRENCY', 'CREATED'],
+          tenants.map(({ id, name, mode, isActive, gfeReuse, currency, createdAt }) => [
             id,
             name,
             mode,
+            yesNo(isActive),
             onOff(gfeReuse),
             currency,
             createdAt.toISOString(),

@@ -93,14 +93,22 @@ export async function revokeTokens(context: QueryContext, clientId: string): Pro
   return revoked.at;
 }
 
-async function findApiClient({ db }: QueryContext, clientId: string): Promise<ApiClient> {
-  const found = await db.apiClient.findUnique({ where: { clientId } });
+/**
+ * One API client with its secrets' hints.
+ * @throws Error when there is no such client
+ */
+export async function findApiClient({ db }: QueryContext, clientId: string): Promise<ApiClientWithSecrets> {
+  const found = await db.apiClient.findUnique({ where: { clientId }, include: withSecrets });
   if (!found) throw new Error(`There is no API client ${JSON.stringify(clientId)}: see "client list".`);
   return found;
 }
 
-function grantedPermissions(
-  { preset, permissions: more = [] }: NewApiClient,
+/**
+ * The permissions of a preset, and others.
+ * @throws Error when one is unknown, or there are none
+ */
+export function grantedPermissions(
+  { preset, permissions: more = [] }: Pick<NewApiClient, 'preset' | 'permissions'>,
   mode: 'live' | 'sandbox',
 ): ClientPermission[] {
   const unknown = more.filter((name) => !isPermission(name));
@@ -112,14 +120,19 @@ function grantedPermissions(
   return permissions.filter((permission) => granted.has(permission));
 }
 
+/** @throws Error unless all are UUIDs */
+export function assertClinicIds(ids: readonly string[]): void {
+  const malformed = ids.filter((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id));
+  if (malformed.length > 0) throw new Error(`Not the id of a clinic: ${malformed.join(', ')}.`);
+}
+
 async function existingClinics(
   { db }: QueryContext,
   tenantId: string,
   given: readonly string[],
 ): Promise<string[]> {
   const ids = [...new Set(given.map(canonicalUuid))];
-  const malformed = ids.filter((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id));
-  if (malformed.length > 0) throw new Error(`Not the id of a clinic: ${malformed.join(', ')}.`);
+  assertClinicIds(ids);
   const found = await db.clinic.findMany({ where: { tenantId, id: { in: ids } }, select: { id: true } });
   const missing = ids.filter((id) => !found.some((clinic) => clinic.id === id));
   if (missing.length > 0) throw new Error(`Tenant ${tenantId} has no clinic ${missing.join(', ')}.`);

@@ -23,11 +23,7 @@ export async function createTenant(
   { name, id = slugOf(name), mode }: NewTenant,
 ): Promise<Tenant> {
   assertName('tenant', name);
-  if (!SLUG.test(id) || id.length > SLUG_LENGTH) {
-    throw new Error(
-      `A tenant id is at most ${SLUG_LENGTH} lower-case letters, digits and single hyphens: give one with --id.`,
-    );
-  }
+  assertTenantId(id);
   // By name or id a tenant is found again, so one must not be called as another one is.
   const twin = (await listTenants(context)).find((other) => isCalled(other, name) || isCalled(other, id));
   if (twin) throw new Error(`There is a tenant of that name or id already: ${twin.id}, ${JSON.stringify(twin.name)}.`);
@@ -58,10 +54,7 @@ export async function configureTenant(
   { gfeReuse, currency }: TenantSettings,
 ): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
-  const code = currency?.toUpperCase();
-  if (code !== undefined && !Intl.supportedValuesOf('currency').includes(code)) {
-    throw new Error(`${JSON.stringify(currency)} is no currency: give its ISO 4217 code, such as USD.`);
-  }
+  const code = currency === undefined ? undefined : currencyCode(currency);
   return context.db.tenant.update({
     where: { id },
     data: {
@@ -70,6 +63,19 @@ export async function configureTenant(
       updatedAt: context.now(),
     },
   });
+}
+
+/**
+ * Refuses the callers of a tenant, or admits them again; its records stay as they are.
+ * @throws Error when there is no such tenant
+ */
+export async function setTenantActive(
+  context: TransactionContext,
+  idOrName: string,
+  isActive: boolean,
+): Promise<Tenant> {
+  const { id } = await findTenant(context, idOrName);
+  return context.db.tenant.update({ where: { id }, data: { isActive, updatedAt: context.now() } });
 }
 
 /** All tenants by id. */
@@ -98,12 +104,27 @@ export function assertName(what: string, name: string): void {
   throw new Error(`A ${what} name is 1 to 255 characters on one line, without white space around it.`);
 }
 
+/** @throws Error unless the id is a slug */
+export function assertTenantId(id: string): void {
+  if (SLUG.test(id) && id.length <= SLUG_LENGTH) return;
+  throw new Error(
+    `A tenant id is at most ${SLUG_LENGTH} lower-case letters, digits and single hyphens: give one with --id.`,
+  );
+}
+
+/** @throws Error unless the text is an ISO 4217 code, in any case */
+export function currencyCode(text: string): string {
+  const code = text.toUpperCase();
+  if (Intl.supportedValuesOf('currency').includes(code)) return code;
+  throw new Error(`${JSON.stringify(text)} is no currency: give its ISO 4217 code, such as USD.`);
+}
+
 function isCalled({ id, name }: Tenant, idOrName: string): boolean {
   return id === idOrName || name.toLowerCase() === idOrName.toLowerCase();
 }
 
-/** `Lakeside Health, Inc.` → `lakeside-health-inc` */
-function slugOf(name: string): string {
+/** The id that a tenant of this name gets: `Lakeside Health, Inc.` → `lakeside-health-inc` */
+export function slugOf(name: string): string {
   const plain = name
     .normalize('NFKD')
     .replace(/\p{Mark}/gu, '')

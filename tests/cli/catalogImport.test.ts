@@ -98,25 +98,24 @@ it('names every fault as file:line:column, writes nothing and ends with 1', asyn
     'faulty.json',
     '{\n  "clinics": [{ "legalName": "A" }],\n  "products": [\n    { "sku": "X", "price": 1 }\n  ]\n}\n',
   );
-  const { code, stdout, stderr } = await runProgram(
-    environment,
-    'catalog',
-    'import',
-    path,
-    '--tenant',
-    'second',
-    '--json',
-  );
+  const args = ['catalog', 'import', path, '--tenant', 'second'];
+  const { code, stdout, stderr } = await runProgram(environment, ...args);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   const lines = stderr.trimEnd().split('\n');
   expect(lines).toContain(`${path}:2:15: /clinics/0 email is missing`);
   expect(lines).toContain(`${path}:4:19: /products/0/price is not a member that a catalog can have here`);
   expect(lines.at(-1)).toBe(`${lines.length - 1} faults: nothing was imported.`);
+  const { error } = JSON.parse((await runProgram(environment, ...args, '--json')).stderr) as { error: object };
+  expect(error).toEqual({
+    message: stderr.trimEnd(),
+    faults: expect.arrayContaining([{ line: 2, column: 15, pointer: '/clinics/0', message: 'email is missing' }]),
+  });
   expect(await db.clinic.count({ where: { tenantId: 'second' } })).toBe(0);
 });
 
 it.each([
-  ['a file that does not exist', async () => join(folder, 'none.json'), /ENOENT/],
+  ['a file that does not exist', async () => join(folder, 'none.json'), /none\.json does not exist\.\n$/],
+  ['a folder', async () => folder, /ces-catalog-\w+ is a folder, not a file\.\n$/],
   ['a file that is not UTF-8', () => file('latin1.json', Buffer.from('{"clinics":"\xe9"}', 'latin1')), /not UTF-8/],
   ['an empty file', () => file('empty.json', ''), /empty\.json:1:1: \/ is not valid JSON/],
 ])('refuses %s', async (_what, path, message) => {

@@ -43,7 +43,7 @@ it('works on the embedded database of DATA_DIR without a server and beside one',
 
 it('as a process ends with 1 and one line for a refusal, and with 2 for a misuse', async () => {
   const [refused, misused] = await Promise.all([
-    runProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'tenant', 'list', '--json'),
+    runProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'tenant', 'list'),
     runProcess({}, 'tenant', 'create'),
   ]);
   expect(refused).toEqual({

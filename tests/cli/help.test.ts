@@ -1,12 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import { packageRoot } from '../../src/packageRoot.js';
 import { runProgram } from './runProgram.js';
 
 const commands = [
   'tenant create',
   'tenant configure',
+  'tenant deactivate',
+  'tenant activate',
   'tenant list',
   'client create',
   'client list',
+  'client show',
   'client rotate-secret',
   'client retire-secret',
   'client deactivate',
@@ -48,7 +53,7 @@ describe('the operator’s program', () => {
     expect(stdout).toMatch(new RegExp(`Example:\n( {2}\\$ .*\n)* {2}\\$ npm run --silent cli -- ${command}`));
   });
 
-  it.each([
+  it.each<[string, string[], RegExp?]>([
     ['no command', []],
     ['a group without its command', ['client']],
     ['an unknown command', ['tenants']],
@@ -61,10 +66,59 @@ describe('the operator’s program', () => {
     ['a state that is not offered', ['tenant', 'configure', 'a', '--gfe-reuse', 'yes']],
     ['an order of no tenant', ['order', 'cancel', 'ORD-100045']],
     ['too short an overlap', ['client', 'rotate-secret', 'ces_a', '--expire-old', '60']],
-  ])('ends with 2 for %s, and prints nothing to standard output', async (_what, args) => {
+    ['an id that is no slug', ['tenant', 'create', 'Other', '--id', 'Other_1'], /lower-case letters, digits/],
+    ['a name of which no id can be made', ['tenant', 'create', '!'], /give one with --id/],
+    ['a blank name', ['tenant', 'create', ' ', '--id', 'blank'], /A tenant name is 1 to 255/],
+    ['no currency', ['tenant', 'configure', 'a', '--currency', 'dollars'], /"dollars" is no currency/],
+    ['no permission', ['client', 'create', '--tenant', 'a'], /needs a preset or at least one permission/],
+    [
+      'an unknown permission',
+      ['client', 'create', '--tenant', 'a', '--permissions', 'read:all'],
+      /Unknown permission: read:all/,
+    ],
+    [
+      'a clinic that is no id',
+      ['client', 'create', '--tenant', 'a', '--preset', 'partner', '--clinic', 'Austin'],
+      /Not the id of a clinic: Austin/,
+    ],
+  ])('ends with 2 for %s, and prints nothing to standard output', async (_what, args, message = /./) => {
     const { code, stdout, stderr } = await run(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^(error:|Usage:)/);
+    expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/\n {4}at /);
+  });
+
+  it('prints the version of this build', async () => {
+    const { version } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8')) as { version: string };
+    expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it('says with --json what is wrong as one line of JSON, for wrong usage and for a refusal', async () => {
+    const [misused, groupless, refused] = await Promise.all([
+      run('tenant', 'create', '--json'),
+      run('client', '--json'),
+      runProgram({ BASE_URL: 'https://a.example/x' }, 'tenant', 'list', '--json'),
+    ]);
+    const all = [misused, groupless, refused];
+    expect(all.map(({ code, stdout }) => [code, stdout])).toEqual([[2, ''], [2, ''], [1, '']]);
+    expect(all.map(({ stderr }) => JSON.parse(stderr) as unknown)).toEqual([
+      { error: { message: "missing required argument 'name'" } },
+      { error: { message: "unknown option '--json'" } },
+      { error: { message: 'Wrong configuration: BASE_URL must be http(s)://host without a path.' } },
+    ]);
+  });
+
+  it('warns of a variable that is probably a mistake, once, also as JSON', async () => {
+    const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/none', LOGLEVEL: 'debug' };
+    const [asText, asJson] = await Promise.all([
+      runProgram(environment, 'tenant', 'list'),
+      runProgram(environment, 'tenant', 'list', '--json'),
+    ]);
+    expect(asText.stderr).toMatch(/^Warning: LOGLEVEL .* LOG_LEVEL\?\nDATABASE_URL does not answer.*\n$/);
+    expect(asJson.stderr.trimEnd().split('\n').map((line) => Object.keys(JSON.parse(line) as object))).toEqual([
+      ['notice'],
+      ['error'],
+    ]);
   });
 });

@@ -38,14 +38,22 @@ const rules: Readonly<Record<string, Rule>> = {
   'errorCauses.ts': { runs: ['errorCode.ts', 'problem.ts'] },
   'packageRoot.ts': {},
   'config.ts': {},
+  'configWarnings.ts': { runs: ['config.ts'] },
+  'serviceLog.ts': {},
   'domainContext.ts': { types: ['adapters', 'context.ts'] },
 
   'main.ts': {
-    runs: ['app.ts', 'config.ts', 'domainContext.ts', 'services.ts', 'demoCredentials.ts', 'http', 'jobs', 'adapters'],
+    runs: [
+      ...['app.ts', 'config.ts', 'configWarnings.ts', 'demoCredentials.ts', 'domainContext.ts', 'errorCode.ts'],
+      ...['serviceLog.ts', 'services.ts', 'http', 'jobs', 'adapters'],
+    ],
   },
   'services.ts': { runs: ['adapters'], types: ['config.ts', 'context.ts'] },
   'demoCredentials.ts': { runs: ['domain', 'errorCode.ts'], types: ['context.ts'] },
-  cli: { runs: ['config.ts', 'domainContext.ts', 'domain', 'adapters'], types: ['context.ts'] },
+  cli: {
+    runs: ['config.ts', 'configWarnings.ts', 'domainContext.ts', 'errorCode.ts', 'packageRoot.ts', 'domain', 'adapters'],
+    types: ['context.ts'],
+  },
   'app.ts': { runs: ['http', 'operations'], types: ['context.ts'] },
   http: {
     runs: ['domain', 'problem.ts', 'errorCauses.ts', 'packageRoot.ts', databaseErrors],
@@ -70,6 +78,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'openapi-backend': ['http'],
   'find-my-way': ['http'],
   commander: ['main.ts', 'cli'],
+  leven: ['configWarnings.ts'],
+  'pino-pretty': ['serviceLog.ts'],
   '@commander-js/extra-typings': ['main.ts', 'cli'],
   uuid: ['domainContext.ts', 'cli'],
   '@prisma/adapter-pg': ['adapters'],

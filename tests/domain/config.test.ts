@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { join, resolve } from 'node:path';
 import { readConfig, type Config } from '../../src/config.js';
+import { configWarnings } from '../../src/configWarnings.js';
 
 const s3 = {
   OBJECT_STORE: 's3', S3_ENDPOINT: 'https://s3.example.com', S3_BUCKET: 'documents', S3_ACCESS_KEY: 'access',
@@ -103,6 +104,46 @@ describe('a variable', () => {
     const message = refusalOf({ [name]: value });
     expect(message).toMatch(new RegExp(`^Wrong configuration: ${name} must `));
     expect(message).not.toContain('4711');
+  });
+});
+
+it.each([
+  ['PORT', 'x', 'a whole number from 0 to 65535'],
+  ['BASE_URL', 'https://example.com/ces', 'http(s)://host without a path'],
+  ['LOG_LEVEL', 'INFO', 'one of trace, debug, info, warn, error, fatal, silent'],
+  ['DATABASE_URL', 'mysql://db/x', 'postgresql://…'],
+  ['S3_ENDPOINT', 's3.example.com', 'http(s)://host[:port]'],
+  ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a', 'host:port, or several with commas'],
+  ['CLAMAV_ADDRESS', 'a', 'host:port or /path'],
+  ['VALIDATE_RESPONSES', 'yes', 'true or false'],
+])('the rule of %s is said in words', (name, value, rule) => {
+  expect(refusalOf({ [name]: value })).toBe(`Wrong configuration: ${name} must be ${rule}.`);
+});
+
+describe('a warning', () => {
+  it.each([
+    ['LOGLEVEL', 'LOG_LEVEL'], ['log_level', 'LOG_LEVEL'], ['LOG_LEVL', 'LOG_LEVEL'], ['BASEURL', 'BASE_URL'],
+    ['DATABSE_URL', 'DATABASE_URL'], ['Port', 'PORT'], ['S3_ACESS_KEY', 'S3_ACCESS_KEY'],
+  ])('asks whether %s should be %s, and does not repeat its value', (name, meant) => {
+    expect(configWarnings({ [name]: 'secret-4711' })).toEqual([
+      `${name} is not a variable of this service: did you mean ${meant}?`,
+    ]);
+  });
+
+  it('names variables that have no effect', () => {
+    expect(configWarnings({ ...s3, OBJECT_STORE: 'file', CLAMAV_ADDRESS: 'a:1' })).toEqual([
+      ...['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'].map(
+        (name) => `${name} has no effect without OBJECT_STORE=s3.`,
+      ),
+      'CLAMAV_ADDRESS has no effect without DOCUMENT_SCANNER=clamav.',
+    ]);
+  });
+
+  it('is not given for what is right, empty or somebody else’s', () => {
+    const others = ['PATH', 'HOME', 'HOSTNAME', 'USER', 'PORTS', 'TEST_DATABASE_URL', 'AWS_REGION', 'XDG_DATA_DIRS'];
+    expect(configWarnings(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual([]);
+    const right = { ...s3, LOG_LEVEL: 'info', LOGLEVEL: 'info', BASEURL: '', CLAMAV_ADDRESS: '' };
+    expect(configWarnings(right)).toEqual([]);
   });
 });
 

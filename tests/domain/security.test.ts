@@ -4,6 +4,7 @@ import type { Services } from '../../src/context.js';
 import type { ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient, revokeTokens } from '../../src/domain/apiClients.js';
 import { permissions, type ClientPermission } from '../../src/domain/permissions.js';
+import { setTenantActive } from '../../src/domain/tenants.js';
 import { newClient, newPartner, newToken, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -215,11 +216,14 @@ describe('a token in use', () => {
     expectRefusal(await listClinics(client.token), 'client_inactive');
   });
 
-  it('is refused within 30 seconds after its tenant was deactivated', async () => {
+  it('is refused within 30 seconds after its tenant was deactivated, until that is active again', async () => {
     const client = await inUse(await newPartner(harness));
-    await harness.domain.db.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
+    await setTenantActive(harness.domain, client.tenantId, false);
     harness.clock.advance(30);
     expectRefusal(await listClinics(client.token), 'client_inactive');
+    await setTenantActive(harness.domain, client.tenantId, true);
+    harness.clock.advance(30);
+    expect((await listClinics(client.token)).status).toBe(200);
     expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
   });
 

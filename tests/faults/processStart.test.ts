@@ -93,11 +93,13 @@ describe('the service does not start', () => {
     }
   });
 
-  it('on a port that is in use, which it calls PORT', async () => {
+  it('on a port that is in use, which it calls PORT before it touches anything', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = portOf(other.address());
-    expect(await refusalOf({ PORT: String(port) })).toMatch(new RegExp(`PORT .*EADDRINUSE.*${port}`));
+    const said = await refusalOf({ PORT: String(port), DATA_DIR: join(folder, 'untouched') }, '--migrate');
+    expect(said).toMatch(new RegExp(`PORT .*EADDRINUSE.*${port}\\. Stop .* or choose another PORT`));
+    expect(await readdir(folder)).not.toContain('untouched');
     other.close();
   });
 
@@ -118,12 +120,24 @@ describe('the service does not start', () => {
   it('when DATA_DIR is no folder', async () => {
     const file = join(folder, 'a-file');
     await writeFile(file, '');
-    expect(await refusalOf({ DATA_DIR: file })).toMatch(/DATA_DIR|a-file/);
+    expect(await refusalOf({ DATA_DIR: file })).toMatch(/DATA_DIR .*a-file cannot be used/);
+  });
+
+  it.each([['an external'], ['the embedded']])('when DATA_DIR cannot be made, with %s database', async (which) => {
+    const external: Record<string, string> = which === 'the embedded' ? { DATABASE_URL: '' } : {};
+    const said = await refusalOf({ DATA_DIR: '/proc/x/y', ...external });
+    expect(said).toMatch(/DATA_DIR \/proc\/x\/y cannot be used: ENOENT/);
   });
 
   it('with an option that it does not know', async () => {
     const server = startServer({ DATA_DIR: folder }, '--migrat');
-    expect(await server.ended).toEqual({ code: 1, signal: null });
+    expect(await server.ended).toEqual({ code: 2, signal: null });
     expect(server.stderr()).toContain("unknown option '--migrat'");
   });
+});
+
+it('a start warns of a variable that is probably a mistake', async () => {
+  const server = startServer({ DATA_DIR: folder, DATABASE_URL: 'postgresql://127.0.0.1:1/ces', LOGLEVEL: 'debug' });
+  expect(await server.ended).toEqual({ code: 1, signal: null });
+  expect(server.logged()).toMatchObject([{ level: 40, msg: expect.stringMatching(/^LOGLEVEL .* LOG_LEVEL\?$/) }]);
 });

@@ -1,0 +1,13 @@
+/**
+ * Ends the process when Node is older than package.json demands. It is loaded before everything else and written for
+ * any Node, because an older one fails already while it links the service's modules.
+ */
+const process = require('process');
+
+const wanted = require('../package.json').engines.node.replace('>=', '');
+const { node } = process.versions;
+
+if (node.localeCompare(wanted, 'en', { numeric: true }) < 0) {
+  process.stderr.write(`Node.js ${node} is too old: install ${wanted} or newer ("nvm install" takes what .nvmrc says).\n`);
+  process.exit(1);
+}

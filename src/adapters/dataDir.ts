@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { access, constants, mkdir, readdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { errorCode } from '../errorCode.js';
+
+/**
+ * Makes the folder of DATA_DIR if it is missing.
+ * @throws Error naming DATA_DIR when it cannot be made, is no folder or cannot be written
+ */
+export async function makeDataDir(dataDir: string): Promise<void> {
+  try {
+    // Search permission for others when we are root: the embedded PostgreSQL then runs as another user inside it.
+    await makeFolder(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
+    await readdir(dataDir);
+    await access(dataDir, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`DATA_DIR ${dataDir} cannot be used: ${reason}`, { cause });
+  }
+}
+
+/** Makes a folder and its parents. Node's own recursive mkdir never returns where nothing can be made, as in /proc. */
+export async function makeFolder(folder: string, mode?: number): Promise<void> {
+  try {
+    await mkdir(folder, { mode });
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return;
+    const parent = dirname(folder);
+    if (errorCode(error) !== 'ENOENT' || existsSync(parent)) throw error;
+    await makeFolder(parent, mode);
+    await makeFolder(folder, mode);
+  }
+}

@@ -1,0 +1,103 @@
+import type { Command } from '@commander-js/extra-typings';
+import { findApiClient, listApiClients } from '../domain/apiClients.js';
+import { activeSecrets, type ApiClientWithSecrets } from '../domain/apiClientSecrets.js';
+import { withDatabase } from './operator.js';
+import { example, EXAMPLE_CLIENT, fields, print, table, yesNo } from './output.js';
+import type { Terminal } from './terminal.js';
+
+/** Adds `client list|show`. */
+export function addViewCommands(client: Command, terminal: Terminal): void {
+  addList(client, terminal);
+  addShow(client, terminal);
+}
+
+function addList(client: Command, terminal: Terminal): void {
+  client
+    .command('list')
+    .description('list API clients with the last four characters of each secret')
+    .option('--tenant <tenant>', 'id or name of one tenant (default: all)')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('client list --tenant lakeside'))
+    .action(async ({ tenant, json }) => {
+      const { clients, now } = await withDatabase(terminal, async (context) => ({
+        clients: await listApiClients(context, tenant),
+        now: context.now(),
+      }));
+      print(
+        terminal,
+        json,
+        clients.map((found) => shown(found, now)),
+        () =>
+          table(
+            ['TENANT', 'NAME', 'CLIENT ID', 'ACTIVE', 'SECRETS', 'LAST USED', 'PERMISSIONS'],
+            clients.map((found) => [
+              found.tenantId,
+              found.name,
+              found.clientId,
+              yesNo(found.isActive),
+              activeSecrets(found.secrets, now)
+                .map(({ hint }) => `…${hint}`)
+                .join(' '),
+              found.lastUsedAt?.toISOString() ?? 'never',
+              found.permissions.join(' '),
+            ]),
+          ),
+      );
+    });
+}
+
+function addShow(client: Command, terminal: Terminal): void {
+  client
+    .command('show')
+    .description('show an API client and its secrets, each by its last four characters')
+    .argument('<client-id>')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example(`client show ${EXAMPLE_CLIENT}`))
+    .action(async (clientId, { json }) => {
+      const { found, now } = await withDatabase(terminal, async (context) => ({
+        found: await findApiClient(context, clientId),
+        now: context.now(),
+      }));
+      print(terminal, json, shown(found, now), () =>
+        fields({
+          tenant: found.tenantId,
+          name: found.name,
+          'client id': found.clientId,
+          active: yesNo(found.isActive),
+          permissions: found.permissions.join(' '),
+          clinics: clinicsOf(found),
+          created: found.createdAt.toISOString(),
+          'last used': found.lastUsedAt?.toISOString() ?? 'never',
+          'tokens from': found.tokensValidAfter?.toISOString() ?? 'any time',
+          secrets: found.secrets.map(({ hint, expiresAt }) => secretOf(hint, expiresAt, now)).join(', ') || 'none',
+        }),
+      );
+    });
+}
+
+function secretOf(hint: string, expiresAt: Date | null, now: Date): string {
+  if (expiresAt === null) return `…${hint}`;
+  return `…${hint} (${expiresAt > now ? 'ends' : 'ended'} ${expiresAt.toISOString()})`;
+}
+
+function shown(client: ApiClientWithSecrets, now: Date): object {
+  const { clientId, tenantId, name, isActive, tokensValidAfter, lastUsedAt, createdAt, secrets } = client;
+  const active = activeSecrets(secrets, now);
+  return {
+    clientId,
+    tenantId,
+    name,
+    permissions: client.permissions,
+    allowedClinicIds: client.allowedClinicIds.length > 0 ? client.allowedClinicIds : null,
+    isActive,
+    tokensValidAfter,
+    lastUsedAt,
+    createdAt,
+    secrets: secrets.map((secret) => ({ ...secret, isActive: active.includes(secret) })),
+  };
+}
+
+/** The clinics that a client is limited to, for people. */
+export function clinicsOf({ allowedClinicIds }: { readonly allowedClinicIds: readonly string[] }): string {
+  return allowedClinicIds.length > 0 ? allowedClinicIds.join(' ') : 'all of the tenant';
+}

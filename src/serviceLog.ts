@@ -1,0 +1,29 @@
+import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
+
+/** The fields of a request's line (see http/requestLog.ts) that its sentence has. */
+const IN_SENTENCE = ['method', 'route', 'operationId', 'status', 'durationMs'];
+
+/**
+ * The log of the process on standard output: one line of JSON each or, on a terminal, one readable line.
+ * @param terminal null when nobody is looking
+ */
+export async function openServiceLog(
+  level: string,
+  terminal: DestinationStream | null = process.stdout.isTTY ? process.stdout : null,
+): Promise<Logger> {
+  const options = { level, base: null, timestamp: stdTimeFunctions.isoTime };
+  if (terminal === null) return pino(options);
+  const { prettyFactory } = await import('pino-pretty');
+  const readable = prettyFactory({
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: IN_SENTENCE.join(','),
+    messageFormat: (log, key) => (log[key] === 'request' ? sentenceOf(log) : String(log[key])),
+  });
+  return pino(options, { write: (line) => terminal.write(readable(line)) });
+}
+
+function sentenceOf({ method, route, status, durationMs }: Readonly<Record<string, unknown>>): string {
+  const what = [method ?? 'malformed request', route, status ?? 'no response'].filter(Boolean).join(' ');
+  return `${what} in ${Math.round(Number(durationMs))} ms`;
+}

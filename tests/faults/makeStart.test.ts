@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/packageRoot.js';
+import { portOf } from '../support/fileHost.js';
+
+// The Makefile runs as it is, in a folder whose programs are stand-ins: a real installation takes a minute.
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ces-make-'));
+  for (const name of ['Makefile', 'package.json', 'package-lock.json', 'scripts/nodeVersion.cjs']) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await copyFile(new URL(name, packageRoot), join(folder, name));
+  }
+  await program('bin/npm', 'echo noise of npm');
+  await program('node_modules/.bin/tsx', 'echo noise of $1; mkdir -p generated/docs; touch generated/docs/index.html');
+  await program('node_modules/.bin/tsc', 'echo noise of tsc');
+  for (const name of ['scripts/generate.ts', 'scripts/docs.ts', 'tsconfig.json']) {
+    await writeFile(join(folder, name), '');
+  }
+  await mkdir(join(folder, 'src'));
+  await mkdir(join(folder, 'generated/build/src'), { recursive: true });
+  await writeFile(join(folder, 'generated/build/src/main.js'), 'console.log("serving");');
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+async function program(name: string, script: string): Promise<void> {
+  await mkdir(dirname(join(folder, name)), { recursive: true });
+  await writeFile(join(folder, name), `#!/bin/sh\n${script}\n`);
+  await chmod(join(folder, name), 0o755);
+}
+
+/** Runs a command line in the folder; on any free port unless PORT names one. */
+function run(command: string, environment: Record<string, string> = {}) {
+  // Bash reads the start-up file of HOME when its input is a socket, as it is below Node.
+  const env = { PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, HOME: folder, PORT: '0', ...environment };
+  return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
+    execFile('bash', ['-c', command], { cwd: folder, env }, (error, stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stdout, stderr }),
+    );
+  });
+}
+
+it('"make start" prints three lines before it serves, and the next one serves at once', async () => {
+  const steps = 'Installing .*\nGenerating .*\nCompiling .*\n';
+  const first = expect.stringMatching(`^${steps}serving\n$`);
+  expect(await run('make start')).toEqual({ code: 0, stdout: first, stderr: '' });
+  expect(await run('make start')).toEqual({ code: 0, stdout: 'serving\n', stderr: '' });
+});
+
+it('"make start" shows what a step printed when that fails, and stops there', async () => {
+  await program('bin/npm', 'echo what npm says; exit 1');
+  const { code, stdout, stderr } = await run('make start');
+  expect({ code, stdout }).toEqual({ code: 2, stdout: expect.stringMatching(/^Installing .*\n$/) });
+  expect(stderr).toMatch(/^what npm says\n/);
+});
+
+it('"make start" says that PORT is in use, and what to do, before it installs anything', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const port = String(portOf(other.address()));
+  const { code, stdout, stderr } = await run('make start', { PORT: port });
+  other.close();
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(new RegExp(`^PORT ${port} is in use: stop .* or choose another one`));
+});
+
+it('an older Node is named by make and by the programs, before anything else', async () => {
+  await writeFile(
+    join(folder, 'older.cjs'),
+    `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.9.0' } });`,
+  );
+  const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8')) as {
+    scripts: Record<'start' | 'cli', string>;
+  };
+  for (const command of ['make start', 'make lint', scripts.start, scripts.cli]) {
+    const { code, stdout, stderr } = await run(command, { NODE_OPTIONS: `--require=${join(folder, 'older.cjs')}` });
+    expect({ command, failed: code !== 0, stdout }).toEqual({ command, failed: true, stdout: '' });
+    expect(stderr).toMatch(/^Node\.js 20\.9\.0 is too old: install 20\.19 or newer/);
+  }
+});
+
+it('.nvmrc names a Node that the service runs on', async () => {
+  const wanted = (await readFile(fileURLToPath(new URL('.nvmrc', packageRoot)), 'utf8')).trim();
+  expect(wanted.localeCompare('20.19', 'en', { numeric: true })).toBeGreaterThanOrEqual(0);
+});
