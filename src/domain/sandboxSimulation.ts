@@ -2,6 +2,7 @@ import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
 import { cancelEncounter, expireEncounter } from './cancellations.js';
 import { getEncounter, type EncounterRecord } from './encounters.js';
+import { lockEncounter } from './encounterTransitions.js';
 import { recordPayment } from './payments.js';
 import { claimEncounter, submitReview } from './reviews.js';
 import { requireSandbox } from './sandboxMode.js';
@@ -27,6 +28,8 @@ export async function simulateEncounter(
 ): Promise<EncounterRecord> {
   requireSandbox(context);
   return inCallerTransaction(context, async (transaction) => {
+    // Otherwise another provider could claim it after its holder is read, and refuse what is done in that name.
+    await lockEncounter(transaction, encounterNo);
     const encounter = await outcomes[outcome](transaction, encounterNo);
     return pay ? paid(transaction, encounter) : encounter;
   });
