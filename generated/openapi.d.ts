@@ -847,11 +847,8 @@ export interface components {
             workMobile?: components["schemas"]["ShortText"];
             /** @description For example single, married or divorced. */
             maritalStatus?: components["schemas"]["ShortText"];
-            /**
-             * @description Taken as true if it is not sent.
-             * @default true
-             */
-            isHomeAddressSameAsShipping: boolean;
+            /** @description Taken as true if it is not sent. */
+            isHomeAddressSameAsShipping?: boolean;
             /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
             insuranceInfo?: string;
             /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
@@ -1559,11 +1556,8 @@ export interface components {
              * @enum {string}
              */
             outcome: "claim" | "approve_all" | "deny_all" | "approve_first" | "no_show" | "expire";
-            /**
-             * @description Also pays the balance of the order, if there is one afterwards.
-             * @default false
-             */
-            pay: boolean;
+            /** @description Also pays the balance of the order, if there is one afterwards. Taken as false if it is not sent. */
+            pay?: boolean;
         };
         SandboxClock: {
             /**
@@ -1587,11 +1581,8 @@ export interface components {
         ReviewerRef: string;
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
-            /**
-             * @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day.
-             * @default 3600
-             */
-            leaseSeconds: number;
+            /** @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent. */
+            leaseSeconds?: number;
         };
         ReleaseEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];

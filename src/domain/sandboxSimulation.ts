@@ -13,7 +13,6 @@ type Decision = Schemas['ReviewDecision'];
 
 /** The provider that the sandbox plays, unless another one has the encounter. */
 const REVIEWER = 'sandbox';
-const LEASE_SECONDS = 3_600;
 const DENIAL = 'Denied in the sandbox.';
 
 /**
@@ -51,7 +50,7 @@ const outcomes: Readonly<Record<Outcome, Play>> = {
 async function claim(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   const { reviewerRef, leaseExpiresAt } = await getEncounter(context, encounterNo);
   const holder = leaseExpiresAt !== null && context.now() < leaseExpiresAt ? reviewerRef : null;
-  return claimEncounter(context, encounterNo, { reviewerRef: holder ?? REVIEWER, leaseSeconds: LEASE_SECONDS });
+  return claimEncounter(context, encounterNo, { reviewerRef: holder ?? REVIEWER });
 }
 
 /** Decides the items that wait, in their order. */
