@@ -2196,7 +2196,7 @@ export interface components {
          */
         EventsAfter: string;
         /**
-         * @description Only events of these types, separated by commas; by default all. At most 20, more than there are.
+         * @description Only events of these types, separated by commas or in a parameter each (`types=…&types=…`); by default all. At most 20, more than there are.
          * @example [
          *       "encounter.completed",
          *       "order.created"
@@ -2980,7 +2980,7 @@ export interface operations {
                  */
                 after?: components["parameters"]["EventsAfter"];
                 /**
-                 * @description Only events of these types, separated by commas; by default all. At most 20, more than there are.
+                 * @description Only events of these types, separated by commas or in a parameter each (`types=…&types=…`); by default all. At most 20, more than there are.
                  * @example [
                  *       "encounter.completed",
                  *       "order.created"
