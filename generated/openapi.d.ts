@@ -728,7 +728,7 @@ export interface components {
         };
         /**
          * Format: email
-         * @description At most 254 characters, the longest address that mail can carry (RFC 5321). White space around it is refused.
+         * @description An ASCII address, not quoted, whose domain has a dot. At most 254 characters, the longest address that mail can carry (RFC 5321). White space around it is refused.
          */
         Email: string;
         Patient: {
@@ -2302,7 +2302,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenResponse"];
                 };
             };
-            /** @description A field is missing or malformed */
+            /** @description A field is missing or malformed; a problem document if the head of the HTTP request is malformed */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -2312,6 +2312,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OAuthError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description The credentials or the refresh token are not accepted */
