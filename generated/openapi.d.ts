@@ -1199,6 +1199,11 @@ export interface components {
             data: components["schemas"]["Product"][];
             meta: components["schemas"]["PageMeta"];
         };
+        /**
+         * Format: date-time
+         * @description A moment of RFC 3339: date, `T`, time, and `Z` or an offset such as `-06:00`; no blanks, and the colon of the offset is needed. A second may have any number of decimal places, of which three count; a leap second (`23:59:60Z`) counts as the second before it. At most 100 characters, more than any clock writes.
+         */
+        DateTime: string;
         GfeItem: {
             category_name: string;
             sub_category_name: string;
@@ -1597,16 +1602,10 @@ export interface components {
         };
         /** @description The live visit. Needed when `reviewType` is `synchronous`. */
         ReviewVisit: {
-            /**
-             * Format: date-time
-             * @description Start, with a time zone. At most 40 characters, more than any form of it has.
-             */
-            startedAt: string;
-            /**
-             * Format: date-time
-             * @description End, not before the start. At most 40 characters, more than any form of it has.
-             */
-            endedAt: string;
+            /** @description Start, from 1900 to 2999 (other years are typing errors). */
+            startedAt: components["schemas"]["DateTime"];
+            /** @description End, not before the start, from 1900 to 2999. */
+            endedAt: components["schemas"]["DateTime"];
         };
         SubmitReviewRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
@@ -2161,10 +2160,10 @@ export interface components {
          */
         EncounterClinicId: components["schemas"]["Uuid"];
         /**
-         * @description Only encounters that were created after this moment.
+         * @description Only encounters that were created after this moment. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
-        CreatedAfter: string;
+        CreatedAfter: components["schemas"]["DateTime"];
         /**
          * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
@@ -2655,7 +2654,7 @@ export interface operations {
                  */
                 clinicId?: components["parameters"]["EncounterClinicId"];
                 /**
-                 * @description Only encounters that were created after this moment.
+                 * @description Only encounters that were created after this moment. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 created_after?: components["parameters"]["CreatedAfter"];

@@ -6,6 +6,7 @@ import addFormats from 'ajv-formats';
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly format?: string;
+  readonly pattern?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
   readonly 'x-extensible-enum'?: readonly string[];
