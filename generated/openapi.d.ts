@@ -103,8 +103,9 @@ export interface paths {
         put?: never;
         /**
          * Upload a document from a URL
-         * @description Downloads the file from the URL, stores it and links it to the patient. The answer comes when the file is stored,
-         *     at the latest after some 30 seconds. What the file is gets decided by its content.
+         * @description Downloads the file from the URL, stores it and links it to the patient. The answer comes when the file is stored;
+         *     allow for 70 seconds: 30 to fetch the file, 10 to scan it, 30 to store it. What the file is gets decided by its
+         *     content.
          *
          *     A patient that the caller cannot access, or that does not exist, gives 401 with the code `patient_access_denied`;
          *     the file is not fetched then. The token itself is fine: do not renew it.
@@ -926,7 +927,7 @@ export interface components {
             adminUser: components["schemas"]["AdminUser"];
         };
         UploadPatientDocumentRequest: {
-            /** @description Absolute https URL of the file, without user name and password, that answers within 30 seconds and redirects at most three times. At most 2048 characters, the length that servers and proxies commonly accept. */
+            /** @description Absolute https URL of the file, without user name and password, that delivers it within 30 seconds and redirects at most three times. At most 2048 characters, the length that servers and proxies commonly accept. */
             url: string;
             /** @description Name for the saved file; by default the last segment of the URL. Path separators and control characters are removed, a missing extension is added. At most 255 characters, the limit of file systems. */
             fileName?: string;

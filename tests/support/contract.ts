@@ -28,6 +28,7 @@ interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
+  readonly description: string;
   readonly schema: Schema;
   readonly example: unknown;
 }
@@ -46,6 +47,7 @@ interface Response {
 
 interface Operation {
   readonly operationId: string;
+  readonly description: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, MediaType>> };
