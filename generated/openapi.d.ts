@@ -1500,7 +1500,7 @@ export interface components {
             reference?: string;
         };
         /**
-         * @description A type of event; a closed list, so that a typing error is noticed.
+         * @description A type of event; a closed list, so that a typing error is noticed. `patient.verification_updated` does not occur in this version.
          * @enum {string}
          */
         RequestedEventType: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
