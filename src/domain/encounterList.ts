@@ -4,6 +4,7 @@ import type { EncounterState } from '../contract.js';
 import { Problem } from '../problem.js';
 import { mayUseClinic } from './clinics.js';
 import { encounterParts, type EncounterRecord } from './encounters.js';
+import { instantOf } from './instant.js';
 
 export interface EncounterFilter {
   /** As it is stored. */
@@ -29,7 +30,7 @@ type Position = Pick<EncounterRecord, 'createdAt' | 'encounterNo'>;
 /**
  * The tenant's encounters, the newest first; a client that is limited to clinics sees theirs only. A page costs what is
  * on it, however far back it is: it begins at the cursor in an index.
- * @throws Problem cursor_invalid; validation_failed (created_after)
+ * @throws Problem cursor_invalid
  */
 export async function listEncounters(context: Context, filter: EncounterFilter): Promise<EncounterPage> {
   const found = await context.db.encounter.findMany({
@@ -82,17 +83,7 @@ function positionOf(cursor: string): Position {
   });
 }
 
-/**
- * A date and time of RFC 3339, within what PostgreSQL can compare.
- * @throws Problem validation_failed for a leap second, which JavaScript does not know
- */
+/** Within what PostgreSQL can compare. */
 function moment(text: string): Date {
-  const time = Date.parse(text);
-  if (Number.isNaN(time)) {
-    const detail = 'must be a point in time with an offset such as Z or +05:00, and no leap second';
-    throw new Problem('validation_failed', undefined, {
-      errors: [{ parameter: 'created_after', code: 'format', detail }],
-    });
-  }
-  return new Date(Math.min(Math.max(time, 0), Date.UTC(9999, 0)));
+  return new Date(Math.min(Math.max(instantOf(text).getTime(), 0), Date.UTC(9999, 0)));
 }

@@ -19,6 +19,7 @@ export async function createPatient(context: CallerContext, body: Schemas['Creat
   const { tenantId } = context.caller;
   const now = context.now();
   const data: Prisma.PatientCreateManyInput = {
+    isHomeAddressSameAsShipping: true,
     ...given,
     id: context.newId(),
     tenantId,

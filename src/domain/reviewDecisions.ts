@@ -1,8 +1,8 @@
-import { Temporal } from 'temporal-polyfill';
 import type { GfeItem } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import { Problem, type FieldError } from '../problem.js';
 import { canonicalUuid } from './canonicalUuid.js';
+import { instantOf } from './instant.js';
 import { itemKey } from './itemKey.js';
 
 type Decision = Schemas['ReviewDecision'];
@@ -46,14 +46,15 @@ export function matchDecisions(items: readonly GfeItem[], decisions: readonly De
 }
 
 /**
- * A visit's times as instants (RFC 3339; a leap second is the second before it).
- * @throws Problem validation_failed when there is no such time, or the end is before the start
+ * A visit's times as instants.
+ * @throws Problem validation_failed when the end is before the start
  */
 export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | null {
   if (!visit) return null;
-  const [startedAt, endedAt] = [instant('startedAt', visit.startedAt), instant('endedAt', visit.endedAt)];
-  if (endedAt < startedAt) throw invalidVisit('endedAt', 'range', 'must not be before startedAt');
-  return { startedAt, endedAt };
+  const [startedAt, endedAt] = [instantOf(visit.startedAt), instantOf(visit.endedAt)];
+  if (endedAt >= startedAt) return { startedAt, endedAt };
+  const errors = [{ pointer: '#/visit/endedAt', code: 'range', detail: 'must not be before startedAt' }];
+  throw new Problem('validation_failed', undefined, { errors });
 }
 
 /**
@@ -64,19 +65,6 @@ export function requireVisit({ reviewType }: { readonly reviewType: string }, vi
   if (visit || reviewType !== 'synchronous') return;
   const errors = [{ pointer: '#/visit', code: 'visit_required', detail: 'is required for a synchronous review' }];
   throw new Problem('visit_required', undefined, { errors });
-}
-
-/** The contract's pattern and format leave little that is no time, such as a leap second where there was none. */
-function instant(property: keyof Visit, text: string): Date {
-  try {
-    return new Date(Temporal.Instant.from(text).epochMilliseconds);
-  } catch {
-    throw invalidVisit(property, 'format', 'is not a point in time');
-  }
-}
-
-function invalidVisit(property: keyof Visit, code: string, detail: string): Problem {
-  return new Problem('validation_failed', undefined, { errors: [{ pointer: `#/visit/${property}`, code, detail }] });
 }
 
 function fault(place: string, detail: string): FieldError {

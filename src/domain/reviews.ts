@@ -10,6 +10,9 @@ import { createOrder } from './orders.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './reviewDecisions.js';
 import type { CallerContext, TransactionContext } from './transactionContext.js';
 
+/** How long a claim holds unless said otherwise. */
+const LEASE_SECONDS = 3_600;
+
 type ClaimRequest = Schemas['ClaimEncounterRequest'];
 type ReviewRequest = Schemas['SubmitReviewRequest'];
 
@@ -27,7 +30,7 @@ interface Reviewer {
 export function claimEncounter(
   context: CallerContext,
   encounterNo: bigint,
-  { reviewerRef, leaseSeconds }: ClaimRequest,
+  { reviewerRef, leaseSeconds = LEASE_SECONDS }: ClaimRequest,
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, (encounter, now) => {
     const leaseExpiresAt = new Date(now.getTime() + leaseSeconds * 1000);

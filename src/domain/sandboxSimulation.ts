@@ -2,6 +2,7 @@ import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
 import { cancelEncounter, expireEncounter } from './cancellations.js';
 import { getEncounter, type EncounterRecord } from './encounters.js';
+import { lockEncounter } from './encounterTransitions.js';
 import { recordPayment } from './payments.js';
 import { claimEncounter, submitReview } from './reviews.js';
 import { requireSandbox } from './sandboxMode.js';
@@ -12,7 +13,6 @@ type Decision = Schemas['ReviewDecision'];
 
 /** The provider that the sandbox plays, unless another one has the encounter. */
 const REVIEWER = 'sandbox';
-const LEASE_SECONDS = 3_600;
 const DENIAL = 'Denied in the sandbox.';
 
 /**
@@ -27,6 +27,8 @@ export async function simulateEncounter(
 ): Promise<EncounterRecord> {
   requireSandbox(context);
   return inCallerTransaction(context, async (transaction) => {
+    // Otherwise another provider could claim it after its holder is read, and refuse what is done in that name.
+    await lockEncounter(transaction, encounterNo);
     const encounter = await outcomes[outcome](transaction, encounterNo);
     return pay ? paid(transaction, encounter) : encounter;
   });
@@ -48,7 +50,7 @@ const outcomes: Readonly<Record<Outcome, Play>> = {
 async function claim(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   const { reviewerRef, leaseExpiresAt } = await getEncounter(context, encounterNo);
   const holder = leaseExpiresAt !== null && context.now() < leaseExpiresAt ? reviewerRef : null;
-  return claimEncounter(context, encounterNo, { reviewerRef: holder ?? REVIEWER, leaseSeconds: LEASE_SECONDS });
+  return claimEncounter(context, encounterNo, { reviewerRef: holder ?? REVIEWER });
 }
 
 /** Decides the items that wait, in their order. */

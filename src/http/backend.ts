@@ -17,7 +17,6 @@ import { RETRY_AFTER } from './errors.js';
 import { idempotencyOf } from './idempotencyKey.js';
 import { requireDigits } from './integerParameters.js';
 import { buildMatcher } from './matcher.js';
-import { refuseRepeated } from './repeatedParameters.js';
 import { requestIdOf } from './requestId.js';
 import { assertResponse, type Answer } from './responseCheck.js';
 import { setRoute } from './route.js';
@@ -139,7 +138,6 @@ async function readBodyOnceAllowed(matched: MatchedRequest, { req, res, plain }:
   const { requestBody, security = [] } = matched.operation as ContractOperation<OpenAPIV3_1.Document>;
   if (security.length > 0 && !matched.security['authorized']) refuse(matched);
   requireDigits(matched.operation, matched.request);
-  refuseRepeated(matched.operation, req.query);
   if (requestBody && 'content' in requestBody) {
     plain.body = await readBody(req, res, Object.keys(requestBody.content));
   }

@@ -72,7 +72,10 @@ function tokenRequestFault({ errors, message }: Problem): OAuthProblem {
   const [first] = errors;
   if (!first) return new OAuthProblem('invalid_request', message);
   const unsupported = first.pointer === '#/grant_type' && first.code === 'enum';
-  const place = first.pointer?.slice(2) || 'The body';
+  // The operation has no parameters: what is not in the body is in the query.
+  const place = first.pointer === undefined
+    ? `The query parameter ${first.parameter ?? ''}`.trim()
+    : first.pointer.slice(2) || 'The body';
   // RFC 6749 §5.2 allows neither quotes nor backslashes in a description; a pattern has both.
   const detail = first.code === 'pattern' ? 'has a character that is not allowed' : first.detail;
   return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${place} ${detail}.`);

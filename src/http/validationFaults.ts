@@ -13,8 +13,14 @@ const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
  */
 export function validationProblem(errors: readonly ErrorObject[]): Problem {
   const [code = null, ...others] = new Set(errors.map(namedCode));
-  const faults = errors.slice(0, MOST_FAULTS).map(fieldError);
+  const faults = withoutRepetition(errors).slice(0, MOST_FAULTS).map(fieldError);
   return new Problem(others.length > 0 || code === null ? 'validation_failed' : code, undefined, { errors: faults });
+}
+
+/** A pattern beside a format says what the format means; where both fail, the format is easier to read. */
+function withoutRepetition(errors: readonly ErrorObject[]): ErrorObject[] {
+  const malformed = new Set(errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath));
+  return errors.filter(({ keyword, instancePath }) => keyword !== 'pattern' || !malformed.has(instancePath));
 }
 
 /** Needs Ajv's `verbose`. The contract's lint sees to it that only known codes are named. */

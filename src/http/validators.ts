@@ -16,6 +16,11 @@ export function schemaCompilers(): AjvCustomizer {
   };
 }
 
+const isDateTime = addFormats.default(new Ajv2020()).compile<string>({ type: 'string', format: 'date-time' });
+
+/** ajv-formats reads the seconds as a float, and many decimal places make the next one of it. */
+const withAnyFraction = (text: string): boolean => isDateTime(text.replace(/\.\d+/, ''));
+
 function newCompiler(options: Options, purpose: string): Ajv2020 {
   const ajv = new Ajv2020({
     ...options,
@@ -34,6 +39,7 @@ function newCompiler(options: Options, purpose: string): Ajv2020 {
     ajv.addKeyword(annotation);
   }
   addFormats.default(ajv);
+  ajv.addFormat('date-time', withAnyFraction);
   return compilingOnce(ajv, purpose.startsWith('response'));
 }
 

@@ -8,7 +8,8 @@ import { promisify } from 'node:util';
 import { launch, type Browser } from 'puppeteer-core';
 import { variables } from '../../src/config.js';
 import { packageRoot } from '../../src/packageRoot.js';
-import { contract, operations } from '../support/contract.js';
+import { problems } from '../../src/problem.js';
+import { contract, operationOf, operations } from '../support/contract.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 
@@ -115,6 +116,26 @@ describe('the README', () => {
     };
     const fallback = 'default' in schema ? String(schema.default) : '';
     expect((await documented()).get(name)).toBe(fallback || (computed[name] ?? 'none'));
+  });
+});
+
+describe('a number has one value everywhere', () => {
+  it('the seconds that an upload may take: in the guide, its operation, the README and below the time to drain', async () => {
+    const [guide, readme] = await Promise.all(['openapi/info.md', 'README.md'].map((file) => readFile(pathOf(file), 'utf8')));
+    const told = [guide, operationOf('uploadPatientDocument').description];
+    expect(told.map((text = '') => /allow\s+for (\d+) seconds/.exec(text)?.[1])).toEqual(['70', '70']);
+    expect(/a document upload may take (\d+) /.exec(readme ?? '')?.[1]).toBe('70');
+    expect(variables.properties.DRAIN_TIMEOUT.default).toBeGreaterThan(70);
+  });
+
+  it('the length of an idempotency key: in each parameter, its schema, the guide and the problem', async () => {
+    const keys = operations.flatMap(({ parameters }) => parameters.filter(({ name }) => name === 'Idempotency-Key'));
+    const texts = keys.flatMap(({ description, schema }) => [description, JSON.stringify(schema)]);
+    const guide = await readFile(pathOf('openapi/info.md'), 'utf8');
+    const others = [...texts, problems.idempotency_key_invalid.detail, ...guide.split('\n').filter((line) => (
+      line.includes('idempotency_key_invalid')))].filter((text) => !/1 to 255 printable|\{1,255\}/.test(text));
+    expect(others).toEqual([]);
+    expect(keys.filter(({ schema }) => 'maxLength' in schema)).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { operations, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
+import { contractFaults, operations, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
 import { newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
@@ -135,7 +135,10 @@ describe('a query', () => {
     const raw = operation.method === 'POST' ? { headers: { 'Content-Type': 'application/json' }, raw: '{}' } : {};
     const { status, body } = await call(harness, `${operation.method} ${target}`, { token: partner.token, ...raw });
     expect({ query, status }).toEqual({ query, status: 400 });
-    if (operation.operationId === 'issueToken') return expect(body.error).toBe('invalid_request');
+    if (operation.operationId === 'issueToken') {
+      expect(body.error_description).toBe(`The query parameter ${query.split('=')[0]} is not known here.`);
+      return expect(body.error).toBe('invalid_request');
+    }
     expect(body.code).toBe(code);
     expect(body.errors).toContainEqual(expect.objectContaining(fault));
   };
@@ -247,6 +250,14 @@ describe('headers', () => {
     connection.socket.write('GET /healthz HTTP/1.1\r\n\r\n');
     expectRawProblem(await connection.answer(), 400, 'validation_failed');
     expect(await connection.closed()).toHaveLength(1);
+  });
+
+  it('that are malformed are refused by the token endpoint as its contract declares', async () => {
+    const request = { method: 'POST', target: '/oauth/token', headers: [['Bad Name', 'x']] } as const;
+    const { status, headers, text } = await rawCall(harness, request);
+    const sent = { status, contentType: headers['content-type'] ?? '', body: JSON.parse(text) };
+    expect(status).toBe(400);
+    expect(contractFaults('issueToken', { ...sent, header: (name) => headers[name.toLowerCase()] })).toEqual([]);
   });
 
   it.each(['websocket', 'h2c'])('that ask for another protocol are served in this one: %s', async (protocol) => {

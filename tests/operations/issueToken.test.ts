@@ -205,7 +205,9 @@ describe('400', () => {
 
   it('takes no credentials from the URL, where they would be logged', async () => {
     const query = new URLSearchParams(loginBody(partner)).toString();
-    expectFailure(await call(harness, `POST /oauth/token?${query}`, { json: LOGIN }), 400, 'invalid_request');
+    const answer = await call(harness, `POST /oauth/token?${query}`, { json: LOGIN });
+    expectFailure(answer, 400, 'invalid_request');
+    expect(answer.body.error_description).toBe('The query parameter grant_type is not known here.');
   });
 
   it('keeps the OAuth shape for a caller who prefers problem details', async () => {

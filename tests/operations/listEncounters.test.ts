@@ -105,14 +105,15 @@ describe('200', () => {
 
   it.each([
     ['an offset', '2026-11-20T17:01:00+01:00'], ['small letters', '2026-11-20t16:01:00z'],
-    ['fractions', '2026-11-20T16:01:00.000000Z'],
+    ['fractions', '2026-11-20T16:01:00.00000000000000000000Z'],
   ])('takes created_after with %s', async (_what, created_after) => {
     const expected = all.filter(({ createdAt }) => createdAt > '2026-11-20T16:01:00.000Z');
     expect(expected.length).toBeGreaterThan(0);
     expect((await list({ created_after })).body.data).toEqual(expected);
   });
 
-  it.each([['0000-01-01T00:00:00Z', 12], ['9999-12-31T23:59:59-23:59', 0]])(
+  it.each([['0000-01-01T00:00:00Z', 12], ['9999-12-31T23:59:59-23:59', 0],
+    ['2016-12-31T23:59:60Z', 12], ['2999-06-30T17:59:60.5-06:00', 0]])(
     'takes created_after %s',
     async (created_after, length) => {
       expect((await list({ created_after })).body.data).toHaveLength(length);
@@ -152,8 +153,7 @@ describe('400', () => {
     ['an unknown state', { status: 'open' }, 'status', 'enum'],
     ['a patient that is no UUID', { patientId: '7' }, 'patientId', 'format'],
     ['a clinic that is no UUID', { clinicId: '7' }, 'clinicId', 'format'],
-    ['a date as created_after', { created_after: '2026-01-01' }, 'created_after', 'format'],
-    ['a leap second', { created_after: '2016-12-31T23:59:60Z' }, 'created_after', 'format'],
+    ['a day that is none', { created_after: '2026-02-30T00:00:00Z' }, 'created_after', 'format'],
     ['a limit of 0', { limit: 0 }, 'limit', 'minimum'],
     ['a limit of 101', { limit: 101 }, 'limit', 'maximum'],
     ['an unknown parameter (D-34)', { page: 2 }, 'page', 'additionalProperties'],

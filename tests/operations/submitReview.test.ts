@@ -93,7 +93,7 @@ describe('200', () => {
     });
     const { decisions, ...rest } = reviewBody(claimed, denySecond);
     const upper = JSON.parse(JSON.stringify(decisions), (key, value) => /Id$/.test(key) ? value.toUpperCase() : value);
-    const visit = { startedAt: '2026-11-20T09:30:00-06:00', endedAt: '2026-11-20 15:30:00.000z' };
+    const visit = { startedAt: '2026-11-20T09:30:00-06:00', endedAt: '2026-11-20t15:30:00.00000000000000000000z' };
     const json = { ...rest, decisions: upper.toReversed(), visit, notes: 'Pale.' };
     const { status, body, text } = await send(claimed.encounter_id, json);
     expect(status).toBe(200);

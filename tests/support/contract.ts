@@ -6,6 +6,7 @@ import addFormats from 'ajv-formats';
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly format?: string;
+  readonly pattern?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
   readonly 'x-extensible-enum'?: readonly string[];
@@ -27,6 +28,7 @@ interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
+  readonly description: string;
   readonly schema: Schema;
   readonly example: unknown;
 }
@@ -45,6 +47,7 @@ interface Response {
 
 interface Operation {
   readonly operationId: string;
+  readonly description: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, MediaType>> };
