@@ -64,6 +64,16 @@ describe('a method that a path does not have', () => {
   });
 });
 
+it('no condition in a request makes an operation return a status that the contract does not declare', async () => {
+  for (const operation of operations.filter(({ method }) => method === 'GET')) {
+    const conditions = [['If-None-Match', '*'], ['If-Match', '"other"'], ['Range', 'bytes=99999999-']] as const;
+    for (const condition of conditions) {
+      const { status } = await rawCall(harness, { target: pathOf(operation), headers: [bearer(), condition] });
+      expect(operation.statuses).toContain(status);
+    }
+  }
+});
+
 describe('a target that is no path of the contract', () => {
   const unknown = ['/', '/nowhere', '/clinics/', '/clinics//', '//clinics', '/CLINICS', '/clients/../clinics',
     '/clinics;x=1', '/clinics%2F', '/clinics%00', '/%zz', '/%', '/%00', '/%2e%2e/%2e%2e/etc/passwd', '/clinics%E0%A4%A',
