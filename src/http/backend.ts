@@ -22,7 +22,7 @@ import { requestIdOf } from './requestId.js';
 import { assertResponse, type Answer } from './responseCheck.js';
 import { setRoute } from './route.js';
 import { bearerAuthentication } from './security.js';
-import { validationProblem } from './validationFaults.js';
+import { refuseFaultyHead, validationProblem } from './validationFaults.js';
 import { schemaCompilers } from './validators.js';
 
 /** Its own check of the document knows OpenAPI 3.0 only; ours is checked by `make lint`. */
@@ -141,6 +141,7 @@ async function readBodyOnceAllowed(matched: MatchedRequest, { req, res, plain }:
   requireDigits(matched.operation, matched.request);
   refuseRepeated(matched.operation, req.query);
   if (requestBody && 'content' in requestBody) {
+    refuseFaultyHead(matched, plain);
     plain.body = await readBody(req, res, Object.keys(requestBody.content));
   }
 }

@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv';
+import type { Context as MatchedRequest, Request as PlainHttpRequest } from 'openapi-backend';
 import type { ProblemCode } from '../contract.js';
 import { Problem, type FieldError } from '../problem.js';
 
@@ -15,6 +16,17 @@ export function validationProblem(errors: readonly ErrorObject[]): Problem {
   const [code = null, ...others] = new Set(errors.map(namedCode));
   const faults = errors.slice(0, MOST_FAULTS).map(fieldError);
   return new Problem(others.length > 0 || code === null ? 'validation_failed' : code, undefined, { errors: faults });
+}
+
+/**
+ * What is wrong with path, query and headers is known before a byte of the body is read.
+ * @param head the request without its body
+ * @throws Problem
+ */
+export function refuseFaultyHead({ api, operation }: MatchedRequest, head: PlainHttpRequest): void {
+  const errors = api.validateRequest(head, operation).errors ?? [];
+  const faults = errors.filter(({ params }) => params['missingProperty'] !== 'requestBody');
+  if (faults.length > 0) throw validationProblem(faults);
 }
 
 /** Needs Ajv's `verbose`. The contract's lint sees to it that only known codes are named. */
