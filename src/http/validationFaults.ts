@@ -3,8 +3,6 @@ import type { Context as MatchedRequest, Request as PlainHttpRequest } from 'ope
 import type { ProblemCode } from '../contract.js';
 import { Problem, type FieldError } from '../problem.js';
 
-/** More would only make a hostile request's answer long. */
-const MOST_FAULTS = 50;
 /** A name that looks like a property's may be repeated to the caller; anything else could be health data. */
 const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
@@ -14,7 +12,7 @@ const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
  */
 export function validationProblem(errors: readonly ErrorObject[]): Problem {
   const [code = null, ...others] = new Set(errors.map(namedCode));
-  const faults = errors.slice(0, MOST_FAULTS).map(fieldError);
+  const faults = errors.map(fieldError);
   return new Problem(others.length > 0 || code === null ? 'validation_failed' : code, undefined, { errors: faults });
 }
 

@@ -241,15 +241,11 @@ describe('JSON that is not what the contract says', () => {
   it.each(bodied.filter(([operationId]) => operationId !== 'issueToken'))(
     'is refused by %s with a bounded list of faults',
     async (_operationId, operation) => {
-      const unknown = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`unknown${index}`, 1]));
-      const ones = Array.from({ length: 10_000 }, () => 1);
-      const wrong = { treatmentIds: ones, documentIds: ones };
-      for (const body of [unknown, wrong]) {
-        const answer = await send(operation, { json: body });
-        expectRefusal(operation, answer, 'validation_failed');
-        expect(answer.body.errors.length).toBeGreaterThan(0);
-        expect(answer.body.errors.length).toBeLessThanOrEqual(50);
-      }
+      const unknown = Object.fromEntries(Array.from({ length: 25_000 }, (_, index) => [index.toString(36), 1]));
+      const answer = await send(operation, { json: unknown });
+      expectRefusal(operation, answer, 'validation_failed');
+      expect(answer.body.errors).toHaveLength(50);
+      expect(answer.body.detail).toMatch(/Only the first 50 faults are listed\.$/);
     },
   );
 
