@@ -634,7 +634,7 @@ export interface components {
              * @description Id of this request, also in the header `X-Request-Id`. Quote it when you report a problem.
              */
             request_id: string;
-            /** @description Where the request is wrong; left out when there is no place to name. */
+            /** @description Where the request is wrong; left out when there is no place to name. If there are more faults, these are the first 50, and `detail` says so. */
             errors?: components["schemas"]["Fault"][];
             /**
              * Format: uuid

@@ -14,8 +14,9 @@ export async function createApp(services: Services): Promise<Express> {
   const { version, handle } = await createBackend(operations, services);
   const app = express();
   app.disable('x-powered-by');
-  // An ETag would make Express answer 304, which the contract does not declare.
+  // An ETag or `If-None-Match: *` would make Express send 304, which the contract does not declare.
   app.disable('etag');
+  Object.defineProperty(app.request, 'fresh', { value: false });
   app.use(requestIds(() => services.newId()), requestLog(services.log));
   app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } } }));
   app.use((_req, res, next) => {

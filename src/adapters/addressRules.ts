@@ -6,7 +6,7 @@ import { Problem } from '../problem.js';
 const maxUrlLength = 2048;
 
 /** Absolute http(s) without blanks, control characters or backslashes, which the URL parser would silently repair. */
-const urlPattern = /^https?:\/\/([^/?#\\\s\p{Cc}]+)[^\\\s\p{Cc}]*$/iu;
+const urlPattern = /^https?:\/\/([^/?#\\\s\p{Cc}]+)(?:[/?#][^\\\s\p{Cc}]*)?$/iu;
 
 /**
  * Ports of other protocols that no web client talks to ("bad port", Fetch standard §2.9): a request sent there could

@@ -21,7 +21,7 @@ import { requestIdOf } from './requestId.js';
 import { assertResponse, type Answer } from './responseCheck.js';
 import { setRoute } from './route.js';
 import { bearerAuthentication } from './security.js';
-import { validationProblem } from './validationFaults.js';
+import { refuseFaultyHead, validationProblem } from './validationFaults.js';
 import { schemaCompilers } from './validators.js';
 
 /** Its own check of the document knows OpenAPI 3.0 only; ours is checked by `make lint`. */
@@ -139,6 +139,7 @@ async function readBodyOnceAllowed(matched: MatchedRequest, { req, res, plain }:
   if (security.length > 0 && !matched.security['authorized']) refuse(matched);
   requireDigits(matched.operation, matched.request);
   if (requestBody && 'content' in requestBody) {
+    refuseFaultyHead(matched, plain);
     plain.body = await readBody(req, res, Object.keys(requestBody.content));
   }
 }

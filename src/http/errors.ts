@@ -9,6 +9,8 @@ import { routeOf } from './route.js';
 const REALM = 'realm="clinical-encounter"';
 /** Seconds until another try is worth it: what every 503 says. */
 export const RETRY_AFTER = 5;
+/** As many as a response lists: more would only make the response to a hostile request long. */
+export const MOST_FAULTS = 50;
 
 /** The only place that turns a failure into an answer, and the only one that logs failures. */
 export function failureHandler(log: Logger): ErrorRequestHandler {
@@ -34,15 +36,16 @@ function problemOf(error: unknown): Problem | OAuthProblem {
 /** RFC 9457; the body of domain rule "Errors". */
 export function problemBody(problem: Problem, requestId: string): Record<string, unknown> {
   const { status, title } = problems[problem.code];
+  const { errors, message } = problem;
   return {
     type: `urn:clinical-encounter:problem:${problem.code}`,
     title,
     status,
-    detail: problem.message,
+    detail: errors.length > MOST_FAULTS ? `${message} Only the first ${MOST_FAULTS} faults are listed.` : message,
     instance: `urn:uuid:${requestId}`,
     code: problem.code,
     request_id: requestId,
-    ...(problem.errors.length > 0 ? { errors: problem.errors } : {}),
+    ...(errors.length > 0 ? { errors: errors.slice(0, MOST_FAULTS) } : {}),
     ...problem.extra,
   };
 }

@@ -1,4 +1,4 @@
-import findMyWay, { type HTTPMethod } from 'find-my-way';
+import findMyWay from 'find-my-way';
 
 interface Routed {
   readonly path: string;
@@ -8,28 +8,29 @@ interface Routed {
 export type Match<Operation> = Operation | 'unknown_path' | { readonly allow: string };
 
 /**
- * Tells which operation a request means. Built once: openapi-backend's own matching scans all operations and builds
- * their patterns again for every request.
+ * Returns which operation a request means: its path decides first, a concrete one before a template (OpenAPI 3.1
+ * §4.8.8), then its method. Built once: openapi-backend's own matching scans all operations and builds their patterns
+ * again for every request.
  */
 export function buildMatcher<Operation extends Routed>(
   operations: readonly Operation[],
 ): (method: string, path: string) => Match<Operation> {
-  // Without handlers in the router: it only finds the operation, which is what `store` holds.
-  const router = findMyWay({ maxParamLength: 10_000 });
+  const paths = new Map<string, Map<string, Operation>>();
   for (const operation of operations) {
-    const template = operation.path.replaceAll(/\{([^}]+)\}/g, ':$1');
-    router.on(methodOf(operation), template, () => undefined, operation);
+    const byMethod = paths.get(operation.path) ?? new Map<string, Operation>();
+    paths.set(operation.path, byMethod.set(operation.method.toUpperCase(), operation));
   }
-  const methods = [...new Set(operations.map(methodOf))];
+  // Without handlers and methods in the router: it only finds the path, whose operations are what `store` holds.
+  // A long parameter is a fault of its schema; Node limits the length of a path.
+  const router = findMyWay({ maxParamLength: Infinity });
+  for (const [path, byMethod] of paths) {
+    router.on('GET', path.replaceAll(/\{([^}]+)\}/g, ':$1'), () => undefined, byMethod);
+  }
   return (method, path) => {
     // A parameter is never empty: /clients/ is not /clients/{id}.
-    if (/\/\/|.\/$/.test(path)) return 'unknown_path';
-    const known = methods.find((name) => name === method);
-    const found = known && (router.find(known, path)?.store as Operation | undefined);
-    if (found) return found;
-    const allow = methods.filter((name) => router.find(name, path) !== null);
-    return allow.length > 0 ? { allow: allow.join(', ') } : 'unknown_path';
+    const found = /\/\/|.\/$/.test(path) ? null : router.find('GET', path);
+    if (!found) return 'unknown_path';
+    const byMethod = found.store as ReadonlyMap<string, Operation>;
+    return byMethod.get(method) ?? { allow: [...byMethod.keys()].join(', ') };
   };
 }
-
-const methodOf = ({ method }: Routed): HTTPMethod => method.toUpperCase() as HTTPMethod;

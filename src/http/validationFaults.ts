@@ -1,9 +1,8 @@
 import type { ErrorObject } from 'ajv';
+import type { Context as MatchedRequest, Request as PlainHttpRequest } from 'openapi-backend';
 import type { ProblemCode } from '../contract.js';
 import { Problem, type FieldError } from '../problem.js';
 
-/** More would only make a hostile request's answer long. */
-const MOST_FAULTS = 50;
 /** A name that looks like a property's may be repeated to the caller; anything else could be health data. */
 const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
@@ -13,7 +12,7 @@ const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
  */
 export function validationProblem(errors: readonly ErrorObject[]): Problem {
   const [code = null, ...others] = new Set(errors.map(namedCode));
-  const faults = withoutRepetition(errors).slice(0, MOST_FAULTS).map(fieldError);
+  const faults = withoutRepetition(errors).map(fieldError);
   return new Problem(others.length > 0 || code === null ? 'validation_failed' : code, undefined, { errors: faults });
 }
 
@@ -21,6 +20,17 @@ export function validationProblem(errors: readonly ErrorObject[]): Problem {
 function withoutRepetition(errors: readonly ErrorObject[]): ErrorObject[] {
   const malformed = new Set(errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath));
   return errors.filter(({ keyword, instancePath }) => keyword !== 'pattern' || !malformed.has(instancePath));
+}
+
+/**
+ * What is wrong with path, query and headers is known before a byte of the body is read.
+ * @param head the request without its body
+ * @throws Problem
+ */
+export function refuseFaultyHead({ api, operation }: MatchedRequest, head: PlainHttpRequest): void {
+  const errors = api.validateRequest(head, operation).errors ?? [];
+  const faults = errors.filter(({ params }) => params['missingProperty'] !== 'requestBody');
+  if (faults.length > 0) throw validationProblem(faults);
 }
 
 /** Needs Ajv's `verbose`. The contract's lint sees to it that only known codes are named. */

@@ -1,7 +1,8 @@
-import type { AnySchema, Options, ValidateFunction } from 'ajv';
+import { _, type AnySchema, type KeywordCxt, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { AjvCustomizer } from 'openapi-backend';
+import { MOST_FAULTS } from './errors.js';
 
 /**
  * OpenAPI 3.1 speaks JSON Schema 2020-12; openapi-backend alone would read it as draft 7, check no format and ignore what
@@ -40,7 +41,25 @@ function newCompiler(options: Options, purpose: string): Ajv2020 {
   }
   addFormats.default(ajv);
   ajv.addFormat('date-time', withAnyFraction);
+  for (const keyword of ['pattern', 'format']) onlyWithin(ajv, 'maxLength', keyword);
+  for (const keyword of ['items', 'uniqueItems']) onlyWithin(ajv, 'maxItems', keyword);
   return compilingOnce(ajv, purpose.startsWith('response'));
+}
+
+/**
+ * With `allErrors` Ajv would check the content of what is too long already. The keyword is skipped there, so that a bad
+ * request costs no more than its limits admit.
+ */
+function onlyWithin(ajv: Ajv2020, limit: 'maxLength' | 'maxItems', keyword: string): void {
+  const definition = ajv.getKeyword(keyword);
+  if (typeof definition !== 'object' || !('code' in definition)) throw new Error(`Ajv has no code for ${keyword}`);
+  const code = (cxt: KeywordCxt, ruleType?: string): void => {
+    const most: unknown = cxt.parentSchema[limit];
+    // `length` counts UTF-16 units; maxLength counts characters, each of which has two at most.
+    const isWithin = typeof most === 'number' ? _`${cxt.data}.length <= ${2 * most}` : true;
+    cxt.gen.if(isWithin, () => definition.code(cxt, ruleType));
+  };
+  ajv.removeKeyword(keyword).addKeyword({ ...definition, code });
 }
 
 /**
@@ -53,7 +72,7 @@ function compilingOnce(ajv: Ajv2020, whenNeeded: boolean): Ajv2020 {
   const compile = ajv.compile.bind(ajv);
   const compileOnce = (schema: AnySchema): ValidateFunction => {
     const text = JSON.stringify(schema);
-    const validate = known.get(text) ?? (whenNeeded ? lazily(() => compile(schema)) : compile(schema));
+    const validate = known.get(text) ?? validator(() => compile(schema), whenNeeded);
     known.set(text, validate);
     return validate;
   };
@@ -61,12 +80,13 @@ function compilingOnce(ajv: Ajv2020, whenNeeded: boolean): Ajv2020 {
   return ajv;
 }
 
-function lazily(compile: () => ValidateFunction): ValidateFunction {
-  let compiled: ValidateFunction | undefined;
+function validator(compile: () => ValidateFunction, whenNeeded: boolean): ValidateFunction {
+  let compiled = whenNeeded ? undefined : compile();
   const validate = (data: unknown): boolean => {
     compiled ??= compile();
     const isValid = compiled(data);
-    Object.assign(validate, { errors: compiled.errors });
+    // openapi-backend makes an argument of each error, of which a call admits only so many.
+    Object.assign(validate, { errors: compiled.errors?.slice(0, MOST_FAULTS + 1) ?? null });
     return isValid;
   };
   return validate as ValidateFunction;

@@ -41,11 +41,12 @@ function expectRawProblem({ status, headers, text }: RawAnswer, expected: number
 const pathOf = (operation: ContractOperation): string => targetOf(operation).split(' ')[1] ?? '';
 const paths = [...new Set(operations.map((operation) => pathOf(operation).split('?')[0] ?? ''))];
 
-/** The methods of every template that the path fits: /encounters/status also fits /encounters/{encounter_id}. */
+/** The methods of the template that the path fits, concrete ones first: /encounters/status is no encounter's. */
 function methodsOf(path: string): string[] {
   const fits = ({ path: template }: ContractOperation) =>
     new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
-  return [...new Set(operations.filter(fits).map(({ method }) => method))].sort();
+  const concrete = operations.filter((operation) => operation.path === path);
+  return (concrete.length > 0 ? concrete : operations.filter(fits)).map(({ method }) => method).sort();
 }
 
 describe('a method that a path does not have', () => {
@@ -61,6 +62,16 @@ describe('a method that a path does not have', () => {
       else expectRawProblem(answer, 405, 'method_not_allowed');
     }
   });
+});
+
+it('no condition in a request makes an operation return a status that the contract does not declare', async () => {
+  for (const operation of operations.filter(({ method }) => method === 'GET')) {
+    const conditions = [['If-None-Match', '*'], ['If-Match', '"other"'], ['Range', 'bytes=99999999-']] as const;
+    for (const condition of conditions) {
+      const { status } = await rawCall(harness, { target: pathOf(operation), headers: [bearer(), condition] });
+      expect(operation.statuses).toContain(status);
+    }
+  }
 });
 
 describe('a target that is no path of the contract', () => {

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { exampleBody, operations, requiredHeaders, targetOf, type Schema } from '../support/contract.js';
+import { newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer, type CallOptions } from '../support/http.js';
+
+const BODY_LIMIT = 256 * 1024;
+/** Node takes a head of 16 KiB; this leaves room for the token. */
+const HEAD_LIMIT = 14_000;
+/** How long one request may hold the event loop. */
+const MOST_MS = 100;
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+interface Attack {
+  readonly name: string;
+  readonly target: string;
+  readonly options: CallOptions;
+}
+
+/** Texts that a backtracking expression tries to split in every way, until it meets the end. */
+const units = ['a', ' ', '0', 'a.', 'a@', '\u{1f600}'];
+const longText = (unit: string, end: string, room: number, sizeOf: (text: string) => number): string =>
+  unit.repeat(Math.floor((room - sizeOf(end)) / sizeOf(unit))) + end;
+const plainSize = (text: string): number => Buffer.byteLength(text);
+const jsonSize = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
+const urlSize = (text: string): number => encodeURIComponent(text).length;
+
+/** Places of a body, as keys from its root, with their schemas. */
+function placesOf(schema: Schema, place: readonly string[] = []): [readonly string[], Schema][] {
+  const members = Object.entries({ ...schema.properties, ...(schema.items ? { 0: schema.items } : {}) });
+  return [[place, schema], ...members.flatMap(([key, child]) => placesOf(child, [...place, key]))];
+}
+
+/** The body as JSON with another value in one place; what leads there is made if it is missing. */
+function withValue(body: unknown, [key, ...rest]: readonly string[], json: string): string {
+  if (key === undefined) return json;
+  const inner = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+  const members = { ...inner, [key]: 'MARK' };
+  const text = JSON.stringify(key === '0' ? ['MARK'] : members);
+  return text.replace('"MARK"', () => withValue(inner[key], rest, json));
+}
+
+const bodyAttacks = (): Attack[] => operations.flatMap((operation): Attack[] => {
+  const schema = operation.requestBody?.content['application/json']?.schema;
+  if (!schema) return [];
+  const example = exampleBody(operation);
+  const attack = (place: readonly string[], json: string): Attack => ({
+    name: `${operation.operationId} ${place.join('.')} ${json.slice(0, 12)}`,
+    target: targetOf(operation),
+    options: {
+      raw: withValue(example, place, json),
+      headers: { 'Content-Type': 'application/json', ...requiredHeaders(operation) },
+    },
+  });
+  return placesOf(schema).flatMap(([place, { type }]) => {
+    const room = BODY_LIMIT - Buffer.byteLength(withValue(example, place, '""'));
+    const texts = units.map((unit) => JSON.stringify(longText(unit, '\0', room, jsonSize)));
+    const lists = ['""', '{}', '0'].map((item) => `[${longText(`${item},`, item, room, plainSize)}]`);
+    return (type === 'string' ? texts : type === 'array' ? lists : []).map((json) => attack(place, json));
+  });
+});
+
+const parameterAttacks = (): Attack[] => operations.flatMap((operation) => operation.parameters.flatMap((parameter) =>
+  units.map((unit): Attack => {
+    const isHeader = parameter.in === 'header';
+    const text = isHeader ? longText(unit.replace(/[^ -~]/gu, '~'), '\u00ff', HEAD_LIMIT, plainSize)
+      : longText(unit, '\0', HEAD_LIMIT, urlSize);
+    return {
+      name: `${operation.operationId} ${parameter.name} ${unit}`,
+      target: targetOf(operation, isHeader ? {} : { [parameter.name]: text }),
+      options: {
+        headers: { ...requiredHeaders(operation), ...(isHeader ? { [parameter.name]: text } : {}) },
+        ...(operation.requestBody ? { json: exampleBody(operation) } : {}),
+      },
+    };
+  })));
+
+/**
+ * CPU time of one request, of client and server. More than the event loop can have been held by it, but unlike the
+ * loop's delay it does not depend on what else the machine does.
+ */
+async function costOf({ target, options }: Attack): Promise<{ answer: Answer; ms: number }> {
+  const start = process.cpuUsage();
+  const answer = await call(harness, target, { token: partner.token, ...options });
+  const { user, system } = process.cpuUsage(start);
+  return { answer, ms: (user + system) / 1000 };
+}
+
+/** Whether the content of what is too long was looked at. */
+function looksInside({ body }: Answer): boolean {
+  const codes: string[] = (body.errors ?? []).map(({ code }: { code: string }) => code);
+  const isTooLong = codes.some((code) => code === 'maxLength' || code === 'maxItems');
+  return isTooLong && codes.some((code) => ['pattern', 'format', 'type', 'uniqueItems'].includes(code));
+}
+
+it.each([['body', bodyAttacks], ['parameter', parameterAttacks]])(
+  'the worst text in any place of a %s is refused and holds nobody else up',
+  async (_place, attacks) => {
+    const faults: string[] = [];
+    for (const attack of attacks()) {
+      const { answer, ms: first } = await costOf(attack);
+      let ms = first;
+      // Garbage collection and compilation cost time too, but not every time.
+      for (let tries = 1; ms >= MOST_MS && tries < 3; tries += 1) ms = Math.min(ms, (await costOf(attack)).ms);
+      if (answer.status !== 400) faults.push(`${attack.name}: ${answer.status}`);
+      if (looksInside(answer)) faults.push(`${attack.name}: ${answer.text}`);
+      if (ms >= MOST_MS) faults.push(`${attack.name}: ${ms} ms`);
+    }
+    expect(faults).toEqual([]);
+  },
+  240_000,
+);
