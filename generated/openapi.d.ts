@@ -124,8 +124,9 @@ export interface paths {
         put?: never;
         /**
          * Upload a document from a URL
-         * @description Downloads the file from the URL, stores it and links it to the patient. The answer comes when the file is stored,
-         *     at the latest after some 30 seconds. What the file is gets decided by its content.
+         * @description Downloads the file from the URL, stores it and links it to the patient. The answer comes when the file is stored;
+         *     allow for 70 seconds: 30 to fetch the file, 10 to scan it, 30 to store it. What the file is gets decided by its
+         *     content.
          *
          *     A patient that the caller cannot access, or that does not exist, gives 401 with the code `patient_access_denied`;
          *     the file is not fetched then. The token itself is fine: do not renew it.
@@ -729,7 +730,7 @@ export interface components {
         };
         /**
          * Format: email
-         * @description At most 254 characters, the longest address that mail can carry (RFC 5321). White space around it is refused.
+         * @description An ASCII address, not quoted, whose domain has a dot. At most 254 characters, the longest address that mail can carry (RFC 5321). White space around it is refused.
          */
         Email: string;
         Patient: {
@@ -848,11 +849,8 @@ export interface components {
             workMobile?: components["schemas"]["ShortText"];
             /** @description For example single, married or divorced. */
             maritalStatus?: components["schemas"]["ShortText"];
-            /**
-             * @description Taken as true if it is not sent.
-             * @default true
-             */
-            isHomeAddressSameAsShipping: boolean;
+            /** @description Taken as true if it is not sent. */
+            isHomeAddressSameAsShipping?: boolean;
             /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
             insuranceInfo?: string;
             /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
@@ -1127,7 +1125,7 @@ export interface components {
             meta: components["schemas"]["PageMeta"];
         };
         UploadPatientDocumentRequest: {
-            /** @description Absolute https URL of the file, without user name and password, that answers within 30 seconds and redirects at most three times. At most 2048 characters, the length that servers and proxies commonly accept. */
+            /** @description Absolute https URL of the file, without user name and password, that delivers it within 30 seconds and redirects at most three times. At most 2048 characters, the length that servers and proxies commonly accept. */
             url: string;
             /** @description Name for the saved file; by default the last segment of the URL. Path separators and control characters are removed, a missing extension is added. At most 255 characters, the limit of file systems. */
             fileName?: string;
@@ -1203,6 +1201,11 @@ export interface components {
             fileUrl: string;
             userDocument: components["schemas"]["UserDocument"];
         };
+        /**
+         * Format: date-time
+         * @description A moment of RFC 3339: date, `T`, time, and `Z` or an offset such as `-06:00`; no blanks, and the colon of the offset is needed. A second may have any number of decimal places, of which three count; a leap second (`23:59:60Z`) counts as the second before it. At most 100 characters, more than any clock writes.
+         */
+        DateTime: string;
         GfeItem: {
             category_name: string;
             sub_category_name: string;
@@ -1498,7 +1501,7 @@ export interface components {
             reference?: string;
         };
         /**
-         * @description A type of event; a closed list, so that a typing error is noticed.
+         * @description A type of event; a closed list, so that a typing error is noticed. `patient.verification_updated` does not occur in this version.
          * @enum {string}
          */
         RequestedEventType: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
@@ -1560,11 +1563,8 @@ export interface components {
              * @enum {string}
              */
             outcome: "claim" | "approve_all" | "deny_all" | "approve_first" | "no_show" | "expire";
-            /**
-             * @description Also pays the balance of the order, if there is one afterwards.
-             * @default false
-             */
-            pay: boolean;
+            /** @description Also pays the balance of the order, if there is one afterwards. Taken as false if it is not sent. */
+            pay?: boolean;
         };
         SandboxClock: {
             /**
@@ -1588,11 +1588,8 @@ export interface components {
         ReviewerRef: string;
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
-            /**
-             * @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day.
-             * @default 3600
-             */
-            leaseSeconds: number;
+            /** @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent. */
+            leaseSeconds?: number;
         };
         ReleaseEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
@@ -1607,16 +1604,10 @@ export interface components {
         };
         /** @description The live visit. Needed when `reviewType` is `synchronous`. */
         ReviewVisit: {
-            /**
-             * Format: date-time
-             * @description Start, with a time zone. At most 40 characters, more than any form of it has.
-             */
-            startedAt: string;
-            /**
-             * Format: date-time
-             * @description End, not before the start. At most 40 characters, more than any form of it has.
-             */
-            endedAt: string;
+            /** @description Start, from 1900 to 2999 (other years are typing errors). */
+            startedAt: components["schemas"]["DateTime"];
+            /** @description End, not before the start, from 1900 to 2999. */
+            endedAt: components["schemas"]["DateTime"];
         };
         SubmitReviewRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
@@ -2174,10 +2165,10 @@ export interface components {
          */
         EncounterClinicId: components["schemas"]["Uuid"];
         /**
-         * @description Only encounters that were created after this moment.
+         * @description Only encounters that were created after this moment. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
-        CreatedAfter: string;
+        CreatedAfter: components["schemas"]["DateTime"];
         /**
          * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
@@ -2209,7 +2200,7 @@ export interface components {
          */
         EventsAfter: string;
         /**
-         * @description Only events of these types, separated by commas; by default all. At most 20, more than there are.
+         * @description Only events of these types, separated by commas or in a parameter each (`types=…&types=…`); by default all. At most 20, more than there are.
          * @example [
          *       "encounter.completed",
          *       "order.created"
@@ -2315,7 +2306,7 @@ export interface operations {
                     "application/json": components["schemas"]["TokenResponse"];
                 };
             };
-            /** @description A field is missing or malformed */
+            /** @description A field is missing or malformed; a problem document if the head of the HTTP request is malformed */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -2325,6 +2316,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OAuthError"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description The credentials or the refresh token are not accepted */
@@ -2667,7 +2659,7 @@ export interface operations {
                  */
                 clinicId?: components["parameters"]["EncounterClinicId"];
                 /**
-                 * @description Only encounters that were created after this moment.
+                 * @description Only encounters that were created after this moment. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 created_after?: components["parameters"]["CreatedAfter"];
@@ -2993,7 +2985,7 @@ export interface operations {
                  */
                 after?: components["parameters"]["EventsAfter"];
                 /**
-                 * @description Only events of these types, separated by commas; by default all. At most 20, more than there are.
+                 * @description Only events of these types, separated by commas or in a parameter each (`types=…&types=…`); by default all. At most 20, more than there are.
                  * @example [
                  *       "encounter.completed",
                  *       "order.created"

@@ -1,4 +1,3 @@
-import type { ApiClient } from '../../generated/prisma/client.js';
 import { isUniqueViolation } from '../adapters/database.js';
 import { canonicalUuid } from './canonicalUuid.js';
 import { issueSecret, withSecrets, type ApiClientWithSecrets, type IssuedSecret } from './apiClientSecrets.js';

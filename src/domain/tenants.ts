@@ -70,7 +70,7 @@ export async function configureTenant(
  * @throws Error when there is no such tenant
  */
 export async function setTenantActive(
-  context: TransactionContext,
+  context: QueryContext,
   idOrName: string,
   isActive: boolean,
 ): Promise<Tenant> {
