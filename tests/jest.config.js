@@ -2,20 +2,10 @@ export default {
   rootDir: '..',
   roots: ['<rootDir>/tests'],
   testMatch: ['**/*.test.ts'],
-  testEnvironment: 'node',
-  testTimeout: 30_000,
+  // Plain Node instead of a sandbox for each file: the service is loaded once per worker, not once per file.
+  runner: 'jest-light-runner/child-process',
   maxWorkers: 2,
   globalSetup: '<rootDir>/tests/support/globalSetup.js',
   globalTeardown: '<rootDir>/tests/support/globalTeardown.js',
-  reporters: ['default', '<rootDir>/tests/support/statusReporter.js'],
-  extensionsToTreatAsEsm: ['.ts'],
-  // TypeScript's NodeNext imports name the compiled file.
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: {
-    '^.+\\.ts$': ['@swc/jest', {
-      swcrc: false,
-      jsc: { parser: { syntax: 'typescript' }, target: 'es2023', transform: { verbatimModuleSyntax: true } },
-      module: { type: 'es6' },
-    }],
-  },
+  reporters: ['default', '<rootDir>/tests/support/statusReporter.js', '<rootDir>/tests/support/stuckReporter.js'],
 };

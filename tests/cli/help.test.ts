@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import { packageRoot } from '../../src/packageRoot.js';
 import { runProgram } from './runProgram.js';

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import { openDatabase, type Database } from '../../src/adapters/database.js';
 import { hashClientSecret } from '../../src/domain/clientSecrets.js';
 import { presets } from '../../src/domain/permissions.js';
@@ -263,14 +263,11 @@ it('what is written has the time of the database, however wrong the operator’s
   const { clientId } = await createClient('--preset', 'billing');
   const [{ now } = { now: 0 }] = await db.$queryRaw<{ now: number }[]>`
     SELECT extract(epoch FROM clock_timestamp())::float AS now`;
-  jest.useFakeTimers({
-    now: Date.parse('2001-01-01'),
-    doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'],
-  });
+  mock.timers.enable({ apis: ['Date'], now: Date.parse('2001-01-01') });
   try {
     expect(await run('client', 'revoke-tokens', clientId)).toMatchObject({ code: 0 });
   } finally {
-    jest.useRealTimers();
+    mock.timers.reset();
   }
   const client = await db.apiClient.findUnique({ where: { clientId } });
   expect(Math.abs((client?.tokensValidAfter?.getTime() ?? 0) / 1000 - now)).toBeLessThan(600);

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { expectProblem, expectSuccess, send, text, type Sent } from './consumer.js';
 import { newPatient, nobody, type Session } from './session.js';
 import { tokens } from './shapes.js';

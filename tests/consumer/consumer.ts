@@ -1,4 +1,3 @@
-import { expect } from '@jest/globals';
 import type { Answer } from '../support/http.js';
 
 /** Where a partner's system works against, and as whom. */

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { expectProblem, expectSuccess, listOf } from './consumer.js';
 import { newPatient, nobody, type Session } from './session.js';
 import { orderDetails, statusView, upload } from './shapes.js';

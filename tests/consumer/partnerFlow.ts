@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { accessSteps } from './accessSteps.js';
 import { expectSuccess, listOf, send, text } from './consumer.js';
 import { encounterSteps } from './encounterSteps.js';

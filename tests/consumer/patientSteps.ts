@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { expectProblem, expectSuccess, listOf, number, text } from './consumer.js';
 import { newPatient, nobody, type Session } from './session.js';
 import { clinic, meta, patient, patientRecord, product } from './shapes.js';

@@ -1,4 +1,3 @@
-import { expect } from '@jest/globals';
 import { boolean, decimal, instant, listOf, number, orNull, text, uuid } from './consumer.js';
 
 // The answers as the interface describes them, written down once more from a partner's side.

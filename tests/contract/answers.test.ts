@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createServer } from 'node:http';
 import { setRoute } from '../../src/http/route.js';
 import { drain, listen } from '../../src/http/server.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { permissions } from '../../src/domain/permissions.js';
 import { problems } from '../../src/problem.js';
 import { addMaria, cast, castTime, resetCast, seedCast } from '../support/cast.js';

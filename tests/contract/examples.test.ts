@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { rotateSigningKeys } from '../../src/adapters/signingKeys.js';
 import { cast, resetCast, seedCast } from '../support/cast.js';

@@ -1,4 +1,3 @@
-import { expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { operations } from '../support/contract.js';

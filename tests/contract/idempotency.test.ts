@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ClientPermission } from '../../src/domain/permissions.js';
 import { operationOf, operations, type ContractOperation } from '../support/contract.js';
 import {

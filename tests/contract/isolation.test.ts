@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   requiredHeaders, securedOperations, targetOf, type ContractOperation, type Schema,
 } from '../support/contract.js';

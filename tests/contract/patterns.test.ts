@@ -1,4 +1,3 @@
-import { expect, it } from '@jest/globals';
 import { contract } from '../support/contract.js';
 
 // In this process, not by a native program or Java, which a machine may lack.

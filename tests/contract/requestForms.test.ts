@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { seedCast } from '../support/cast.js';
 import { exampleBody, operationOf, operations, type Schema } from '../support/contract.js';
 import { startHarness, type Harness } from '../support/harness.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { resetCast, seedCast } from '../support/cast.js';
 import { operations, requiredHeaders, targetOf, type ContractOperation } from '../support/contract.js';
 import type { Partner } from '../support/factories.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import type { ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient, revokeTokens } from '../../src/domain/apiClients.js';

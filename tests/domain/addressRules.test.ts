@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import {
   allowedOrigins, checkOrigin, isAllowedOrigin, isPublicAddress, parseDocumentUrl, parseRedirect,
 } from '../../src/adapters/addressRules.js';

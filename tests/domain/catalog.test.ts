@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { v7 } from 'uuid';
 import { useCatalogHarness } from './catalogHarness.js';
 import { clinic, location, offer, product, rx, sample } from './catalogSample.js';

@@ -1,4 +1,3 @@
-import { expect, it } from '@jest/globals';
 import { useCatalogHarness } from './catalogHarness.js';
 import { clinic, location, product, sample } from './catalogSample.js';
 

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { v7 } from 'uuid';
 import { openDatabase } from '../../src/adapters/database.js';

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { v7 } from 'uuid';
 import { useCatalogHarness, write } from './catalogHarness.js';
 import {

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import type { JsonFault } from '../../src/domain/catalog/import/jsonDocument.js';
 import { useCatalogHarness, write } from './catalogHarness.js';
 import { clinic, location, offer, product, sample } from './catalogSample.js';

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApiClient, deactivateApiClient } from '../../src/domain/apiClients.js';
 import { retireSecret, rotateSecret } from '../../src/domain/apiClientSecrets.js';
 import { authenticateClient } from '../../src/domain/clientAuthentication.js';

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { join, resolve } from 'node:path';
 import { readConfig, type Config } from '../../src/config.js';
 import { configWarnings } from '../../src/configWarnings.js';

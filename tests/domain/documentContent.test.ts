@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { wholeDocument } from '../../src/domain/documentContent.js';
 import type { DocumentMediaType } from '../../src/domain/documentFiles.js';

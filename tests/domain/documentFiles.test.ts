@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { sniffType } from '../../src/adapters/sniffType.js';
 import { blobPath, describeFile, documentRules, safeFileName } from '../../src/domain/documentFiles.js';

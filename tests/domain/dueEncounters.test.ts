@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { expireDueEncounters, lapseDueClaims } from '../../src/domain/dueEncounters.js';
 import {

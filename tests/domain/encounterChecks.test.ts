@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProblemCode } from '../../src/contract.js';
 import {
   encounterBody, newClient, newClinic, newDocument, newPartner, newPatient, newProduct, type EncounterBody,

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Pool } from 'pg';
 import type { Context } from '../../src/context.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { newCategory, newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';

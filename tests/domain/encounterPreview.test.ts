@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   encounterBody, newCategory, newClient, newClinic, newDocument, newPartner, newPatient, newProduct,

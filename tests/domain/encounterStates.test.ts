@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import type { EncounterState } from '../../src/contract.js';
 import {
   dueEvent, encounterTransitions, nextState, type EncounterActor, type EncounterEvent,

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { newClinic, newPartner, newProduct, patientBody, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { configureTenant } from '../../src/domain/tenants.js';
 import {
   encounterBody,

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../../src/domain/gfeItems.js';
 import { configureTenant } from '../../src/domain/tenants.js';
 import { newCategory, newEncounter, newPartner, newProduct, type Partner } from '../support/factories.js';

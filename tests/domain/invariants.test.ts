@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, DatabaseError } from 'pg';
 import { v7 } from 'uuid';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { announceExpiredApprovals } from '../../src/domain/gfeItems.js';
 import { configureTenant } from '../../src/domain/tenants.js';
 import {

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newClinic, newPartner, newProduct, patientBody, type Partner } from '../support/factories.js';
 import { operations } from '../support/contract.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';

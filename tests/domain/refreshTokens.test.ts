@@ -1,5 +1,4 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deactivateApiClient, revokeTokens } from '../../src/domain/apiClients.js';
 import { retireSecret, rotateSecret } from '../../src/domain/apiClientSecrets.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../support/factories.js';

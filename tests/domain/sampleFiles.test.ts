@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { downloaderOf } from '../../src/domain/sampleFiles.js';
 import { cast } from '../support/cast.js';

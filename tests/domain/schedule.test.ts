@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { checkSchedule, resolveSchedule, type Schedule } from '../../src/domain/schedule.js';

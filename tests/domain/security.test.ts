@@ -1,5 +1,4 @@
 import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Services } from '../../src/context.js';
 import type { ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient, revokeTokens } from '../../src/domain/apiClients.js';

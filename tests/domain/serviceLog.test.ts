@@ -1,4 +1,3 @@
-import { expect, it } from '@jest/globals';
 import { stripVTControlCharacters } from 'node:util';
 import { openServiceLog } from '../../src/serviceLog.js';
 

@@ -2,7 +2,6 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { openSigningKeys, rotateSigningKeys } from '../../src/adapters/signingKeys.js';
 import { readConfig } from '../../src/config.js';
 import { openServices } from '../../src/services.js';

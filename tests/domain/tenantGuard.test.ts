@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
 import { Prisma } from '../../generated/prisma/client.js';

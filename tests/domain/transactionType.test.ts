@@ -1,4 +1,3 @@
-import { expect, it } from '@jest/globals';
 import type { Context } from '../../src/context.js';
 import { createEncounter, getEncounter } from '../../src/domain/encounters.js';
 import type { EncounterRequest } from '../../src/domain/encounterDraft.js';

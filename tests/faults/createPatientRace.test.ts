@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Database } from '../../src/adapters/database.js';
 import { Problem } from '../../src/problem.js';
 import { newPartner, patientBody, type Partner } from '../support/factories.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Client } from 'pg';

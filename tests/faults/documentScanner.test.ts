@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { mock } from 'node:test';
 import { createClamavScanner } from '../../src/adapters/clamavScanner.js';
 import { createDocumentScanner } from '../../src/adapters/documentScanner.js';
 import type { DocumentScanner } from '../../src/adapters/documentScanner.js';
@@ -216,20 +216,20 @@ describe('clamd', () => {
 
   it('may take its time while the file is on its way: only waiting for clamd counts', async () => {
     // Time passes only here: 3 s until the file has arrived, and 1 s until clamd answers.
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const scanner = scannerWith(afterTheFile((socket) => {
-        jest.advanceTimersByTime(1_000);
+        mock.timers.tick(1_000);
         socket.end('stream: OK\0');
       }), 1_500);
       async function* slow() {
         yield sampleFiles.pdf;
-        jest.advanceTimersByTime(3_000);
+        mock.timers.tick(3_000);
         yield Buffer.from('end');
       }
       expect((await read(scanner.scanned(slow()))).length).toBe(sampleFiles.pdf.length + 3);
     } finally {
-      jest.useRealTimers();
+      mock.timers.reset();
     }
   });
 });

@@ -1,4 +1,3 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { operations, requiredHeaders, targetOf, type ContractOperation, type Schema } from '../support/contract.js';
 import { newPartner, patientBody, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';

@@ -1,4 +1,3 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { contractFaults, operations, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
 import { newPartner, type Partner } from '../support/factories.js';

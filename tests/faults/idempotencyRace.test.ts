@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { encounterBody, newPartner, type EncounterBody, type Partner } from '../support/factories.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { purgeEvents } from '../../src/domain/retention.js';
 import { sweeps } from '../../src/jobs/sweeps.js';
 import {

@@ -1,6 +1,5 @@
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { operationOf, operations, type Schema } from '../support/contract.js';
 import { encounterBody, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';

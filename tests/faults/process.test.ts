@@ -1,4 +1,3 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
@@ -22,9 +21,6 @@ let database: TestDatabase;
 let db: Database;
 let files: FileHost;
 let credentials: { clientId: string; clientSecret: string };
-
-// Each test starts a process, for which a busy machine needs its time.
-jest.setTimeout(90_000);
 
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'ces-process-'));

@@ -1,4 +1,3 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -11,9 +10,6 @@ import { killServers, startServer } from '../support/serverProcess.js';
 
 let folder: string;
 let database: TestDatabase;
-
-// Each test starts a process, for which a busy machine needs its time.
-jest.setTimeout(90_000);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ces-start-'));

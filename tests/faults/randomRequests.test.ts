@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { operations, targetOf, type ContractOperation } from '../support/contract.js';
 import { encounterBody, newPartner, patientBody, type Partner } from '../support/factories.js';

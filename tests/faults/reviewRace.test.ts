@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expireDueEncounters, lapseDueClaims } from '../../src/domain/dueEncounters.js';
 import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';

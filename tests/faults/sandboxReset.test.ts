@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { cast } from '../support/cast.js';
 import { newPatient, patientBody, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';

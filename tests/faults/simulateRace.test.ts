@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cast } from '../support/cast.js';
 import { operationOf } from '../support/contract.js';

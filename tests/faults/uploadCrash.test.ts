@@ -1,4 +1,3 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
@@ -20,9 +19,6 @@ import { bodyOf } from '../support/objectStores.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { killServers, startServer } from '../support/serverProcess.js';
-
-// Dozens of processes are started, for which a busy machine needs its time.
-jest.setTimeout(1_200_000);
 
 /** Tokens are for this address, wherever a server of the deployment listens. */
 const publicUrl = 'http://crash.example.com';

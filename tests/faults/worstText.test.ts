@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { exampleBody, operations, requiredHeaders, targetOf, type Schema } from '../support/contract.js';
 import { newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';

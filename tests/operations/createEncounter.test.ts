@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   encounterBody, newCategory, newClient, newClinic, newDocument, newPartner, newPatient, newProduct, type EncounterBody,
   type Partner,

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { permissions } from '../../src/domain/permissions.js';
 import { newPartner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';

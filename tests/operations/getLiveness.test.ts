@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem, withoutDatabase } from '../support/refusals.js';

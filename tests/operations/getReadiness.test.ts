@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startDatabaseProxy, type DatabaseProxy } from '../support/databaseProxy.js';
 import { startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
 import { startHarness, type Harness } from '../support/harness.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deactivateApiClient } from '../../src/domain/apiClients.js';
 import { rotateSecret } from '../../src/domain/apiClientSecrets.js';
 import { permissions } from '../../src/domain/permissions.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { purgeEvents } from '../../src/domain/retention.js';
 import { recordEvent } from '../../src/domain/events.js';

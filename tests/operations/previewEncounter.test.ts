@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   encounterBody, newClient, newClinic, newDocument, newPartner, newPatient, newProduct, type EncounterBody, type Partner,
 } from '../support/factories.js';

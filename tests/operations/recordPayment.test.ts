@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cancelOrder } from '../../src/domain/orders.js';
 import { inTransaction } from '../../src/domain/transactionContext.js';
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { access, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { importCatalog } from '../../src/domain/catalog/import/importCatalog.js';

@@ -1,7 +1,6 @@
-import { tsImport } from 'tsx/esm/api';
+import { startTestCluster } from './postgres.ts';
 
-/** JavaScript, because jest does not transform what a global setup imports; tsx does. */
+/** JavaScript, because Jest does not transform what it loads itself. */
 export default async function globalSetup() {
-  const { startTestCluster } = await tsImport('./postgres.ts', import.meta.url);
   globalThis.stopTestCluster = await startTestCluster();
 }

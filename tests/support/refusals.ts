@@ -1,4 +1,3 @@
-import { expect } from '@jest/globals';
 import { openDatabase } from '../../src/adapters/database.js';
 import type { ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient } from '../../src/domain/apiClients.js';

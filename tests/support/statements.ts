@@ -1,4 +1,4 @@
-import { jest } from '@jest/globals';
+import { mock } from 'node:test';
 import { Client } from 'pg';
 
 /** One SQL statement as it went to PostgreSQL. */
@@ -9,15 +9,16 @@ export interface Statement {
 
 /** What this process sends to PostgreSQL, on all its connections, while the work is done. */
 export async function statementsOf(work: () => Promise<unknown>): Promise<Statement[]> {
-  const sent = jest.spyOn(Client.prototype, 'query');
+  const sent = mock.method(Client.prototype, 'query');
   try {
     await work();
-    return sent.mock.calls.map(([config, values]: unknown[]) => {
+    return sent.mock.calls.map((call) => {
+      const [config, values] = call.arguments as unknown[];
       const { text = String(config), values: own = values } = Object(config) as Partial<Statement>;
       return { text, values: Array.isArray(own) ? own : [] };
     });
   } finally {
-    sent.mockRestore();
+    sent.mock.restore();
   }
 }
 

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { URL } from 'node:url';
-import { tsImport } from 'tsx/esm/api';
 
 /**
  * Fails a run of all tests in which a status that the contract declares was not seen, with the list of them. A run of
- * some tests is not judged. JavaScript, because jest does not transform reporters; tsx does for what it imports.
+ * some tests is not judged.
  */
 export default class StatusReporter {
   constructor(options) {
@@ -15,7 +14,7 @@ export default class StatusReporter {
   }
 
   async onRunStart() {
-    const { isFullRun, statusFolderVariable } = await tsImport('./statuses.ts', import.meta.url);
+    const { isFullRun, statusFolderVariable } = await import('./statuses.ts');
     if (!isFullRun(this.options)) return;
     this.folder = mkdtempSync(join(tmpdir(), 'ces-statuses-'));
     process.env[statusFolderVariable] = this.folder;
@@ -23,8 +22,8 @@ export default class StatusReporter {
 
   async onRunComplete(_contexts, { numFailedTests, numRuntimeErrorTestSuites }) {
     if (!this.folder) return;
-    const { notedStatuses, statusFaults } = await tsImport('./statuses.ts', import.meta.url);
-    const { operations } = await tsImport('./contract.ts', import.meta.url);
+    const { notedStatuses, statusFaults } = await import('./statuses.ts');
+    const { operations } = await import('./contract.ts');
     const allowed = JSON.parse(readFileSync(new URL('../contract/unseenStatuses.json', import.meta.url), 'utf8'));
     const faults = statusFaults(operations, notedStatuses(this.folder), allowed);
     rmSync(this.folder, { recursive: true });

@@ -1,0 +1,12 @@
+import type * as Jest from '@jest/globals';
+
+/** What the runner puts on the global object. */
+declare global {
+  const afterAll: typeof Jest.afterAll;
+  const afterEach: typeof Jest.afterEach;
+  const beforeAll: typeof Jest.beforeAll;
+  const beforeEach: typeof Jest.beforeEach;
+  const describe: typeof Jest.describe;
+  const expect: typeof Jest.expect;
+  const it: typeof Jest.it;
+}

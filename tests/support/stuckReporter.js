@@ -1,0 +1,22 @@
+import process from 'node:process';
+import { clearTimeout, setTimeout } from 'node:timers';
+
+/** Far beyond what any file takes, on a busy machine too. */
+const LIMIT_MS = 10 * 60_000;
+
+/** Ends a run in which a file hangs, and names the file: the runner knows no time limits. */
+export default class StuckReporter {
+  timers = new Map();
+
+  onTestFileStart({ path }) {
+    const end = () => {
+      process.stderr.write(`\n${path} is stuck: it has taken more than ${LIMIT_MS / 60_000} minutes.\n`);
+      process.exit(1);
+    };
+    this.timers.set(path, setTimeout(end, LIMIT_MS).unref());
+  }
+
+  onTestFileResult({ path }) {
+    clearTimeout(this.timers.get(path));
+  }
+}
