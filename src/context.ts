@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import type { Config } from './config.js';
-import type { ClientPermission } from './domain/permissions.js';
-import type { Parts } from './domain/readiness.js';
-import type { Database } from './adapters/database.js';
-import type { DocumentScanner } from './adapters/documentScanner.js';
-import type { Downloader } from './adapters/download.js';
-import type { ObjectStore } from './adapters/objectStore.js';
-import type { SigningKeys } from './adapters/signingKeys.js';
-import type { Tokens } from './adapters/tokens.js';
+import type { ClientPermission } from './domain/access/permissions.js';
+import type { Parts } from './runtime/readiness.js';
+import type { Database } from './adapters/database/database.js';
+import type { DocumentScanner } from './adapters/scanner/documentScanner.js';
+import type { Downloader } from './adapters/download/download.js';
+import type { ObjectStore } from './adapters/objects/objectStore.js';
+import type { SigningKeys } from './adapters/tokens/signingKeys.js';
+import type { Tokens } from './adapters/tokens/tokens.js';
 
 /** What every rule of the domain may use: data, time, ids and randomness. The operator's program has just this. */
 export interface DomainContext {

@@ -1,21 +1,21 @@
 import { Command } from '@commander-js/extra-typings';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
-import { openDatabase } from './adapters/database.js';
-import { startJobWorker } from './adapters/jobWorker.js';
-import { openServiceDatabase } from './adapters/serviceDatabase.js';
+import { openDatabase } from './adapters/database/database.js';
+import { startJobWorker } from './adapters/jobs/jobWorker.js';
+import { openServiceDatabase } from './runtime/serviceDatabase.js';
 import { createApp } from './app.js';
 import { readConfig, type Config } from './config.js';
-import { configWarnings } from './configWarnings.js';
-import { ensureDemo, type DemoTenant } from './demoCredentials.js';
+import { configWarnings } from './runtime/configWarnings.js';
+import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
 import { contractVersion } from './http/contractDocument.js';
 import { refusalLog } from './http/requestLog.js';
 import { createHttpServer, drain, listen } from './http/server.js';
-import { domainContext } from './domainContext.js';
+import { domainContext } from './runtime/systemContext.js';
 import { errorCode } from './errorCode.js';
 import { jobsWith } from './jobs/index.js';
-import { openServiceLog } from './serviceLog.js';
-import { openServices } from './services.js';
+import { openServiceLog } from './runtime/serviceLog.js';
+import { openServices } from './runtime/services.js';
 
 interface StartOptions {
   readonly migrate?: true;

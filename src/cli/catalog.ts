@@ -11,11 +11,11 @@ import {
   type Progress,
 } from '../domain/catalog/import/importCatalog.js';
 import type { JsonFault, JsonPlace } from '../domain/catalog/import/jsonDocument.js';
-import { findTenant } from '../domain/tenants.js';
+import { findTenant } from '../domain/access/tenants.js';
 import { errorCode } from '../errorCode.js';
 import { withDatabase } from './operator.js';
 import { example, print, table } from './output.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './cliIo.js';
 
 const FORMAT = `
 The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; see prisma/demo/harbor.json

@@ -5,14 +5,14 @@ import {
   deactivateApiClient,
   grantedPermissions,
   revokeTokens,
-} from '../domain/apiClients.js';
-import { permissions, presets, type Preset } from '../domain/permissions.js';
-import { assertName } from '../domain/tenants.js';
+} from '../domain/access/apiClients.js';
+import { permissions, presets, type Preset } from '../domain/access/permissions.js';
+import { assertName } from '../domain/access/tenants.js';
 import { addSecretCommands } from './clientSecret.js';
 import { addViewCommands, clinicsOf } from './clientView.js';
 import { withDatabase } from './operator.js';
 import { assertUsage, example, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE } from './output.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './cliIo.js';
 
 /** Adds `client create|list|show|rotate-secret|retire-secret|deactivate|revoke-tokens`. */
 export function addClientCommands(program: Command, terminal: Terminal): void {

@@ -1,9 +1,9 @@
 import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
-import { EFFECT_SECONDS } from '../domain/apiClients.js';
-import { retireSecret, rotateSecret } from '../domain/apiClientSecrets.js';
+import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
+import { retireSecret, rotateSecret } from '../domain/access/apiClientSecrets.js';
 import { withDatabase } from './operator.js';
 import { example, EXAMPLE_CLIENT, fields, print, PROGRAM, SHOWN_ONCE } from './output.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './cliIo.js';
 
 /** Less would end a secret while its caller still changes over; `retire-secret` ends one at once. */
 const SHORTEST_OVERLAP = 3_600;

@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
-import { findApiClient, listApiClients } from '../domain/apiClients.js';
-import { activeSecrets, type ApiClientWithSecrets } from '../domain/apiClientSecrets.js';
+import { findApiClient, listApiClients } from '../domain/access/apiClients.js';
+import { activeSecrets, type ApiClientWithSecrets } from '../domain/access/apiClientSecrets.js';
 import { withDatabase } from './operator.js';
 import { example, EXAMPLE_CLIENT, fields, print, table, yesNo } from './output.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './cliIo.js';
 
 /** Adds `client list|show`. */
 export function addViewCommands(client: Command, terminal: Terminal): void {

@@ -1,9 +1,9 @@
 import type { Command } from '@commander-js/extra-typings';
 import { v7 } from 'uuid';
-import { rotateSigningKeys } from '../adapters/signingKeys.js';
+import { rotateSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { readConfig } from '../config.js';
 import { example, print } from './output.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './cliIo.js';
 
 /** Adds `keys rotate`. */
 export function addKeyCommands(program: Command, terminal: Terminal): void {

@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
-import { configuredDatabase, migrateDatabase, pendingMigrations } from '../adapters/serviceDatabase.js';
+import { configuredDatabase, migrateDatabase, pendingMigrations } from '../runtime/serviceDatabase.js';
 import { readConfig } from '../config.js';
 import { example, print, PROGRAM } from './output.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './cliIo.js';
 
 /** Adds `migrate`, the one command that works on a database whose schema is behind. */
 export function addMigrateCommand(program: Command, terminal: Terminal): void {

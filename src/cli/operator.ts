@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { databaseClock, openDatabase } from '../adapters/database.js';
-import { openObjectStore, type ObjectStore } from '../adapters/objectStore.js';
-import { openServiceDatabase } from '../adapters/serviceDatabase.js';
+import { databaseClock, openDatabase } from '../adapters/database/database.js';
+import { openObjectStore, type ObjectStore } from '../adapters/objects/objectStore.js';
+import { openServiceDatabase } from '../runtime/serviceDatabase.js';
 import { readConfig } from '../config.js';
 import type { DomainContext } from '../context.js';
-import { domainContext } from '../domainContext.js';
-import type { Terminal } from './terminal.js';
+import { domainContext } from '../runtime/systemContext.js';
+import type { Terminal } from './cliIo.js';
 
 /** An operator waits longer than a caller: a catalog has thousands of rows. */
 const TIMEOUT_MS = 120_000;

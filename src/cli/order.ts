@@ -1,12 +1,12 @@
 import type { Command } from '@commander-js/extra-typings';
-import { cancelOrder } from '../domain/orders.js';
-import { clockOffset } from '../domain/sandboxClock.js';
-import { findTenant } from '../domain/tenants.js';
-import { inTenantTime } from '../domain/transactionContext.js';
-import { inTransaction } from '../domain/transactionContext.js';
+import { cancelOrder } from '../domain/orders/orders.js';
+import { clockOffset } from '../domain/sandbox/clock.js';
+import { findTenant } from '../domain/access/tenants.js';
+import { inTenantTime } from '../domain/transactions/transaction.js';
+import { inTransaction } from '../domain/transactions/transaction.js';
 import { withDatabase } from './operator.js';
 import { example, print } from './output.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './cliIo.js';
 
 /** Adds `order cancel`. */
 export function addOrderCommands(program: Command, terminal: Terminal): void {

@@ -1,5 +1,5 @@
-import { EFFECT_SECONDS } from '../domain/apiClients.js';
-import type { Terminal } from './terminal.js';
+import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
+import type { Terminal } from './cliIo.js';
 
 /** Prints the result: JSON for scripts, or text for people. Nothing else is ever written to standard output. */
 export function print({ out }: Terminal, asJson: boolean | undefined, value: unknown, text: () => string): void {

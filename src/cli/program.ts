@@ -1,7 +1,7 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { readFileSync } from 'node:fs';
-import { isUnavailable } from '../adapters/database.js';
-import { configWarnings } from '../configWarnings.js';
+import { isUnavailable } from '../adapters/database/database.js';
+import { configWarnings } from '../runtime/configWarnings.js';
 import { packageRoot } from '../packageRoot.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
@@ -10,7 +10,7 @@ import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
 import { example, PROGRAM } from './output.js';
 import { addTenantCommands } from './tenant.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './cliIo.js';
 
 const FAILED = 1;
 const MISUSED = 2;

@@ -1,5 +1,5 @@
 import { Option, type Command } from '@commander-js/extra-typings';
-import { createSandbox } from '../domain/sandboxReset.js';
+import { createSandbox } from '../domain/sandbox/reset.js';
 import {
   assertName,
   assertTenantId,
@@ -9,10 +9,10 @@ import {
   listTenants,
   setTenantActive,
   slugOf,
-} from '../domain/tenants.js';
+} from '../domain/access/tenants.js';
 import { openStore, withDatabase } from './operator.js';
 import { assertUsage, example, fields, FOLLOW, print, table, yesNo } from './output.js';
-import type { Terminal } from './terminal.js';
+import type { Terminal } from './cliIo.js';
 
 /** Adds `tenant create|configure|deactivate|activate|list`. */
 export function addTenantCommands(program: Command, terminal: Terminal): void {

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { isUnavailable } from '../adapters/database.js';
+import { isUnavailable } from '../adapters/database/database.js';
 import { describeCauses } from '../errorCauses.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
 import { requestIdOf } from './requestId.js';

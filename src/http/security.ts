@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Caller, PublicContext } from '../context.js';
-import type { TokenClaims } from '../adapters/tokens.js';
-import { callerOf, findClientState, type ClientState } from '../domain/callers.js';
-import type { ClientPermission } from '../domain/permissions.js';
-import { isRevoked } from '../domain/tokenGrants.js';
+import type { TokenClaims } from '../adapters/tokens/tokens.js';
+import { callerOf, findClientState, type ClientState } from '../domain/access/callerState.js';
+import type { ClientPermission } from '../domain/access/permissions.js';
+import { isRevoked } from '../domain/access/issueTokens.js';
 import { Problem } from '../problem.js';
 
 /** Tokens and clients that are remembered: one token serves thousands of calls. */

@@ -1,4 +1,4 @@
-import type { ScheduledJob } from '../adapters/jobWorker.js';
+import type { ScheduledJob } from '../adapters/jobs/jobWorker.js';
 import type { Job, JobContext } from './job.js';
 import { orphanedObjects } from './orphanedObjects.js';
 import { sweeps } from './sweeps.js';

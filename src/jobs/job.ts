@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ObjectStore } from '../adapters/objectStore.js';
+import type { ObjectStore } from '../adapters/objects/objectStore.js';
 import type { DomainContext } from '../context.js';
 
 /** What a job may use: it works for all tenants and has no caller. */

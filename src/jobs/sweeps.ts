@@ -1,6 +1,6 @@
-import { expireDueEncounters, lapseDueClaims } from '../domain/dueEncounters.js';
-import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/gfeItems.js';
-import { purgeEvents, purgeIdempotencyKeys } from '../domain/retention.js';
+import { expireDueEncounters, lapseDueClaims } from '../domain/encounters/expirySweeps.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/approvals/approvals.js';
+import { purgeEvents, purgeIdempotencyKeys } from '../domain/events/retention.js';
 import type { Job, JobContext } from './job.js';
 
 /**

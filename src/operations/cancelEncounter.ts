@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as cancellation from '../domain/cancellations.js';
+import * as cancellation from '../domain/encounters/cancellation.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/cancel: by the partner, or by the reviewing system. */

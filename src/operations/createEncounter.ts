@@ -1,6 +1,6 @@
 import type { Operation } from '../contract.js';
-import { checkEncounterRequest } from '../domain/encounterDraft.js';
-import * as encounters from '../domain/encounters.js';
+import { checkEncounterRequest } from '../domain/encounters/draft.js';
+import * as encounters from '../domain/encounters/encounters.js';
 import { encounterView } from '../views/encounterView.js';
 import { withIdempotency } from './withIdempotency.js';
 

@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as patients from '../domain/patients.js';
+import * as patients from '../domain/patients/patients.js';
 import { patientView } from '../views/patientView.js';
 import { withIdempotency } from './withIdempotency.js';
 

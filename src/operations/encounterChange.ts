@@ -1,8 +1,8 @@
 import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
-import type { EncounterRecord } from '../domain/encounters.js';
-import { lockEncounter } from '../domain/encounterTransitions.js';
-import type { CallerContext } from '../domain/transactionContext.js';
+import type { EncounterRecord } from '../domain/encounters/encounters.js';
+import { lockEncounter } from '../domain/encounters/transitions.js';
+import type { CallerContext } from '../domain/transactions/transaction.js';
 import { encounterView } from '../views/encounterView.js';
 import { withIdempotency } from './withIdempotency.js';
 

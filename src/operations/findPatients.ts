@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as patients from '../domain/patients.js';
+import * as patients from '../domain/patients/patients.js';
 import { pageMeta } from '../views/pageMeta.js';
 import { patientView } from '../views/patientView.js';
 

@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import { permissions } from '../domain/permissions.js';
+import { permissions } from '../domain/access/permissions.js';
 import { metadataView } from '../views/oauthView.js';
 
 /** GET /.well-known/oauth-authorization-server (RFC 8414). */

@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import { readClock } from '../domain/sandboxClock.js';
+import { readClock } from '../domain/sandbox/clock.js';
 import { clockView } from '../views/clockView.js';
 
 /** GET /sandbox/clock */

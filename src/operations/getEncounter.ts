@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as encounters from '../domain/encounters.js';
+import * as encounters from '../domain/encounters/encounters.js';
 import { encounterView } from '../views/encounterView.js';
 
 /** GET /encounters/{encounter_id}: the stored record (D-06). */

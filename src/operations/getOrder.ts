@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as orders from '../domain/orders.js';
+import * as orders from '../domain/orders/orders.js';
 import { orderView } from '../views/orderView.js';
 
 /** GET /orders/{order_no}: the stored order with its lines and payments (D-07). */

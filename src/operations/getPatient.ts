@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as patients from '../domain/patients.js';
+import * as patients from '../domain/patients/patients.js';
 import { patientRecordView } from '../views/patientView.js';
 
 /** GET /clients/{id}: the whole patient with its user account. */

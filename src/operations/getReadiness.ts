@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import { checkReadiness } from '../domain/readiness.js';
+import { checkReadiness } from '../runtime/readiness.js';
 import { readinessView } from '../views/readinessView.js';
 
 /** GET /readyz: for load balancers; 503 while the database is down or the process is stopping. */

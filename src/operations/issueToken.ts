@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import { grantTokens } from '../domain/tokenGrants.js';
+import { grantTokens } from '../domain/access/issueTokens.js';
 
 /** POST /oauth/token: client credentials, or a refresh token with them (RFC 6749 §4.4 and §6). */
 export const issueToken: Operation<'issueToken'> = async ({ body }, context) => ({

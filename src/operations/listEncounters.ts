@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as encounterList from '../domain/encounterList.js';
+import * as encounterList from '../domain/encounters/list.js';
 import { encounterView } from '../views/encounterView.js';
 
 /** GET /encounters: the newest first, page by page. */

@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import { readEvents } from '../domain/eventFeed.js';
+import { readEvents } from '../domain/events/feed.js';
 import { eventView } from '../views/eventView.js';
 
 /** GET /events: what happened in the tenant, each event once. */

@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as products from '../domain/products.js';
+import * as products from '../domain/catalog/products.js';
 import { pageMeta } from '../views/pageMeta.js';
 import { productView } from '../views/productView.js';
 

@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import { checkEncounterRequest, draftEncounter } from '../domain/encounterDraft.js';
+import { checkEncounterRequest, draftEncounter } from '../domain/encounters/draft.js';
 import { encounterPreviewView } from '../views/encounterPreviewView.js';
 
 /** POST /encounters/preview: the checks of createEncounter, with nothing stored. */

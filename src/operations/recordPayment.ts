@@ -1,6 +1,6 @@
 import type { Operation } from '../contract.js';
-import { lockOrder } from '../domain/orders.js';
-import * as payments from '../domain/payments.js';
+import { lockOrder } from '../domain/orders/orders.js';
+import * as payments from '../domain/orders/payments.js';
 import { orderView } from '../views/orderView.js';
 import { withIdempotency } from './withIdempotency.js';
 

@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as sandboxReset from '../domain/sandboxReset.js';
+import * as sandboxReset from '../domain/sandbox/reset.js';
 
 /** POST /sandbox/reset: what the examples of the contract show, and nothing else. */
 export const resetSandbox: Operation<'resetSandbox'> = async (_input, context) => {

@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as sandboxClock from '../domain/sandboxClock.js';
+import * as sandboxClock from '../domain/sandbox/clock.js';
 import { clockView } from '../views/clockView.js';
 
 /** PUT /sandbox/clock: forward only; what is due then has happened when it answers. */

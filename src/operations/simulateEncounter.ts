@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import * as sandboxSimulation from '../domain/sandboxSimulation.js';
+import * as sandboxSimulation from '../domain/sandbox/simulation.js';
 import { encounterView } from '../views/encounterView.js';
 
 /** POST /sandbox/encounters/{encounter_id}/simulate: the provider's side, played with its real rules. */

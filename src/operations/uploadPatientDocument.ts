@@ -1,5 +1,5 @@
 import type { Operation } from '../contract.js';
-import { uploadDocument } from '../domain/documents.js';
+import { uploadDocument } from '../domain/documents/upload.js';
 import { uploadView } from '../views/documentView.js';
 import { earlierResponse, withIdempotency } from './withIdempotency.js';
 

@@ -1,6 +1,6 @@
 import type { Context } from '../context.js';
-import { findResult, storeResult, takeKey } from '../domain/idempotency.js';
-import { inCallerTransaction, type CallerContext } from '../domain/transactionContext.js';
+import { findResult, storeResult, takeKey } from '../domain/transactions/idempotency.js';
+import { inCallerTransaction, type CallerContext } from '../domain/transactions/transaction.js';
 
 /** What an operation returns, as it is stored under a key and replayed. */
 interface Response {

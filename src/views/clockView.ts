@@ -1,5 +1,5 @@
 import type { Schemas } from '../contract.js';
-import type { SandboxTime } from '../domain/sandboxClock.js';
+import type { SandboxTime } from '../domain/sandbox/clock.js';
 
 /** The clock of a sandbox. */
 export function clockView({ now, offsetSeconds }: SandboxTime): Schemas['SandboxClock'] {

@@ -1,5 +1,5 @@
 import type { Schemas } from '../contract.js';
-import type { DraftItem, EncounterDraft } from '../domain/encounterDraft.js';
+import type { DraftItem, EncounterDraft } from '../domain/encounters/draft.js';
 import { estimateView } from './encounterView.js';
 import { timestamp } from './values.js';
 

@@ -1,7 +1,7 @@
 import type { GfeItem, Order } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import type { EncounterRecord } from '../domain/encounters.js';
-import { displayedStatus } from '../domain/gfeItems.js';
+import type { EncounterRecord } from '../domain/encounters/encounters.js';
+import { displayedStatus } from '../domain/approvals/approvals.js';
 import { amountNumber, createdDate, timestamp } from './values.js';
 
 /**

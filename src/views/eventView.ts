@@ -1,5 +1,5 @@
 import type { Schemas } from '../contract.js';
-import type { FeedEvent } from '../domain/eventFeed.js';
+import type { FeedEvent } from '../domain/events/feed.js';
 
 /** An event as the feed tells it (domain rule "Events and webhooks"). */
 export function eventView({ id, type, timestamp, data }: FeedEvent): Schemas['Event'] {

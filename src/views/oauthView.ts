@@ -1,4 +1,4 @@
-import type { SigningKey } from '../adapters/signingKeys.js';
+import type { SigningKey } from '../adapters/tokens/signingKeys.js';
 import type { Schemas } from '../contract.js';
 
 /** Public keys only: `export` of a public KeyObject has no private member. */

@@ -1,6 +1,6 @@
 import type { OrderLine, Payment } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import type { OrderRecord } from '../domain/orders.js';
+import type { OrderRecord } from '../domain/orders/orders.js';
 import { createdDate, priceText } from './values.js';
 
 /** The stored order (D-07): amounts are decimal text with two places. */

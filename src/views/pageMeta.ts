@@ -1,5 +1,5 @@
 import type { Schemas } from '../contract.js';
-import { totalPages, type Page } from '../domain/paging.js';
+import { totalPages, type Page } from '../domain/values/paging.js';
 
 /** The `meta` of numbered lists (interface §4.6). */
 export function pageMeta(total: number, { page, limit }: Page): Schemas['PageMeta'] {

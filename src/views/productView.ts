@@ -1,6 +1,6 @@
 import type { Category, OfferVariant, Product, ProductRx, Subcategory } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import type { ProductWithDetails } from '../domain/products.js';
+import type { ProductWithDetails } from '../domain/catalog/products.js';
 import { clinicSummaryView } from './clinicView.js';
 import { jsonObject, priceText } from './values.js';
 

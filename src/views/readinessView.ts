@@ -1,5 +1,5 @@
 import type { Schemas } from '../contract.js';
-import type { Readiness } from '../domain/readiness.js';
+import type { Readiness } from '../runtime/readiness.js';
 
 /** The state of each part. */
 export function readinessView({ ready, database, objectStore, documentScanner }: Readiness): Schemas['Readiness'] {

@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { openDatabase, type Database } from '../../src/adapters/database.js';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { runCommand } from '../../src/cli/program.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEmbeddedPostgres } from '../../src/adapters/embeddedPostgres.js';
-import { openDatabase } from '../../src/adapters/database.js';
+import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import { openDatabase } from '../../src/adapters/database/database.js';
 import { runProcess } from './runProgram.js';
 
 let dataDir = '';

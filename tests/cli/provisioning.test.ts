@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
-import { openDatabase, type Database } from '../../src/adapters/database.js';
-import { hashClientSecret } from '../../src/domain/clientSecrets.js';
-import { presets } from '../../src/domain/permissions.js';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
+import { presets } from '../../src/domain/access/permissions.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { runJson, runProgram } from './runProgram.js';
 

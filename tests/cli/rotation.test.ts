@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
-import { openDatabase, type Database } from '../../src/adapters/database.js';
-import { rotateSecret } from '../../src/domain/apiClientSecrets.js';
-import { hashClientSecret } from '../../src/domain/clientSecrets.js';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { rotateSecret } from '../../src/domain/access/apiClientSecrets.js';
+import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { runJson, runProgram } from './runProgram.js';
 

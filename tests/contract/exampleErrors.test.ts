@@ -1,4 +1,4 @@
-import { permissions } from '../../src/domain/permissions.js';
+import { permissions } from '../../src/domain/access/permissions.js';
 import { problems } from '../../src/problem.js';
 import { addMaria, cast, castTime, resetCast, seedCast } from '../support/cast.js';
 import {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { rotateSigningKeys } from '../../src/adapters/signingKeys.js';
+import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { cast, resetCast, seedCast } from '../support/cast.js';
 import {
   exampleBody,

@@ -1,4 +1,4 @@
-import type { ClientPermission } from '../../src/domain/permissions.js';
+import type { ClientPermission } from '../../src/domain/access/permissions.js';
 import { operationOf, operations, type ContractOperation } from '../support/contract.js';
 import {
   encounterBody, newClient, newClinic, newPartner, newToken, patientBody, type Partner,

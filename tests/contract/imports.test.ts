@@ -25,7 +25,7 @@ interface Rule {
 }
 
 const prisma = 'generated/prisma/client.ts';
-const databaseErrors = 'src/adapters/database.ts';
+const databaseErrors = 'src/adapters/database/database.ts';
 
 /** The direction of imports. A layer is a folder of src, or a file in it. */
 const rules: Readonly<Record<string, Rule>> = {
@@ -91,7 +91,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Who may look at the environment: the two programs hand it to config, PostgreSQL needs the PATH. */
-const environmentReaders = ['src/adapters/postgresCluster.ts', 'src/cli/main.ts', 'src/main.ts'];
+const environmentReaders = ['src/embedded/postgresCluster.ts', 'src/cli/main.ts', 'src/main.ts'];
 
 const sources: readonly Source[] = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
-import { checkSchema, migrate, schemaDiff } from '../../src/adapters/migrations.js';
+import { checkSchema, migrate, schemaDiff } from '../../src/adapters/database/migrations.js';
 import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 import type { TestDatabase } from '../support/postgres.js';
 
@@ -53,7 +53,7 @@ async function schemaFacts(url: string): Promise<string[]> {
   return rows.map(({ fact }) => String(fact)).filter((fact) => !fact.includes('_prisma_migrations')).sort();
 }
 
-/** What the invariants between rows are made of (tests/domain/invariants.test.ts): schema.prisma need not know it. */
+/** What the invariants between rows are made of (tests/domain/encounters/invariants.test.ts): schema.prisma need not know it. */
 const ofInvariants = [
   'column encounter.completed_id uuid ',
   'column encounter.phase text NOT NULL',

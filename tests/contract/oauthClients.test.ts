@@ -1,6 +1,6 @@
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { rotateSigningKeys } from '../../src/adapters/signingKeys.js';
+import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 

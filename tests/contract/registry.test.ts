@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { permissions } from '../../src/domain/permissions.js';
+import { permissions } from '../../src/domain/access/permissions.js';
 import { operations as registered } from '../../src/operations/index.js';
 import { oauthStatuses, problems } from '../../src/problem.js';
 import { contract, operations } from '../support/contract.js';

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import type { ProblemCode } from '../../src/contract.js';
-import { deactivateApiClient, revokeTokens } from '../../src/domain/apiClients.js';
-import { isPermission, permissions } from '../../src/domain/permissions.js';
+import { deactivateApiClient, revokeTokens } from '../../src/domain/access/apiClients.js';
+import { isPermission, permissions } from '../../src/domain/access/permissions.js';
 import { operations, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
 import { newClient, newPartner, newToken, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';

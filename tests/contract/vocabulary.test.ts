@@ -2,9 +2,9 @@ import { Client } from 'pg';
 import type { EncounterState, EventType } from '../../src/contract.js';
 import {
   encounterTransitions, nextState, type EncounterActor, type EncounterEvent,
-} from '../../src/domain/encounterStates.js';
-import { recordEvent } from '../../src/domain/events.js';
-import type { TransactionContext } from '../../src/domain/transactionContext.js';
+} from '../../src/domain/encounters/states.js';
+import { recordEvent } from '../../src/domain/events/record.js';
+import type { TransactionContext } from '../../src/domain/transactions/transaction.js';
 import { contract } from '../support/contract.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 

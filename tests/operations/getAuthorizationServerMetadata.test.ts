@@ -1,4 +1,4 @@
-import { permissions } from '../../src/domain/permissions.js';
+import { permissions } from '../../src/domain/access/permissions.js';
 import { newPartner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';

@@ -1,4 +1,4 @@
-import { rotateSigningKeys } from '../../src/adapters/signingKeys.js';
+import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';

@@ -1,6 +1,6 @@
-import { deactivateApiClient } from '../../src/domain/apiClients.js';
-import { rotateSecret } from '../../src/domain/apiClientSecrets.js';
-import { permissions } from '../../src/domain/permissions.js';
+import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
+import { rotateSecret } from '../../src/domain/access/apiClientSecrets.js';
+import { permissions } from '../../src/domain/access/permissions.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
-import { purgeEvents } from '../../src/domain/retention.js';
-import { recordEvent } from '../../src/domain/events.js';
-import { inTransaction } from '../../src/domain/transactionContext.js';
+import { purgeEvents } from '../../src/domain/events/retention.js';
+import { recordEvent } from '../../src/domain/events/record.js';
+import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { eventsUpTo, feedPage, paid, recordPaid } from '../support/events.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';

@@ -1,5 +1,5 @@
-import { cancelOrder } from '../../src/domain/orders.js';
-import { inTransaction } from '../../src/domain/transactionContext.js';
+import { cancelOrder } from '../../src/domain/orders/orders.js';
+import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';

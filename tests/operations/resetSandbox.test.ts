@@ -1,7 +1,7 @@
 import { access, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { importCatalog } from '../../src/domain/catalog/import/importCatalog.js';
-import { resetTables } from '../../src/domain/sandboxReset.js';
+import { resetTables } from '../../src/domain/sandbox/reset.js';
 import { cast } from '../support/cast.js';
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';

@@ -1,6 +1,6 @@
-import { hashClientSecret } from '../../src/domain/clientSecrets.js';
-import { permissions } from '../../src/domain/permissions.js';
-import { createSandbox } from '../../src/domain/sandboxReset.js';
+import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
+import { permissions } from '../../src/domain/access/permissions.js';
+import { createSandbox } from '../../src/domain/sandbox/reset.js';
 import { exampleBody, operationOf } from './contract.js';
 import { newToken, type Partner } from './factories.js';
 import type { Harness } from './harness.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType } from '../../src/contract.js';
-import { recordEvent, type EventDataOf, type EventPlace } from '../../src/domain/events.js';
-import { inTransaction } from '../../src/domain/transactionContext.js';
+import { recordEvent, type EventDataOf, type EventPlace } from '../../src/domain/events/record.js';
+import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call, type Answer } from './http.js';

@@ -1,6 +1,6 @@
-import { createApiClient } from '../../src/domain/apiClients.js';
-import { permissions, type ClientPermission } from '../../src/domain/permissions.js';
-import { createTenant } from '../../src/domain/tenants.js';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { permissions, type ClientPermission } from '../../src/domain/access/permissions.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
 import type { Harness } from './harness.js';
 import { call, type Answer } from './http.js';
 

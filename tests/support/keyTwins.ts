@@ -1,4 +1,4 @@
-import type { Queries } from '../../src/adapters/database.js';
+import type { Queries } from '../../src/adapters/database/database.js';
 import type { ContractOperation } from './contract.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';

@@ -5,8 +5,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { openEmbeddedPostgres } from '../../src/adapters/embeddedPostgres.js';
-import { migrateDatabase } from '../../src/adapters/serviceDatabase.js';
+import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 
 /** Where the workers find the cluster: the environment is all that jest hands from the parent to them. */
 const adminVariable = 'TEST_CLUSTER_URL';

@@ -1,8 +1,8 @@
-import { openDatabase } from '../../src/adapters/database.js';
+import { openDatabase } from '../../src/adapters/database/database.js';
 import type { ProblemCode } from '../../src/contract.js';
-import { deactivateApiClient } from '../../src/domain/apiClients.js';
-import { permissions, type ClientPermission } from '../../src/domain/permissions.js';
-import { partsCheck } from '../../src/domain/readiness.js';
+import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
+import { permissions, type ClientPermission } from '../../src/domain/access/permissions.js';
+import { partsCheck } from '../../src/runtime/readiness.js';
 import { newClient, newToken, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';

@@ -1,4 +1,4 @@
-import { createSandbox, resetTables } from '../../src/domain/sandboxReset.js';
+import { createSandbox, resetTables } from '../../src/domain/sandbox/reset.js';
 import { newClient, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 import { call, type Answer } from './http.js';

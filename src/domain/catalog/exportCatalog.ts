@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
-import { inTransaction } from '../transactionContext.js';
+import { inTransaction } from '../transactions/transaction.js';
 import { catalogSchema } from './import/catalogSchema.js';
 import { loadCatalog, pharmaciesOf, type StoredCatalog } from './storedCatalog.js';
 

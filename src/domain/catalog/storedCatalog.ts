@@ -1,4 +1,4 @@
-import type { TransactionContext } from '../transactionContext.js';
+import type { TransactionContext } from '../transactions/transaction.js';
 import type { Kind, Row } from './import/matchRows.js';
 
 export type StoredCatalog = Awaited<ReturnType<typeof loadCatalog>>;

@@ -1,7 +1,7 @@
 import { Prisma } from '../../../../generated/prisma/client.js';
 import type { DomainContext } from '../../../context.js';
-import { columnsOf, identifier, insertion } from '../../rowSets.js';
-import { inTransaction, type TransactionContext } from '../../transactionContext.js';
+import { columnsOf, identifier, insertion } from '../../transactions/bulkSql.js';
+import { inTransaction, type TransactionContext } from '../../transactions/transaction.js';
 import { loadCatalog } from '../storedCatalog.js';
 import type { JsonFault, JsonPlace } from './jsonDocument.js';
 import { tables, type Change } from './matchRows.js';

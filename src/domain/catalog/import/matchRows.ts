@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Prisma } from '../../../../generated/prisma/client.js';
-import { canonicalUuid } from '../../canonicalUuid.js';
+import { canonicalUuid } from '../../values/uuid.js';
 
 /** What a catalog consists of, in the order in which the tables refer to each other. */
 export const tables = [

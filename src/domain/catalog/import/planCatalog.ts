@@ -1,4 +1,4 @@
-import { canonicalUuid } from '../../canonicalUuid.js';
+import { canonicalUuid } from '../../values/uuid.js';
 import { clinicKey, storedRows, type StoredCatalog } from '../storedCatalog.js';
 import type { Catalog, CatalogProduct, CatalogTreatment } from './catalogSchema.js';
 import { matchRows, nameOf, partsOf } from './matchRows.js';

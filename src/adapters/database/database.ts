@@ -1,0 +1,147 @@
+import { hash } from 'node:crypto';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { Prisma, PrismaClient } from '../../../generated/prisma/client.js';
+import { assertTenantNamed } from './tenantGuard.js';
+
+/** The client that domain code queries with: guarded by {@link assertTenantNamed}, pooled, statements prepared. */
+export type Database = ReturnType<typeof openDatabase>;
+
+/** What reads: a {@link Database} or a {@link Transaction}. */
+export type Queries = Omit<Database, '$connect' | '$disconnect' | '$extends' | '$on' | '$use'>;
+
+declare const inTransaction: unique symbol;
+
+/** Queries of one transaction. What must be atomic takes this type, so that it does not compile outside of one. */
+export type Transaction = Queries & { readonly [inTransaction]: true };
+
+export interface DatabaseOptions {
+  /** Most connections at once; default 10. */
+  readonly poolSize?: number;
+  /** Longest time for a connection, and for a statement, in milliseconds; default 5000. */
+  readonly timeoutMs?: number;
+}
+
+/** More shapes than the service has; beyond it statements are simply not kept (each costs memory per connection). */
+const preparedLimit = 300;
+/** Bulk inserts of the catalog import: every row count is a shape of its own, used once. */
+const preparedLength = 20_000;
+
+/**
+ * Opens the pool lazily: nothing is connected until the first query. Every statement is prepared once for each
+ * connection under a name derived from its text. A database that is down or does not answer fails a query within
+ * about `timeoutMs` with an error for which {@link isUnavailable} holds.
+ */
+export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: DatabaseOptions = {}) {
+  const names = new Map<string, string>();
+  const pool = {
+    connectionString: inUtc(url),
+    application_name: 'clinical-encounter-service',
+    max: poolSize,
+    connectionTimeoutMillis: timeoutMs,
+    statement_timeout: 0.9 * timeoutMs,
+    // The client's own clock, for a server that no longer answers at all: later than the server's.
+    query_timeout: timeoutMs,
+    idle_in_transaction_session_timeout: 2 * timeoutMs,
+    idleTimeoutMillis: 300_000,
+    maxLifetimeSeconds: 3_600,
+    keepAlive: true,
+  };
+  const statementNameGenerator = ({ sql }: { sql: string }): string => {
+    const known = names.get(sql);
+    if (known !== undefined) return known;
+    if (names.size >= preparedLimit || sql.length > preparedLength) return '';
+    const name = hash('sha1', sql);
+    names.set(sql, name);
+    return name;
+  };
+  const client = new PrismaClient({
+    adapter: new PrismaPg(pool, { statementNameGenerator }),
+    // The default reads the caller's source file for every error message.
+    errorFormat: 'minimal',
+    transactionOptions: { maxWait: timeoutMs, timeout: 2 * timeoutMs },
+  });
+  return client.$extends({
+    query: {
+      async $allOperations({ model, operation, args, query }) {
+        assertTenantNamed(model, operation, args);
+        const result: unknown = await query(args).catch(throwWithoutValues);
+        return result;
+      },
+    },
+  });
+}
+
+/** The database's clock, which is the same for everybody who works on it. It is asked once. */
+export async function databaseClock(db: Database): Promise<() => Date> {
+  const [row] = await db.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
+  const aheadMs = row ? row.now.getTime() - Date.now() : 0;
+  return () => new Date(Date.now() + aheadMs);
+}
+
+/** Whether the error is a violation of this unique constraint or index, named as in the migrations. */
+export function isUniqueViolation(error: unknown, constraint: string): boolean {
+  const violated = driverError(error);
+  if (violated?.['kind'] !== 'UniqueConstraintViolation' || !isRecord(violated['constraint'])) return false;
+  return violated['constraint']['index'] === constraint;
+}
+
+/** PostgreSQL's code of an error; undefined when the error is not PostgreSQL's. */
+export function sqlState(error: unknown): string | undefined {
+  const code = driverError(error)?.['originalCode'];
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** Whether the error means that a lock was not free in the time that `lock_timeout` gives (SQLSTATE 55P03). */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03';
+}
+
+/** Whether the error means that the database (or the way to it) is down, full or too slow: worth another try later. */
+export function isUnavailable(error: unknown): boolean {
+  if (!isRecord(error)) return false;
+  const cause = driverError(error);
+  if (unavailableKinds.has(String(cause?.['kind']))) return true;
+  // Not all failures of a connection pass the adapter: some come as pg or the operating system made them.
+  const code = cause?.['originalCode'] ?? error['code'] ?? '';
+  if (typeof code !== 'string') return false;
+  return unavailableCode.test(code) || (code === '' && unavailableMessage.test(String(error['message'])));
+}
+
+const unavailableKinds = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections',
+  'TlsConnectionError', 'AuthenticationFailed', 'DatabaseAccessDenied', 'DatabaseDoesNotExist']);
+/**
+ * SQLSTATE 08 connection, 53 resources, 57P0x shut down or starting, 57014 statement timeout, 25P03 idle transaction,
+ * 55P03 lock timeout, 40P01 deadlock, 40001 serialization; Prisma P2028 no transaction in time; the operating system's
+ * network errors.
+ */
+const unavailableCode = new RegExp('^(08...|53...|57P0.|57014|25P03|55P03|40P01|40001|P2028' +
+  '|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$');
+const unavailableMessage = new RegExp('^(timeout exceeded when trying to connect|Query read timeout' +
+  '|Connection terminated|Client has encountered a connection error|Client was closed)');
+
+/** What PostgreSQL said, as Prisma 7 with adapter-pg carries it: `error.meta.driverAdapterError.cause`. */
+function driverError(error: unknown): Record<string, unknown> | undefined {
+  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return undefined;
+  const wrapped = error.meta?.['driverAdapterError'];
+  return isRecord(wrapped) && isRecord(wrapped['cause']) ? wrapped['cause'] : undefined;
+}
+
+/** PostgreSQL's detail quotes the row ("Failing row contains …"): health data, which must not reach a log. */
+function throwWithoutValues(error: unknown): never {
+  const cause = driverError(error);
+  if (cause !== undefined) delete cause['detail'];
+  throw error;
+}
+
+/**
+ * The session's time zone is UTC whatever the server's is: the adapter sends and reads times without their offset.
+ */
+function inUtc(url: string): string {
+  const address = new URL(url);
+  address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} -c TimeZone=UTC`.trim());
+  return address.href;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
+import { Client, Pool } from 'pg';
+import { packageRoot } from '../../packageRoot.js';
+
+// Node has it, but neither @types/node 20 nor a lib without the DOM declares it.
+declare const WebAssembly: {
+  instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
+};
+
+const everything = { externalTables: [], externalEnums: [] };
+
+interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+}
+
+/** How the database's schema relates to this build's migrations; a server works only on `current`. */
+export type SchemaState =
+  | { readonly state: 'current' }
+  /** `pending`: migrations that are still to be applied. */
+  | { readonly state: 'behind'; readonly pending: string[] }
+  /** `names`: recorded migrations that this build does not have, has otherwise, or that never finished. */
+  | { readonly state: 'unknown'; readonly names: string[] };
+
+/**
+ * Compares `_prisma_migrations` with prisma/migrations, without changing anything.
+ * @throws the driver's error when the database does not answer within 5 s.
+ */
+export async function checkSchema(url: string): Promise<SchemaState> {
+  const known = await readMigrations();
+  const recorded = await readRecorded(url);
+  const names = recorded.filter(({ name, checksum, finished }) =>
+    !finished || !known.some((migration) => migration.name === name && migration.checksum === checksum))
+    .map(({ name }) => name);
+  if (names.length > 0) return { state: 'unknown', names };
+  const pending = known.map(({ name }) => name).filter((name) => !recorded.some((row) => row.name === name));
+  return pending.length > 0 ? { state: 'behind', pending } : { state: 'current' };
+}
+
+/**
+ * Applies every pending migration in one transaction with its records, so a crash or a faulty script leaves the
+ * database as it was. Uses Prisma's engine, its table and its lock: any number of processes may call it at once,
+ * and `prisma migrate deploy|status` stays interchangeable. A migration can therefore not use CONCURRENTLY.
+ * @returns the names applied by this call.
+ * @throws Error naming the migration when its script fails, or when the schema is unknown to this build.
+ */
+export async function migrate(url: string, log: (message: string) => void = () => {}): Promise<string[]> {
+  const before = await checkSchema(url);
+  if (before.state === 'current') return [];
+  if (before.state === 'unknown') {
+    throw new Error(`The database holds migrations that this build does not know: ${before.names.join(', ')}`);
+  }
+  const migrations = await readMigrations();
+  const lockfile = { path: 'migration_lock.toml', content: await readFile(folder('migration_lock.toml'), 'utf8') };
+  const migrationDirectories = migrations.map(({ name, sql }) =>
+    ({ path: name, migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: sql } } }));
+
+  return withEngine(url, async (engine, connection, failure) => {
+    // The engine's own lock, taken first because the engine would wait for it no longer than 10 s.
+    await connection.query('SELECT pg_advisory_lock(72707369)');
+    await connection.query(`BEGIN; SET LOCAL TIME ZONE 'UTC'`);
+    const { appliedMigrationNames } = await engine.applyMigrations({
+      migrationsList: { baseDir: fileURLToPath(folder()), lockfile, shadowDbInitScript: '', migrationDirectories },
+      filters: everything,
+    }).catch((error: unknown) => {
+      const name = migrations.find(({ sql }) => sql === failure()?.script)?.name;
+      const cause = failure()?.error ?? error;
+      throw new Error(`${name ? `Migration ${name} was` : 'Migrations were'} not applied: ${String(cause)}`, { cause });
+    });
+    await connection.query('COMMIT');
+    // A connection lost just before would have been replaced by one without a transaction, which "commits" as well.
+    if ((await checkSchema(url)).state !== 'current') throw new Error('Migrations were not applied: connection lost');
+    for (const name of appliedMigrationNames) log(`Applied migration ${name}`);
+    return appliedMigrationNames;
+  });
+}
+
+/**
+ * The SQL from an older schema.prisma (or from nothing) to the present one, for the author of a migration.
+ * @param url a database to connect to: the engine insists on one, but does not look into it.
+ */
+export async function schemaDiff(url: string, olderSchema?: string): Promise<string> {
+  const datamodel = (content: string) =>
+    ({ tag: 'schemaDatamodel' as const, files: [{ path: 'schema.prisma', content }] });
+  const present = await readFile(new URL('prisma/schema.prisma', packageRoot), 'utf8');
+  return withEngine(url, async (engine) => {
+    const from = olderSchema === undefined ? { tag: 'empty' as const } : datamodel(olderSchema);
+    const diff = { from, to: datamodel(present), script: true, exitCode: null, filters: everything };
+    return (await engine.diff(diff)).stdout ?? '';
+  });
+}
+
+type Failure = { readonly script: string; readonly error: unknown };
+
+/** Runs Prisma's schema engine (WebAssembly) on one connection. Ending it rolls back what was not committed. */
+async function withEngine<T>(
+  url: string,
+  work: (engine: bindings.SchemaEngine, connection: Pool, failure: () => Failure | undefined) => Promise<T>,
+): Promise<T> {
+  await loadEngine();
+  const pool = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, connectionTimeoutMillis: 5_000 });
+  pool.on('error', () => {});
+  let failure: Failure | undefined;
+  const adapter = new PrismaPg(pool);
+  const factory: SqlMigrationAwareDriverAdapterFactory = {
+    provider: adapter.provider,
+    // Prisma's own executeScript cuts scripts at every semicolon, also in comments, texts and functions.
+    connect: async () => Object.assign(await adapter.connect(), {
+      executeScript: async (script: string) => {
+        await pool.query(script).catch((error: unknown) => {
+          failure ??= { script, error };
+          throw error;
+        });
+      },
+    }),
+    adapterName: adapter.adapterName,
+    connectToShadowDb: () => adapter.connectToShadowDb(),
+  };
+  try {
+    const bound = bindMigrationAwareSqlAdapterFactory(factory);
+    const engine = await bindings.SchemaEngine.new({ datamodels: undefined }, () => {}, bound);
+    return await work(engine, pool, () => failure);
+  } finally {
+    await pool.end();
+  }
+}
+
+let engineLoaded: Promise<void> | undefined;
+
+/** Node 20 cannot import a .wasm file by itself, so the engine's bindings are joined with it here. */
+async function loadEngine(): Promise<void> {
+  engineLoaded ??= (async () => {
+    const file = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm').replace(/\.js$/, '_bg.wasm');
+    // The engine never clears the timer of its lock, which would keep a program alive for 10 s after its work.
+    const timers = Object.keys(bindings).filter((name) => name.startsWith('__wbg_setTimeout'));
+    const unref = (callback: () => void, ms: number) => setTimeout(callback, ms).unref();
+    const imports = { ...bindings, ...Object.fromEntries(timers.map((name) => [name, unref])) };
+    const { instance } = await WebAssembly.instantiate(await readFile(file), { './schema_engine_bg.js': imports });
+    bindings.__wbg_set_wasm(instance.exports);
+    instance.exports.__wbindgen_start();
+  })();
+  await engineLoaded;
+}
+
+function folder(path = ''): URL {
+  return new URL(`prisma/migrations/${path}`, packageRoot);
+}
+
+async function readMigrations(): Promise<Migration[]> {
+  const entries = await readdir(folder(), { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+  return Promise.all(names.map(async (name) => {
+    const sql = await readFile(folder(`${name}/migration.sql`), 'utf8');
+    return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+  }));
+}
+
+async function readRecorded(url: string): Promise<{ name: string; checksum: string; finished: boolean }[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 5_000 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const { rows: [table] } = await client.query<{ present: boolean }>(
+      `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present`);
+    if (table?.present !== true) return [];
+    const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(
+      `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
+        FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY migration_name`);
+    return rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,124 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { Problem } from '../../problem.js';
+
+/** Longer URLs are refused (domain rule "Documents"); it is what proxies and logs take without cutting. */
+const maxUrlLength = 2048;
+
+/** Absolute http(s) without blanks, control characters or backslashes, which the URL parser would silently repair. */
+const urlPattern = /^https?:\/\/([^/?#\\\s\p{Cc}]+)(?:[/?#][^\\\s\p{Cc}]*)?$/iu;
+
+/**
+ * Ports of other protocols that no web client talks to ("bad port", Fetch standard §2.9): a request sent there could
+ * be read as a command.
+ */
+const badPorts = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540,
+  548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000,
+  6566,
+  6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+]);
+
+/**
+ * Names that never lead to the public internet: RFC 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa),
+ * RFC 7686 (onion), ICANN's private "internal". Refused before DNS is asked, so that the answer does not tell
+ * whether a name exists in our network.
+ */
+const privateNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|onion)$/;
+
+/** Azure's metadata and health address is the one cloud address that lies in a public range. */
+const azureMetadata = '168.63.129.16';
+
+/** All of IPv6 that is assigned for the public internet (IANA); everything outside is special or unassigned. */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/**
+ * Parses the URL that a caller sent, by the WHATWG rules (which also turn every notation of an IPv4 address into the
+ * usual one).
+ * @throws Problem document_url_invalid: not an absolute http(s) URL, too long, with credentials or a bad port
+ */
+export function parseDocumentUrl(text: string): URL {
+  const authority = text.length <= maxUrlLength ? urlPattern.exec(text)?.[1] : undefined;
+  if (authority === undefined || authority.includes('@') || !URL.canParse(text)) {
+    throw new Problem('document_url_invalid');
+  }
+  const url = new URL(text);
+  if (badPorts.has(portOf(url))) throw new Problem('document_url_invalid');
+  return url;
+}
+
+/**
+ * The URL that a redirect leads to. What it may not be is the same as for the caller's URL, but the caller did not
+ * write it: whatever is wrong with it counts as forbidden.
+ * @throws Problem document_url_forbidden
+ */
+export function parseRedirect(location: string, from: URL): URL {
+  // Header values arrive as Latin-1; servers that send other letters unescaped send UTF-8.
+  const target = Buffer.from(location, 'latin1').toString('utf8');
+  if (!URL.canParse(target, from.href)) throw new Problem('document_url_forbidden');
+  const url = new URL(target, from.href);
+  const wellFormed = url.href.length <= maxUrlLength && urlPattern.test(url.href);
+  if (!wellFormed || url.username || url.password || badPorts.has(portOf(url))) {
+    throw new Problem('document_url_forbidden');
+  }
+  return url;
+}
+
+/**
+ * The operator's list of origins (`host:port`, DOCUMENT_FETCH_ALLOWED_HOSTS) in the form that URLs are compared in.
+ * @throws Error naming an entry that is not `host:port`
+ */
+export function allowedOrigins(hosts: readonly string[]): ReadonlySet<string> {
+  return new Set(hosts.map((entry) => {
+    const text = `https://${entry}`;
+    const url = /:\d+$/.test(entry) && URL.canParse(text) ? new URL(text) : undefined;
+    if (url?.pathname !== '/' || url.username || url.password || url.search || url.hash) {
+      throw new Error(`"${entry}" in DOCUMENT_FETCH_ALLOWED_HOSTS is not host:port`);
+    }
+    return originOf(url);
+  }));
+}
+
+/** Whether the operator exempts this origin: http and addresses that are not public are then fine. */
+export function isAllowedOrigin(url: URL, allowed: ReadonlySet<string>): boolean {
+  return allowed.has(originOf(url));
+}
+
+/**
+ * The rules that need no DNS, for an origin that is not exempt.
+ * @throws Problem document_url_forbidden: plain http, an IP literal that is not public, a name of a private network
+ */
+export function checkOrigin(url: URL): void {
+  const host = hostOf(url);
+  const name = host.replace(/\.$/, '');
+  const refused = isIP(host) ? !isPublicAddress(host) : !name.includes('.') || privateNames.test(name);
+  if (url.protocol !== 'https:' || refused) throw new Problem('document_url_forbidden');
+}
+
+/**
+ * Whether an address belongs to the public internet. Everything else is refused, and so is every form that carries
+ * an IPv4 address inside an IPv6 one (mapped, compatible, NAT64, 6to4, Teredo): no public server needs it.
+ */
+export function isPublicAddress(text: string): boolean {
+  // ipaddr.js also reads 0x7f.1 and the like; a resolver never answers so.
+  if (isIP(text) === 0) return false;
+  const address = ipaddr.parse(text);
+  if (address.range() !== 'unicast') return false;
+  return address instanceof ipaddr.IPv6 ? address.match(globalUnicast) : address.toString() !== azureMetadata;
+}
+
+/** The host of a URL without the brackets of an IPv6 literal. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
+}
+
+function originOf(url: URL): string {
+  return `${url.hostname}:${portOf(url)}`;
+}
+
+function portOf(url: URL): number {
+  if (url.port) return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
+}

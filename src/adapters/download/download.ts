@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { Readable } from 'node:stream';
+import { Problem } from '../../problem.js';
+import {
+  allowedOrigins, checkOrigin, hostOf, isAllowedOrigin, isPublicAddress, parseDocumentUrl, parseRedirect,
+} from './addressRules.js';
+import { fetchHop } from './requestOnce.js';
+import type { Exchange, HopOptions } from './requestOnce.js';
+import { lookupInDns, lookupOnThisMachine } from './hostAddresses.js';
+import type { HostAddress, HostLookup } from './hostAddresses.js';
+import { sniffLength, sniffType } from './sniffType.js';
+
+/** A file on somebody else's server, about to be read. */
+export interface RemoteFile {
+  /** The type by content, or undefined when it is unknown. */
+  readonly sniffedType: string | undefined;
+  /** The server's Content-Type as sent, or undefined. */
+  readonly declaredType: string | undefined;
+  /** The whole content; can be read once. Rejects with a Problem: document_fetch_failed or document_too_large. */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** What was read, and what the reader made of it. */
+export interface Downloaded<T> {
+  readonly value: T;
+  readonly sizeBytes: number;
+  /** SHA-256 in hex. */
+  readonly checksum: string;
+}
+
+export interface DownloadLimits {
+  readonly maxBytes: number;
+}
+
+/**
+ * Fetches a URL and hands the file to `use`, which has to read its body to the end; the connection is closed when
+ * `use` has ended, however it ended. Memory does not depend on the size of the file.
+ * @throws Problem document_url_invalid, document_url_forbidden, document_fetch_failed, document_empty,
+ *   document_too_large (domain rule "Documents"), or whatever `use` throws
+ */
+export type Downloader = <T>(
+  url: string,
+  limits: DownloadLimits,
+  use: (file: RemoteFile) => Promise<T>,
+) => Promise<Downloaded<T>>;
+
+export interface DownloaderOptions {
+  /** `host:port` origins that may be fetched over http and at any address (DOCUMENT_FETCH_ALLOWED_HOSTS). */
+  readonly allowedHosts: readonly string[];
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string;
+  /** Milliseconds for DNS, for the TCP and for the TLS handshake, each. */
+  readonly connectTimeout?: number;
+  /** Milliseconds without a byte from the server. */
+  readonly stallTimeout?: number;
+  /** Milliseconds for everything, redirects and reading included. */
+  readonly totalTimeout?: number;
+  /** Replaces the lookup of host names. */
+  readonly lookup?: HostLookup;
+}
+
+/** How long and how far a document is fetched unless said otherwise; in milliseconds (domain rule "Documents"). */
+export const fetchDefaults = {
+  connectTimeout: 5_000, stallTimeout: 10_000, totalTimeout: 30_000, maxRedirects: 3,
+} as const;
+
+const redirectStatuses: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
+
+/** Makes the one function that fetches documents (domain rule "Documents"). */
+export function createDownloader(options: DownloaderOptions): Downloader {
+  const allowed = allowedOrigins(options.allowedHosts);
+  const { connectTimeout, stallTimeout, totalTimeout } = { ...fetchDefaults, ...options };
+  const hop: HopOptions = {
+    userAgent: 'ClinicalEncounterService/1 (document fetch)',
+    ca: options.ca,
+    connectTimeout,
+    responseTimeout: stallTimeout,
+  };
+
+  return async (text, { maxBytes }, use) => {
+    const url = parseDocumentUrl(text);
+    const deadline = AbortSignal.timeout(totalTimeout);
+    const { stream, response } = await follow(url, (target) => visit(target, deadline));
+    try {
+      if (Number(response.headers['content-length']) > maxBytes) throw new Problem('document_too_large');
+      const meter: Meter = { bytes: 0, hash: createHash('sha256'), atEnd: false };
+      const chunks = metered(chunksOf(stream, stallTimeout), maxBytes, meter);
+      const start = await readStart(chunks);
+      if (start.length === 0) throw new Problem('document_empty');
+      const sniffedType = await sniffType(start);
+      const body = joined(start, chunks);
+      const value = await use({ sniffedType, declaredType: response.headers['content-type'], body });
+      if (!meter.atEnd) throw new Error('The file was not read to its end');
+      return { value, sizeBytes: meter.bytes, checksum: meter.hash.digest('hex') };
+    } finally {
+      stream.destroy();
+    }
+  };
+
+  /** One hop: who it is, where that is, whether we may, and then a request to just there. */
+  async function visit(url: URL, deadline: AbortSignal): Promise<Exchange> {
+    const exempt = isAllowedOrigin(url, allowed);
+    if (!exempt) checkOrigin(url);
+    const resolve = options.lookup ?? (exempt ? lookupOnThisMachine : lookupInDns);
+    const signal = AbortSignal.any([deadline, AbortSignal.timeout(hop.connectTimeout)]);
+    const addresses = await addressesOf(url, resolve, signal).catch(failed);
+    if (!exempt && !addresses.every(({ address }) => isPublicAddress(address))) {
+      throw new Problem('document_url_forbidden');
+    }
+    return fetchHop(url, addresses, hop, deadline).catch(failed);
+  }
+}
+
+/** Visits the URL and what it redirects to, at most three times (`fetchDefaults`), until a file is delivered. */
+async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promise<Exchange> {
+  const { maxRedirects } = fetchDefaults;
+  let url = start;
+  for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
+    const exchange = await visit(url);
+    const { statusCode, headers } = exchange.response;
+    // 206 was not asked for: it would be a part of a document.
+    if (statusCode >= 200 && statusCode < 300 && statusCode !== 206) return exchange;
+    exchange.stream.destroy();
+    if (!redirectStatuses.includes(statusCode) || !headers.location) failed(new Error(`Status ${statusCode}`));
+    url = parseRedirect(headers.location ?? '', url);
+  }
+  return failed(new Error(`More than ${maxRedirects} redirects`));
+}
+
+async function addressesOf(url: URL, lookup: HostLookup, signal: AbortSignal): Promise<readonly HostAddress[]> {
+  const host = hostOf(url);
+  const family = isIP(host);
+  return family === 0 ? lookup(host, signal) : [{ address: host, family }];
+}
+
+/** The body, with a limit to the server's silence: the clock runs while we read, so a slow reader is no stall. */
+async function* chunksOf(stream: Readable, stallTimeout: number): AsyncGenerator<Uint8Array> {
+  const iterator: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
+  for (;;) {
+    const timer = setTimeout(() => stream.destroy(new Error('The server stalled')), stallTimeout);
+    const next = await iterator.next().catch(failed).finally(() => clearTimeout(timer));
+    if (next.done) return;
+    if (next.value instanceof Uint8Array) yield next.value;
+  }
+}
+
+interface Meter {
+  bytes: number;
+  readonly hash: Hash;
+  atEnd: boolean;
+}
+
+/** Counts and hashes what passes, and cuts at the limit, whatever Content-Length said. */
+async function* metered(chunks: AsyncIterable<Uint8Array>, maxBytes: number, meter: Meter): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    meter.bytes += chunk.length;
+    if (meter.bytes > maxBytes) throw new Problem('document_too_large');
+    meter.hash.update(chunk);
+    yield chunk;
+  }
+  meter.atEnd = true;
+}
+
+/** The first chunks, as many as it takes to tell the type. */
+async function readStart(chunks: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  while (length < sniffLength) {
+    const next = await chunks.next();
+    if (next.done) break;
+    parts.push(next.value);
+    length += next.value.length;
+  }
+  return Buffer.concat(parts);
+}
+
+async function* joined(start: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield start;
+  yield* rest;
+}
+
+/** One answer for every fault of the other side; the cause is for our log and names neither host nor address. */
+function failed(error: unknown): never {
+  if (error instanceof Problem) throw error;
+  throw new Problem('document_fetch_failed', undefined, { cause: new Error(reasonOf(error)) });
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  // got gives its own code to errors that have none; their message is ours.
+  const code = 'code' in error && error.code !== 'ERR_GOT_REQUEST_ERROR' ? error.code : undefined;
+  return typeof code === 'string' ? code : error.message;
+}

@@ -1,0 +1,67 @@
+import { readdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { Logger, runMigrations } from 'graphile-worker';
+import { Client, Pool } from 'pg';
+import type { SchemaState } from '../database/migrations.js';
+
+/** The schema of the job engine's tables, which is also how an operator is told of them. */
+const SCHEMA = 'graphile_worker';
+/** The advisory lock of those who migrate: any fixed number that nothing else locks. */
+const LOCK = 0x63_65_73_02;
+
+/**
+ * Compares the tables of the job engine with those that the installed engine needs, without changing anything.
+ * @throws the driver's error when the database does not answer within 5 s
+ */
+export async function checkJobSchema(url: string): Promise<SchemaState> {
+  const [needed, present] = [await newestRevision(), await recordedRevision(url)];
+  if (present > needed) return { state: 'unknown', names: [`${SCHEMA} ${present}`] };
+  return present < needed ? { state: 'behind', pending: [SCHEMA] } : { state: 'current' };
+}
+
+/**
+ * Brings the tables of the job engine up to date by the engine's own migrations; any number of processes may call it at
+ * once. Each of its migrations is a transaction: after a crash the next call goes on.
+ * @returns the name of the schema if something was to be done
+ */
+export async function migrateJobSchema(url: string): Promise<string[]> {
+  const pool = new Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
+  // The engine wants both; a connection that breaks fails the query that is on it.
+  pool.on('error', () => {}).on('connect', (client) => void client.on('error', () => {}));
+  try {
+    // Freed by the end of the pool.
+    await pool.query('SELECT pg_advisory_lock($1)', [LOCK]);
+    const { state } = await checkJobSchema(url);
+    if (state === 'current') return [];
+    if (state === 'unknown') throw new Error(`The database has a ${SCHEMA} that this build does not know`);
+    await runMigrations({ pgPool: pool, schema: SCHEMA, logger: new Logger(() => () => {}) });
+    return [SCHEMA];
+  } finally {
+    await pool.end();
+  }
+}
+
+/** The engine's migrations are files that are numbered from 000001. */
+async function newestRevision(): Promise<number> {
+  const engine = dirname(createRequire(import.meta.url).resolve('graphile-worker/package.json'));
+  const files = await readdir(join(engine, 'sql'));
+  return Math.max(...files.map((name) => Number.parseInt(name, 10)).filter(Number.isInteger));
+}
+
+/** 0 when there is none. */
+async function recordedRevision(url: string): Promise<number> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 5_000 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const { rows: [table] } = await client.query<{ present: boolean }>(
+      `SELECT to_regclass('${SCHEMA}.migrations') IS NOT NULL AS present`);
+    if (table?.present !== true) return 0;
+    const { rows: [row] } = await client.query<{ newest: number }>(
+      `SELECT coalesce(max(id), 0) AS newest FROM ${SCHEMA}.migrations`);
+    return row?.newest ?? 0;
+  } finally {
+    await client.end();
+  }
+}

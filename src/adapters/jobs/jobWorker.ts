@@ -1,0 +1,167 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger as EngineLogger, parseCronItems, run, type Runner, type Task } from 'graphile-worker';
+import { Pool } from 'pg';
+import type { Logger } from 'pino';
+import { describeCauses } from '../../errorCauses.js';
+
+/** Work that is done again and again; it may run twice at the same time, and again after it was cut off. */
+export interface ScheduledJob {
+  /** Also the key in the engine's tables: a new name is a new job. */
+  readonly name: string;
+  /** Minute, hour, day, month and weekday in UTC. */
+  readonly cron: string;
+  /** @param signal aborts when the process is told to stop: long work ends at its next step */
+  readonly run: (signal: AbortSignal) => Promise<unknown>;
+}
+
+export interface JobWorkerOptions {
+  readonly url: string;
+  readonly jobs: readonly ScheduledJob[];
+  readonly log: Logger;
+}
+
+export interface JobWorker {
+  /**
+   * Takes no further job and waits for those that run.
+   * @param limit milliseconds after which a job that still runs is handed back, for another process or a later start
+   */
+  stop(limit: number): Promise<void>;
+}
+
+/** Jobs of one process at the same time: a long one must not keep those of every minute waiting. */
+const CONCURRENCY = 3;
+/** Tries of a run, with 3 to 55 s between them; the next run by the clock takes the place of one that waits. */
+const ATTEMPTS = 5;
+/** Milliseconds before an engine that gave up is started again. */
+const RESTART = 1_000;
+/** Milliseconds for the engine to write down how its last jobs ended; without a database it never could. */
+const GRACE = 3_000;
+
+/**
+ * Runs the jobs at their times by graphile-worker, on connections of its own. Any number of processes may do so on one
+ * database: a run is taken by one of them. A run that fails is tried again; its error is logged by the rule of
+ * {@link describeCauses}, and the engine's tables get no more than its name. A lost database is waited for.
+ * @throws the driver's error when the database does not answer at the start
+ */
+export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Promise<JobWorker> {
+  const halt = new AbortController();
+  const halted = (): boolean => halt.signal.aborted;
+  const running = new Set<Promise<unknown>>();
+  const owners = new Set<string>();
+  const pool = openPool(url);
+  const surroundings = { halt: halt.signal, running, owners, log };
+  const taskList = Object.fromEntries(jobs.map((job) => [job.name, taskOf(job, surroundings)]));
+  const start = (): Promise<Runner> => run({
+    pgPool: pool,
+    taskList,
+    parsedCronItems: parseCronItems(jobs.map(({ name, cron }) => (
+      { task: name, match: cron, options: { jobKey: name, jobKeyMode: 'replace', maxAttempts: ATTEMPTS } }
+    ))),
+    logger: engineLogger(log),
+    noHandleSignals: true,
+    concurrency: CONCURRENCY,
+    // Without these a run whose end cannot be written is an unhandled rejection, which ends the process.
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+  });
+  let runner = await start().catch(async (error: unknown) => {
+    await pool.end();
+    throw error;
+  });
+
+  const keepRunning = async (): Promise<void> => {
+    while (!halted()) {
+      // It also resolves when the engine gave up; why, the engine has logged.
+      await runner.promise.catch(() => undefined);
+      if (!halted()) log.warn('the job engine gave up, and is started again');
+      let next: Runner | undefined;
+      while (next === undefined && !halted()) {
+        await delay(RESTART, undefined, { signal: halt.signal }).catch(() => undefined);
+        next = await handBack(pool, owners).then(start).catch(() => undefined);
+      }
+      runner = next ?? runner;
+    }
+    // One that was just being started; any other has been told.
+    await runner.stop().catch(() => undefined);
+  };
+  const kept = keepRunning();
+
+  const stop = async (limit: number): Promise<void> => {
+    halt.abort();
+    // It rejects when it has stopped by itself.
+    const stopped = runner.stop().catch(() => undefined);
+    if (!await endsWithin(limit, Promise.allSettled(running))) {
+      log.warn({ jobs: running.size }, 'jobs were cut off, to be run again');
+      // The engine's own kill() does nothing once it has been told to stop.
+      await endsWithin(GRACE, handBack(pool, owners).catch(() => undefined));
+    } else await endsWithin(GRACE, Promise.all([stopped, kept]));
+    await endsWithin(GRACE, pool.end());
+  };
+  let ended: Promise<void> | undefined;
+  return { stop: (limit) => (ended ??= stop(limit)) };
+}
+
+/** Otherwise the engine takes a run whose end it was not told of for one that is under way, for four hours. */
+async function handBack(pool: Pool, owners: ReadonlySet<string>): Promise<void> {
+  await pool.query('SELECT graphile_worker.force_unlock_workers($1)', [[...owners]]);
+}
+
+function openPool(url: string): Pool {
+  const pool = new Pool({
+    connectionString: url,
+    application_name: 'clinical-encounter-jobs',
+    // One listens for new runs, one writes the timetable.
+    max: CONCURRENCY + 2,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 30_000,
+    keepAlive: true,
+  });
+  // A lost connection fails the query that is on it, which is where it is dealt with.
+  return pool.on('error', () => {}).on('connect', (client) => void client.on('error', () => {}));
+}
+
+interface TaskSurroundings {
+  readonly halt: AbortSignal;
+  readonly running: Set<Promise<unknown>>;
+  /** Under which names the engine has taken runs in this process. */
+  readonly owners: Set<string>;
+  readonly log: Logger;
+}
+
+function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundings): Task {
+  return async (_payload, { job: { attempts, locked_by: owner } }) => {
+    halt.throwIfAborted();
+    if (owner !== null) owners.add(owner);
+    const work = (async () => job.run(halt))();
+    running.add(work);
+    try {
+      await work;
+      log.debug({ job: job.name }, 'job done');
+    } catch (error) {
+      const level = halt.aborted ? 'info' : 'error';
+      const causes = describeCauses(error);
+      log[level]({ job: job.name, attempt: attempts, causes }, halt.aborted ? 'job interrupted' : 'job failed');
+      // The engine keeps the message, and only that, in its table.
+      throw new Error(`${job.name} failed`, { cause: error });
+    } finally {
+      running.delete(work);
+    }
+  };
+}
+
+/** The engine's own words quote errors; those of jobs are logged where they happen. */
+function engineLogger(log: Logger): EngineLogger {
+  return new EngineLogger(() => (_level, _message, meta = {}) => {
+    const error = meta['failure'] === true ? undefined : meta['error'] ?? meta['fatalError'];
+    if (error !== undefined) log.warn({ causes: describeCauses(error) }, 'the job engine has trouble');
+  });
+}
+
+async function endsWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+  const timer = new AbortController();
+  const late = delay(milliseconds, false, { signal: timer.signal, ref: false }).catch(() => false);
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    timer.abort();
+  }
+}

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { Problem } from '../../problem.js';
+import type { FileLinks } from './fileLinks.js';
+import type { ObjectStore } from './objectStore.js';
+import { filesBelow, removeFilesOlderThan } from './fileSweep.js';
+
+export interface FileStoreOptions {
+  /** Absolute folder of the objects; made when missing. */
+  readonly folder: string;
+  readonly links: FileLinks;
+  /** The service's public address without a final slash, asked for when a link is made. */
+  readonly baseUrl: () => string;
+}
+
+/**
+ * Objects as files below one folder, for the embedded default and for machines with a shared disk. An object appears
+ * whole or not at all: it is written and synced under another name, renamed, and the folders are synced.
+ */
+export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions): Promise<ObjectStore> {
+  // A key never starts with a dot, so no object can lie in here.
+  const incoming = join(folder, '.incoming');
+  await mkdir(incoming, { recursive: true, mode: 0o700 });
+
+  return {
+    provider: 'file',
+    container: 'documents',
+
+    async put(key, body) {
+      const target = pathOf(folder, key);
+      let written = join(incoming, randomUUID());
+      try {
+        await writeFile(written, body, { mode: 0o600, flag: 'wx', flush: true });
+        await makeFolder(dirname(target));
+        await rename(written, target);
+        written = target;
+        await syncFolder(dirname(target));
+      } catch (error) {
+        // On a disk that fails this may fail too; the first error is the one to tell.
+        await rm(written, { force: true }).catch(() => undefined);
+        throw unavailable(error);
+      }
+    },
+
+    async remove(key) {
+      const target = pathOf(folder, key);
+      try {
+        await rm(target, { force: true });
+        // Only the document's own folder, which nobody else writes to; it may hold more, or be gone.
+        await rmdir(dirname(target)).catch(() => undefined);
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+
+    async *list() {
+      try {
+        for await (const { path, modifiedAt } of filesBelow(folder)) {
+          yield { key: relative(folder, path).replaceAll(sep, '/'), modifiedAt };
+        }
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+
+    async removeUnfinished(before) {
+      return removeFilesOlderThan(incoming, before).catch((error: unknown) => {
+        throw unavailable(error);
+      });
+    },
+
+    async link(key, object, now, seconds) {
+      const content = { key, ...object, expiresAt: now.getTime() + seconds * 1000 };
+      return `${baseUrl()}/files/${links.sign(content)}`;
+    },
+
+    async check() {
+      await access(incoming, constants.R_OK | constants.W_OK | constants.X_OK).catch((error: unknown) => {
+        throw unavailable(error);
+      });
+    },
+
+    openLink(text, now) {
+      const content = links.open(text, now);
+      return content && { ...content, path: pathOf(folder, content.key) };
+    },
+  };
+}
+
+/** Not empty, not hidden, no `..`, nothing that ends or parts a path on any system. */
+const segmentPattern = /^[^.\\\p{Cc}][^\\\p{Cc}]*$/u;
+
+/**
+ * The file of a key: always below the folder, for every key.
+ * @throws Error when the key has an empty, hidden or overlong segment, or a character that leads elsewhere
+ */
+function pathOf(folder: string, key: string): string {
+  const segments = key.split('/');
+  const safe = segments.every((segment) => segmentPattern.test(segment) && Buffer.byteLength(segment) <= 255);
+  const path = resolve(folder, ...segments);
+  if (!safe || !path.startsWith(folder + sep)) throw new Error('The key of an object is not valid');
+  return path;
+}
+
+/** Makes a folder with its parents so that all of them survive a power cut. */
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The body's own reason passes; everything else is the disk's. */
+function unavailable(error: unknown): unknown {
+  if (error instanceof Problem) return error;
+  return new Problem('dependency_unavailable', undefined, { cause: error });
+}

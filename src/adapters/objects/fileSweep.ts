@@ -1,0 +1,41 @@
+import { opendir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorCode } from '../../errorCode.js';
+
+/** A file that was found, and when it was last written. */
+export interface FoundFile {
+  readonly path: string;
+  readonly modifiedAt: Date;
+}
+
+/**
+ * All files below a folder, those with a dot in front left out; memory depends on the depth, not on their number. What
+ * appears or vanishes meanwhile may be told or not.
+ */
+export async function* filesBelow(folder: string): AsyncGenerator<FoundFile> {
+  const entries = await opendir(folder).catch(noneIfGone);
+  for await (const entry of entries ?? []) {
+    const path = join(folder, entry.name);
+    if (entry.name.startsWith('.')) continue;
+    if (entry.isDirectory()) yield* filesBelow(path);
+    else if (entry.isFile()) {
+      const found = await stat(path).catch(noneIfGone);
+      if (found) yield { path, modifiedAt: found.mtime };
+    }
+  }
+}
+
+/** Removes the files below a folder that were last written before the given time; returns how many. */
+export async function removeFilesOlderThan(folder: string, before: Date): Promise<number> {
+  let removed = 0;
+  for await (const { path, modifiedAt } of filesBelow(folder)) {
+    if (modifiedAt >= before) continue;
+    await rm(path, { force: true });
+    removed += 1;
+  }
+  return removed;
+}
+
+function noneIfGone(error: unknown): undefined {
+  if (errorCode(error) !== 'ENOENT') throw error;
+}

@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import type { ObjectStoreConfig } from '../../config.js';
+import { createFileLinks, loadLinkSecret } from './fileLinks.js';
+import { openFileStore } from './fileStore.js';
+import { openS3Store } from './s3Store.js';
+
+/** What a link needs to know of an object besides its key. */
+export interface LinkedObject {
+  readonly fileName: string;
+  readonly contentType: string;
+}
+
+/** An object of the file store, as a link describes it. */
+export interface LinkedFile extends LinkedObject {
+  /** Absolute path on this machine. */
+  readonly path: string;
+}
+
+/** An object as the store lists it. */
+export interface ListedObject {
+  readonly key: string;
+  /** When it was stored, by the store's clock. */
+  readonly modifiedAt: Date;
+}
+
+/** Where documents lie. A store that can't be reached or can't write rejects with Problem dependency_unavailable. */
+export interface ObjectStore {
+  readonly provider: 'file' | 's3';
+  /** Bucket or folder, as the interface's `container`. */
+  readonly container: string;
+  /**
+   * Stores the whole body under the key, or nothing: when the body rejects, its reason is thrown and no object
+   * exists. Memory does not depend on the size of the body.
+   */
+  put(key: string, body: AsyncIterable<Uint8Array>, contentType: string): Promise<void>;
+  /** Removes the object; it is no error when there is none. */
+  remove(key: string): Promise<void>;
+  /**
+   * Every object, in any order; memory does not depend on their number. What is stored or removed meanwhile may be
+   * listed or not.
+   */
+  list(): AsyncIterable<ListedObject>;
+  /** Removes what uploads that never ended have left, if they began before the given time; returns how many. */
+  removeUnfinished(before: Date): Promise<number>;
+  /** A GET link that works for `seconds` from `now`. */
+  link(key: string, object: LinkedObject, now: Date, seconds: number): Promise<string>;
+  /** Rejects when the store can't serve, for readiness and for the start. */
+  check(): Promise<void>;
+  /**
+   * Only of a store whose links lead to this service: the file behind the last path segment of a link; undefined
+   * when the link was not made here, was changed or has expired.
+   */
+  readonly openLink?: (link: string, now: Date) => LinkedFile | undefined;
+}
+
+export interface ObjectStoreOptions {
+  /** Absolute folder; files, the link secret and files on their way to S3 lie in it. */
+  readonly dataDir: string;
+  /** The service's public address without a final slash, asked for when a link is made. */
+  readonly baseUrl: () => string;
+  readonly store: ObjectStoreConfig;
+}
+
+/**
+ * Opens the store that the configuration names; `check` tells whether it works.
+ * @throws Error when DATA_DIR can't be used or the configuration can't be right
+ */
+export async function openObjectStore(options: ObjectStoreOptions): Promise<ObjectStore> {
+  const { dataDir, baseUrl, store } = options;
+  if (store.kind === 's3') return openS3Store({ ...store, spoolFolder: join(dataDir, 'spool') });
+  const links = createFileLinks(await loadLinkSecret(join(dataDir, 'file-link.key')));
+  return openFileStore({ folder: join(dataDir, 'documents'), links, baseUrl });
+}

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, rm, writeFile } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { create as contentDisposition } from 'content-disposition';
+import got from 'got';
+import type { Response } from 'got';
+import { Client } from 'minio';
+import { Problem } from '../../problem.js';
+import type { ListedObject, ObjectStore } from './objectStore.js';
+import { removeFilesOlderThan } from './fileSweep.js';
+
+export interface S3StoreOptions {
+  /** `http(s)://host[:port]` */
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  /** Folder for files on their way; they have no name there and vanish with the process. */
+  readonly spoolFolder: string;
+  /** Milliseconds for one request; default 30 000. */
+  readonly timeout?: number;
+}
+
+/** Seconds that a signature for our own requests is good for: enough for clocks that differ a little. */
+const requestExpiry = 300;
+
+/**
+ * Objects in a bucket of any S3-compatible server. minio's client signs; the requests are plain HTTP ones with
+ * time limits. Its own upload is not used: it keeps at least 5 MiB of every upload in memory, hangs (and ends the
+ * process by an error without listener) when the body fails, and leaves unfinished parts in the bucket. A body is
+ * written to a nameless file first, so that one PUT of a known size stores all or nothing.
+ * @throws Error when the endpoint is not `http(s)://host[:port]`, or the spool folder can't be made
+ */
+export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore> {
+  const { bucket, spoolFolder } = options;
+  const client = clientFor(options);
+  const timeout = options.timeout ?? 30_000;
+  const http = got.extend({
+    agent: { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) },
+    retry: { limit: 0 },
+    throwHttpErrors: false,
+    followRedirect: false,
+    timeout: { connect: 5000, secureConnect: 5000, request: timeout },
+  });
+  await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
+
+  return {
+    provider: 's3',
+    container: bucket,
+
+    async put(key, body, contentType) {
+      const spool = await openNameless(spoolFolder).catch(unavailable);
+      try {
+        await writeFile(spool, body);
+        const { size } = await spool.stat();
+        const url = await client.presignedPutObject(bucket, key, requestExpiry);
+        const file = spool.createReadStream({ start: 0, autoClose: false });
+        const headers = { 'content-length': String(size), 'content-type': contentType };
+        expectSuccess(await http.put(url, { body: file, headers }));
+      } catch (error) {
+        unavailable(error);
+      } finally {
+        await spool.close();
+      }
+    },
+
+    async remove(key) {
+      const url = await client.presignedUrl('DELETE', bucket, key, requestExpiry);
+      expectSuccess(await http.delete(url).catch(unavailable), 'NoSuchKey');
+    },
+
+    list: () => listObjects(client, bucket, timeout),
+
+    async removeUnfinished(before) {
+      const spooled = await removeFilesOlderThan(spoolFolder, before).catch(unavailable);
+      return spooled + await abortUploads(client, bucket, timeout, before);
+    },
+
+    async link(key, { fileName, contentType }, now, seconds) {
+      const headers = {
+        'response-content-type': contentType,
+        'response-content-disposition': contentDisposition(fileName),
+        'response-cache-control': 'private, no-store',
+      };
+      return client.presignedGetObject(bucket, key, seconds, headers, now);
+    },
+
+    async check() {
+      // A listing of one, not HEAD: some servers answer a HEAD of a missing bucket with a body, which breaks the
+      // connection, and the permission is the same.
+      const query = { 'list-type': '2', 'max-keys': '1' };
+      const url = await client.presignedUrl('GET', bucket, '', requestExpiry, query);
+      expectSuccess(await http.get(url).catch(unavailable));
+    },
+  };
+}
+
+/** One page of keys is in memory at a time. */
+async function* listObjects(client: Client, bucket: string, timeout: number): AsyncGenerator<ListedObject> {
+  let token = '';
+  for (let more = true; more;) {
+    const page = await inTime(timeout, client.listObjectsV2Query(bucket, '', token, '', 1000, ''));
+    for (const { name, lastModified } of page.objects) {
+      if (name !== undefined) yield { key: name, modifiedAt: lastModified };
+    }
+    // Their parser makes a number of a token that looks like one.
+    const next: unknown = page.nextContinuationToken;
+    [more, token] = [page.isTruncated, String(next)];
+  }
+}
+
+/** We upload in one piece; parts come from other programs or earlier ones, and cost money until they are removed. */
+async function abortUploads(client: Client, bucket: string, timeout: number, before: Date): Promise<number> {
+  let aborted = 0;
+  let [key, id] = ['', ''];
+  for (let more = true; more;) {
+    const page = await inTime(timeout, client.listIncompleteUploadsQuery(bucket, '', key, id, ''));
+    for (const upload of page.uploads.filter(({ initiated }) => initiated < before)) {
+      await inTime(timeout, client.abortMultipartUpload(bucket, upload.key, upload.uploadId));
+      aborted += 1;
+    }
+    [more, key, id] = [page.isTruncated, page.nextKeyMarker, page.nextUploadIdMarker];
+  }
+  return aborted;
+}
+
+/** The client's own requests have no limit of time. */
+async function inTime<T>(timeout: number, request: Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const late = delay(timeout, undefined, { signal: timer.signal }).then(() => {
+    throw new Error('The object store did not answer in time');
+  });
+  return Promise.race([request, late]).catch(unavailable).finally(() => timer.abort());
+}
+
+function clientFor({ endpoint, region, accessKey, secretKey }: S3StoreOptions): Client {
+  const url = new URL(endpoint);
+  if (url.pathname !== '/' || url.search || url.hash || url.username) {
+    throw new Error('S3_ENDPOINT must be http(s)://host[:port]');
+  }
+  return new Client({
+    endPoint: url.hostname,
+    ...(url.port ? { port: Number(url.port) } : {}),
+    useSSL: url.protocol === 'https:',
+    region,
+    accessKey,
+    secretKey,
+    pathStyle: true,
+    // A retry is written to the console, and a job is tried again anyway.
+    retryOptions: { disableRetry: true },
+  });
+}
+
+/** A file that has no name any more: only this process can read it, and nothing is left when it dies. */
+async function openNameless(folder: string): Promise<FileHandle> {
+  const path = join(folder, randomUUID());
+  const handle = await open(path, 'wx+', 0o600);
+  await rm(path);
+  return handle;
+}
+
+/** @throws Problem dependency_unavailable with the server's status and error code, never the signed URL */
+function expectSuccess({ statusCode, body }: Response<string>, acceptedCode?: string): void {
+  // Not response.ok: without following redirects, got takes them for a success.
+  if (statusCode >= 200 && statusCode < 300) return;
+  const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? 'no error code';
+  // Google's server alone says so when it removes what is not there.
+  if (code !== acceptedCode) unavailable(new Error(`The object store answered ${statusCode} (${code})`));
+}
+
+/** The body's own reason passes; everything else is the store's. */
+function unavailable(error: unknown): never {
+  if (error instanceof Problem) throw error;
+  // got's errors carry the request with its signed URL: only the reason goes to the log.
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  const cause = error instanceof Error ? new Error(code ?? error.message) : error;
+  throw new Problem('dependency_unavailable', undefined, { cause });
+}

@@ -1,0 +1,158 @@
+import {
+  createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type JsonWebKey, type KeyObject,
+} from 'node:crypto';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { errorCode } from '../../errorCode.js';
+import { makeFolder } from '../dataDir.js';
+
+/** One ES256 key pair; tokens name it by `kid`. */
+export interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  readonly createdAt: Date;
+}
+
+/** The live keys, newest first: the first signs, all verify (domain rule "Tokens": two keys live for rotation). */
+export interface SigningKeys {
+  /** Reads the file again when it has changed, so that a rotation needs no restart. */
+  current(): Promise<readonly [SigningKey, ...SigningKey[]]>;
+}
+
+type StoredKey = JsonWebKey & { kid: string; created_at: string };
+
+const LIVE_KEYS = 2;
+
+/**
+ * Opens the file of private keys (a JWKS, mode 0600).
+ * @param create make a first key when the file is missing
+ * @param onUnreadable told when the file has changed and is not readable any more
+ * @throws Error naming the file when it is missing or is not a JWKS of ES256 private keys
+ */
+export async function openSigningKeys(
+  file: string,
+  create: { now: Date; newId: () => string } | null,
+  onUnreadable: (error: unknown) => void,
+): Promise<SigningKeys> {
+  if (create && !(await modifiedAt(file))) await writeKeys(file, [newKey(create.now, create.newId())]);
+  let version = await modifiedAt(file);
+  let keys = Promise.resolve(await readKeys(file));
+  return {
+    async current() {
+      const found = await modifiedAt(file);
+      if (found && found !== version) {
+        version = found;
+        const before = keys;
+        // A file that somebody damaged must not take a running service down: it goes on with the keys that it has.
+        keys = readKeys(file).catch((error: unknown) => {
+          onUnreadable(error);
+          return before;
+        });
+      }
+      return keys;
+    },
+  };
+}
+
+/**
+ * Puts a new key in front and keeps the one before it, so that tokens in flight stay valid.
+ * @param retireAfter seconds that tokens live: a key younger than this may still be needed
+ * @param force drop the oldest key although tokens signed with it may be alive
+ * @throws Error when a live token could lose its key and `force` is not given
+ */
+export async function rotateSigningKeys(
+  file: string,
+  { now, newId, retireAfter, force }: { now: Date; newId: () => string; retireAfter: number; force: boolean },
+): Promise<{ kid: string; retired: string[] }> {
+  const stored = (await modifiedAt(file)) ? parseKeys(file, await readFile(file, 'utf8')) : [];
+  // The key to drop last signed when the newest was made: its last token lives `retireAfter` from then.
+  const safeFrom = stored[0] && stored[1] ? Date.parse(stored[0].created_at) + retireAfter * 1000 : 0;
+  if (now.getTime() < safeFrom && !force) {
+    throw new Error(
+      `The oldest signing key may have signed refresh tokens that live until ${new Date(safeFrom).toISOString()}; ` +
+        'rotate after that, or use --force: those clients then obtain new tokens with their credentials.',
+    );
+  }
+  const added = newKey(now, newId());
+  await writeKeys(file, [added, ...stored.slice(0, LIVE_KEYS - 1)]);
+  return { kid: added.kid, retired: stored.slice(LIVE_KEYS - 1).map(({ kid }) => kid) };
+}
+
+function newKey(now: Date, kid: string): StoredKey {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { ...privateKey.export({ format: 'jwk' }), kid, created_at: now.toISOString() };
+}
+
+async function readKeys(file: string): Promise<[SigningKey, ...SigningKey[]]> {
+  const stored = parseKeys(file, await readFile(file, 'utf8'));
+  const [first, ...others] = stored.map((key) => openKey(file, key));
+  if (!first) throw new Error(`${file} holds no signing key`);
+  return [first, ...others];
+}
+
+function openKey(file: string, stored: StoredKey): SigningKey {
+  const { kid, created_at: createdAt } = stored;
+  try {
+    const privateKey = createPrivateKey({ key: stored, format: 'jwk' });
+    const publicKey = createPublicKey(privateKey);
+    // Node takes halves that do not belong together; every token that they sign would be refused.
+    const sample = Buffer.from(kid);
+    if (verify('sha256', sample, publicKey, sign('sha256', sample, privateKey))) {
+      return { kid, privateKey, publicKey, createdAt: new Date(createdAt) };
+    }
+  } catch {
+    // The cause may quote key material: the message below says enough.
+  }
+  throw new Error(`${file} holds a damaged key: ${kid}`);
+}
+
+function parseKeys(file: string, text: string): StoredKey[] {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    const keys = typeof parsed === 'object' && parsed !== null && 'keys' in parsed ? parsed.keys : undefined;
+    if (Array.isArray(keys) && keys.every(isKey)) return keys;
+  } catch {
+    // As above: the cause would quote the file.
+  }
+  throw new Error(`${file} is not a JWKS of ES256 private keys, each with kid and created_at`);
+}
+
+/** Without its time the key's tokens could not be known to be over when it is dropped. */
+function isKey(key: unknown): key is StoredKey {
+  if (typeof key !== 'object' || key === null || !('kid' in key && 'created_at' in key)) return false;
+  const { kid, created_at: createdAt } = key;
+  return typeof kid === 'string' && typeof createdAt === 'string' && !Number.isNaN(Date.parse(createdAt))
+    && 'd' in key && 'crv' in key && key.crv === 'P-256';
+}
+
+/** Whole or not at all: a server that reads meanwhile sees the old or the new keys. */
+async function writeKeys(file: string, keys: readonly [StoredKey, ...StoredKey[]]): Promise<void> {
+  await makeFolder(dirname(file));
+  const before = await stat(file).catch(() => null);
+  // A name of its own, so that two rotations at once do not write into one file.
+  const draft = `${file}.${keys[0].kid}`;
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    // Rotated by root, say: the server must still be able to read it.
+    if (before) await handle.chown(before.uid, before.gid);
+    await handle.writeFile(`${JSON.stringify({ keys }, null, 2)}\n`);
+    await handle.sync();
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function modifiedAt(file: string): Promise<string | null> {
+  try {
+    const { mtimeNs, ino } = await stat(file, { bigint: true });
+    return `${mtimeNs}-${ino}`;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}

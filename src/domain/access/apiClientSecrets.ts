@@ -1,0 +1,129 @@
+import type { Prisma } from '../../../generated/prisma/client.js';
+import type { DomainContext } from '../../context.js';
+import { hashClientSecret, newClientSecret } from './clientSecrets.js';
+import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
+
+/** Everything about an API client but the hashes of its secrets. */
+export const withSecrets = {
+  secrets: {
+    select: { id: true, hint: true, createdAt: true, expiresAt: true, lastUsedAt: true },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+  },
+} as const satisfies Prisma.ApiClientInclude;
+
+export type ApiClientWithSecrets = Prisma.ApiClientGetPayload<{ include: typeof withSecrets }>;
+export type SecretSummary = ApiClientWithSecrets['secrets'][number];
+
+/** The only time that a secret is known. */
+export interface IssuedSecret {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** Two, so that a caller changes over while both are valid (D-20); not more, so that none is forgotten. */
+const ACTIVE_LIMIT = 2;
+const TIMEOUT_MS = 30_000;
+
+/** A new secret and the row that keeps its hash. */
+export function issueSecret(context: Pick<TransactionContext, 'newId' | 'now' | 'randomBytes'>, mode: 'live' | 'sandbox') {
+  const clientSecret = newClientSecret(context, mode);
+  const hint = clientSecret.slice(-4);
+  const row = { id: context.newId(), secretHash: hashClientSecret(clientSecret), hint, createdAt: context.now() };
+  return { clientSecret, row };
+}
+
+/** The secrets that authenticate at this moment, oldest first. */
+export function activeSecrets(secrets: readonly SecretSummary[], now: Date): SecretSummary[] {
+  return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+}
+
+/**
+ * Adds a secret; the one before stays valid, so that the caller can change over at its own time.
+ * @param expireOldAfter seconds until the one before ends; null: when it is retired
+ * @throws Error for an unknown client, or one with two active secrets
+ */
+export async function rotateSecret(
+  context: DomainContext,
+  clientId: string,
+  expireOldAfter: number | null,
+): Promise<IssuedSecret & { readonly old: SecretSummary | null }> {
+  return inTransaction(
+    context,
+    async (transaction) => {
+      const client = await lockClient(transaction, clientId);
+      const now = transaction.now();
+      const [old, second] = activeSecrets(client.secrets, now);
+      if (old && second) {
+        throw new Error(
+          `${clientId} has ${ACTIVE_LIMIT} active secrets, the most it can have: retire the older one ` +
+            `(…${old.hint}, ${lastUse(old)}) first with "client retire-secret ${clientId}".`,
+        );
+      }
+      const { tenantId, id: apiClientId } = client;
+      const { clientSecret, row } = issueSecret(transaction, client.tenant.mode === 'live' ? 'live' : 'sandbox');
+      await transaction.db.apiClientSecret.create({ data: { ...row, tenantId, apiClientId } });
+      const ends = expireOldAfter === null ? null : new Date(now.getTime() + expireOldAfter * 1000);
+      const end = old?.expiresAt && (!ends || old.expiresAt < ends) ? old.expiresAt : ends;
+      if (old && end) await expire(transaction, tenantId, old.id, end);
+      return { clientId, clientSecret, old: old ? { ...old, expiresAt: end } : null };
+    },
+    TIMEOUT_MS,
+  );
+}
+
+/**
+ * Ends a secret now: the older of two, or the one with this hint.
+ * @param options.force also when the secret that remains was never used, so that the caller may depend on this one
+ * @throws Error when no other secret would remain, when the remaining one was never used, and for an unknown client
+ */
+export async function retireSecret(
+  context: DomainContext,
+  clientId: string,
+  { hint, force }: { hint?: string | undefined; force: boolean },
+): Promise<SecretSummary> {
+  return inTransaction(
+    context,
+    async (transaction) => {
+      const { tenantId, secrets } = await lockClient(transaction, clientId);
+      const now = transaction.now();
+      const active = activeSecrets(secrets, now);
+      const ended = hint === undefined ? active[0] : active.find((secret) => secret.hint === hint);
+      if (!ended) throw new Error(`${clientId} has no active secret that ends in ${JSON.stringify(hint ?? '')}.`);
+      const remaining = active.find(({ id }) => id !== ended.id);
+      if (!remaining) {
+        throw new Error(
+          `…${ended.hint} is the only active secret of ${clientId}: add one with "client rotate-secret", ` +
+            'or use "client deactivate".',
+        );
+      }
+      if (remaining.lastUsedAt === null && !force) {
+        throw new Error(
+          `The other secret (…${remaining.hint}) has never been used: the caller may still depend on ` +
+            `…${ended.hint} (${lastUse(ended)}). Use --force to end it all the same.`,
+        );
+      }
+      await expire(transaction, tenantId, ended.id, now);
+      return { ...ended, expiresAt: now };
+    },
+    TIMEOUT_MS,
+  );
+}
+
+/**
+ * One at a time: the limit of secrets is counted, not a constraint. An operator names no tenant: `client_id` is unique
+ * over all of them.
+ */
+async function lockClient({ db }: TransactionContext, clientId: string) {
+  await db.$queryRaw`SELECT id FROM api_client WHERE client_id = ${clientId} FOR NO KEY UPDATE`;
+  const client = await db.apiClient.findUnique({ where: { clientId }, include: { ...withSecrets, tenant: true } });
+  if (!client) throw new Error(`There is no API client ${JSON.stringify(clientId)}: see "client list".`);
+  return client;
+}
+
+async function expire({ db }: TransactionContext, tenantId: string, id: string, expiresAt: Date): Promise<void> {
+  await db.apiClientSecret.updateMany({ where: { tenantId, id }, data: { expiresAt } });
+}
+
+function lastUse({ lastUsedAt }: SecretSummary): string {
+  return lastUsedAt === null ? 'never used' : `last used ${lastUsedAt.toISOString()}`;
+}

@@ -1,0 +1,144 @@
+import { isUniqueViolation } from '../../adapters/database/database.js';
+import { canonicalUuid } from '../values/uuid.js';
+import { issueSecret, withSecrets, type ApiClientWithSecrets, type IssuedSecret } from './apiClientSecrets.js';
+import { isPermission, permissions, presetPermissions, type ClientPermission, type Preset } from './permissions.js';
+import { assertName, findTenant } from './tenants.js';
+import type { QueryContext } from '../transactions/transaction.js';
+
+export interface NewApiClient {
+  /** Id or name of the tenant. */
+  readonly tenant: string;
+  /** Default: made from the preset and the client id. */
+  readonly name?: string | undefined;
+  readonly preset?: Preset | undefined;
+  /** Beyond those of the preset. */
+  readonly permissions?: readonly string[] | undefined;
+  /** Ids of the only clinics that it may use; none = all. */
+  readonly clinics?: readonly string[] | undefined;
+}
+
+export interface ProvisionedApiClient extends IssuedSecret {
+  readonly tenantId: string;
+  readonly name: string;
+  readonly permissions: readonly ClientPermission[];
+  readonly allowedClinicIds: readonly string[];
+}
+
+/** Seconds after which a running server has noticed a change: it keeps the state of a client that long. */
+export const EFFECT_SECONDS = 30;
+
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/**
+ * Creates an API client with its first secret, which is known only now (domain rule "API-client provisioning").
+ * @throws Error for an unknown tenant, permission or clinic, and for a name that is taken in the tenant
+ */
+export async function createApiClient(
+  context: QueryContext,
+  wanted: NewApiClient,
+): Promise<ProvisionedApiClient> {
+  const tenant = await findTenant(context, wanted.tenant);
+  const mode = tenant.mode === 'live' ? 'live' : 'sandbox';
+  const granted = grantedPermissions(wanted, mode);
+  const allowedClinicIds = await existingClinics(context, tenant.id, wanted.clinics ?? []);
+  const clientId = newClientId(context);
+  const name = wanted.name ?? `${wanted.preset ?? 'client'} ${clientId.slice(-6)}`;
+  assertName('client', name);
+  const { clientSecret, row } = issueSecret(context, mode);
+  const now = context.now();
+  const client = { id: context.newId(), tenantId: tenant.id, clientId, name, permissions: granted, allowedClinicIds };
+  try {
+    await context.db.apiClient.create({
+      data: { ...client, createdAt: now, updatedAt: now, secrets: { create: row } },
+    });
+  } catch (error) {
+    if (!isUniqueViolation(error, 'api_client_tenant_id_name_key')) throw error;
+    throw new Error(`Tenant ${tenant.id} has an API client named ${JSON.stringify(name)} already.`, { cause: error });
+  }
+  return { clientId, clientSecret, tenantId: tenant.id, name, permissions: granted, allowedClinicIds };
+}
+
+/** The API clients of one tenant or of all, by tenant and name; with their secrets' hints, never a hash. */
+export async function listApiClients(context: QueryContext, tenant?: string): Promise<ApiClientWithSecrets[]> {
+  const where = tenant === undefined ? {} : { id: (await findTenant(context, tenant)).id };
+  const apiClients = { include: withSecrets, orderBy: { name: 'asc' } } as const;
+  const tenants = await context.db.tenant.findMany({ where, orderBy: { id: 'asc' }, include: { apiClients } });
+  return tenants.flatMap((found) => found.apiClients);
+}
+
+/**
+ * The client and all its tokens are refused from now on.
+ * @throws Error when there is no such client
+ */
+export async function deactivateApiClient(context: QueryContext, clientId: string): Promise<void> {
+  const { tenantId, id } = await findApiClient(context, clientId);
+  const data = { isActive: false, updatedAt: context.now() };
+  await context.db.apiClient.updateMany({ where: { tenantId, id }, data });
+}
+
+/**
+ * Every token issued until now is refused; the client may obtain new ones with its secret (D-91).
+ * @returns the time of the revocation, which is later than that of any revocation before
+ * @throws Error when there is no such client
+ */
+export async function revokeTokens(context: QueryContext, clientId: string): Promise<Date> {
+  const { tenantId, id } = await findApiClient(context, clientId);
+  const now = context.now();
+  const [revoked] = await context.db.$queryRaw<{ at: Date }[]>`
+    UPDATE api_client SET updated_at = ${now},
+      tokens_valid_after = greatest(${now}, tokens_valid_after + interval '1 millisecond')
+    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid RETURNING tokens_valid_after AS at`;
+  if (!revoked) throw new Error('an API client is gone, though none is ever deleted');
+  return revoked.at;
+}
+
+/**
+ * One API client with its secrets' hints.
+ * @throws Error when there is no such client
+ */
+export async function findApiClient({ db }: QueryContext, clientId: string): Promise<ApiClientWithSecrets> {
+  const found = await db.apiClient.findUnique({ where: { clientId }, include: withSecrets });
+  if (!found) throw new Error(`There is no API client ${JSON.stringify(clientId)}: see "client list".`);
+  return found;
+}
+
+/**
+ * The permissions of a preset, and others.
+ * @throws Error when one is unknown, or there are none
+ */
+export function grantedPermissions(
+  { preset, permissions: more = [] }: Pick<NewApiClient, 'preset' | 'permissions'>,
+  mode: 'live' | 'sandbox',
+): ClientPermission[] {
+  const unknown = more.filter((name) => !isPermission(name));
+  if (unknown.length > 0) {
+    throw new Error(`Unknown permission: ${unknown.join(', ')}. The permissions are ${permissions.join(', ')}.`);
+  }
+  const granted = new Set([...(preset ? presetPermissions(preset, mode) : []), ...more.filter(isPermission)]);
+  if (granted.size === 0) throw new Error('An API client needs a preset or at least one permission.');
+  return permissions.filter((permission) => granted.has(permission));
+}
+
+/** @throws Error unless all are UUIDs */
+export function assertClinicIds(ids: readonly string[]): void {
+  const malformed = ids.filter((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id));
+  if (malformed.length > 0) throw new Error(`Not the id of a clinic: ${malformed.join(', ')}.`);
+}
+
+async function existingClinics(
+  { db }: QueryContext,
+  tenantId: string,
+  given: readonly string[],
+): Promise<string[]> {
+  const ids = [...new Set(given.map(canonicalUuid))];
+  assertClinicIds(ids);
+  const found = await db.clinic.findMany({ where: { tenantId, id: { in: ids } }, select: { id: true } });
+  const missing = ids.filter((id) => !found.some((clinic) => clinic.id === id));
+  if (missing.length > 0) throw new Error(`Tenant ${tenantId} has no clinic ${missing.join(', ')}.`);
+  return ids;
+}
+
+/** `ces_` and 20 letters and digits of base32 (RFC 4648 §6, in lower case): 100 random bits. */
+function newClientId({ randomBytes }: QueryContext): string {
+  return `ces_${Array.from(randomBytes(20), (byte) => BASE32[byte % BASE32.length]).join('')}`;
+}

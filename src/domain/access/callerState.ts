@@ -1,0 +1,41 @@
+import type { TokenClaims } from '../../adapters/tokens/tokens.js';
+import type { Caller, DomainContext } from '../../context.js';
+import { isPermission, type ClientPermission } from './permissions.js';
+
+/** The state of an API client that can change while its tokens live. */
+export interface ClientState {
+  readonly apiClientId: string;
+  readonly tenantMode: 'live' | 'sandbox';
+  readonly isActive: boolean;
+  readonly tokensValidAfter: Date | null;
+  readonly allowedClinicIds: readonly string[] | null;
+}
+
+/** The API client of a token; null when it is not of that tenant (any more). */
+export async function findClientState(
+  { db }: Pick<DomainContext, 'db'>,
+  { tenantId, clientId }: Pick<TokenClaims, 'tenantId' | 'clientId'>,
+): Promise<ClientState | null> {
+  const client = await db.apiClient.findUnique({ where: { tenantId, clientId }, include: { tenant: true } });
+  if (!client) return null;
+  const { tenant, allowedClinicIds } = client;
+  return {
+    apiClientId: client.id,
+    tenantMode: tenant.mode === 'sandbox' ? 'sandbox' : 'live',
+    isActive: client.isActive && tenant.isActive,
+    tokensValidAfter: client.tokensValidAfter,
+    allowedClinicIds: allowedClinicIds.length > 0 ? allowedClinicIds : null,
+  };
+}
+
+/** Who calls: the token's permissions, the client's clinics (domain rule "Permissions": exact match, no hierarchy). */
+export function callerOf(claims: TokenClaims, state: ClientState): Caller {
+  return {
+    tenantId: claims.tenantId,
+    tenantMode: state.tenantMode,
+    apiClientId: state.apiClientId,
+    clientId: claims.clientId,
+    permissions: new Set<ClientPermission>(claims.scope.split(' ').filter(isPermission)),
+    allowedClinicIds: state.allowedClinicIds,
+  };
+}

@@ -1,0 +1,88 @@
+import type { PublicContext } from '../../context.js';
+import { hashClientSecret, sameHash } from './clientSecrets.js';
+
+export interface AuthenticatedClient {
+  readonly id: string;
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly permissions: readonly string[];
+  readonly tokensValidAfter: Date | null;
+  /** The secret that was used. */
+  readonly secretId: string;
+  /** Every secret that is live, the used one among them. */
+  readonly liveSecretIds: readonly string[];
+}
+
+interface Row {
+  id: string;
+  tenantId: string;
+  permissions: string[];
+  tokensValidAfter: Date | null;
+  secretId: string;
+  secretHash: Uint8Array;
+  secretLastUsedAt: Date | null;
+}
+
+/** Using a secret is noted at most this often, so that issuing tokens writes next to nothing. */
+const LAST_USED_STEP_MS = 3_600_000;
+const NOBODY = new Uint8Array(32);
+
+/**
+ * Checks client credentials; null for a wrong pair, an inactive client or tenant, or an expired secret. An unknown client
+ * costs the same work as a wrong secret (domain rule "API-client provisioning").
+ */
+export async function authenticateClient(
+  context: PublicContext,
+  clientId: string,
+  clientSecret: string,
+): Promise<AuthenticatedClient | null> {
+  const presented = hashClientSecret(clientSecret);
+  const now = context.now();
+  const rows = /^ces_[a-z2-7]{20}$/.test(clientId) ? await liveSecrets(context, clientId, now) : [];
+  const used = (rows.length > 0 ? rows : [null]).find((row) => sameHash(row?.secretHash ?? NOBODY, presented));
+  if (!used) return null;
+  await noteUse(context, used, now);
+  return {
+    id: used.id,
+    tenantId: used.tenantId,
+    clientId,
+    permissions: used.permissions,
+    tokensValidAfter: used.tokensValidAfter,
+    secretId: used.secretId,
+    liveSecretIds: rows.map(({ secretId }) => secretId),
+  };
+}
+
+/** Raw, because the tenant is not known before the client is: client_id is unique over all tenants. */
+function liveSecrets({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {
+  return db.$queryRaw<Row[]>`
+    SELECT c.id, c.tenant_id AS "tenantId", c.permissions, c.tokens_valid_after AS "tokensValidAfter",
+           s.id AS "secretId", s.secret_hash AS "secretHash", s.last_used_at AS "secretLastUsedAt"
+    FROM api_client c
+    JOIN tenant t ON t.id = c.tenant_id AND t.is_active
+    JOIN api_client_secret s ON s.tenant_id = c.tenant_id AND s.api_client_id = c.id
+    WHERE c.client_id = ${clientId} AND c.is_active AND (s.expires_at IS NULL OR s.expires_at > ${now})`;
+}
+
+async function noteUse({ db }: PublicContext, row: Row, now: Date): Promise<void> {
+  const { id, tenantId, secretId, secretLastUsedAt } = row;
+  if (secretLastUsedAt && now.getTime() - secretLastUsedAt.getTime() < LAST_USED_STEP_MS) return;
+  // The client first, as when its secrets are rotated: in the other order the two could wait for each other.
+  await db.$transaction([
+    db.apiClient.updateMany({ where: { tenantId, id }, data: { lastUsedAt: now } }),
+    db.apiClientSecret.updateMany({ where: { tenantId, id: secretId }, data: { lastUsedAt: now } }),
+  ]);
+}
+
+/** HTTP Basic credentials (RFC 6749 §2.3.1: both halves form-encoded); null when they are malformed. */
+export function basicCredentials(authorization: string): { clientId: string; clientSecret: string } | null {
+  const [, encoded] = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(authorization) ?? [];
+  const [, id, secret] = /^([^:]*):(.*)$/s.exec(encoded ? Buffer.from(encoded, 'base64').toString('utf8') : '') ?? [];
+  if (id === undefined || secret === undefined) return null;
+  try {
+    const decode = (part: string): string => decodeURIComponent(part.replaceAll('+', ' '));
+    return { clientId: decode(id), clientSecret: decode(secret) };
+  } catch {
+    return null;
+  }
+}

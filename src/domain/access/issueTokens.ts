@@ -1,0 +1,112 @@
+import type { TokenClaims } from '../../adapters/tokens/tokens.js';
+import type { PublicContext } from '../../context.js';
+import type { Schemas } from '../../contract.js';
+import { OAuthProblem } from '../../problem.js';
+import { authenticateClient, basicCredentials, type AuthenticatedClient } from './clientAuthentication.js';
+
+type Request = Schemas['TokenRequest'];
+
+/**
+ * Issues a pair of tokens (interface §4.1, domain rule "Tokens"). Nothing is stored: a refresh token lives until it
+ * expires, its client or secret dies, or the client's tokens are revoked.
+ * @throws OAuthProblem
+ */
+export async function grantTokens(context: PublicContext, request: Request): Promise<Schemas['TokenResponse']> {
+  const client = await authenticate(context, request);
+  if (request.grant_type === 'client_credentials') {
+    return issue(context, client, narrow(client.permissions, request.scope), request.scope !== undefined);
+  }
+  const granted = await refreshedScope(context, client, request.refresh_token);
+  return issue(context, client, narrow(granted, request.scope), request.scope !== undefined);
+}
+
+/**
+ * Whether the client's tokens were revoked since this one was issued. A token names the revocation that it came after
+ * instead of being judged by its `iat`, because the clocks of servers and database differ (D-91).
+ */
+export function isRevoked({ issuedAfter }: Pick<TokenClaims, 'issuedAfter'>, tokensValidAfter: Date | null): boolean {
+  return issuedAfter < latestRevocation(tokensValidAfter);
+}
+
+const latestRevocation = (tokensValidAfter: Date | null): number => tokensValidAfter?.getTime() ?? 0;
+
+async function authenticate(context: PublicContext, request: Request): Promise<AuthenticatedClient> {
+  const basic = /^basic\b/i.test(context.authorization ?? '');
+  const { clientId, clientSecret } = credentials(request, basic ? (context.authorization ?? '') : null);
+  const client = await authenticateClient(context, clientId, clientSecret);
+  if (!client) throw new OAuthProblem('invalid_client', 'The client credentials are not valid.', basic);
+  return client;
+}
+
+/** Body credentials, or Basic ones; both may be sent if they agree (D-18). Other schemes are ignored. */
+function credentials(request: Request, basic: string | null): { clientId: string; clientSecret: string } {
+  const { client_id: clientId, client_secret: clientSecret } = request;
+  if (basic !== null) {
+    const sent = basicCredentials(basic);
+    if (!sent) throw new OAuthProblem('invalid_client', 'The Basic credentials are malformed.', true);
+    const differs = (value: string | undefined, other: string): boolean => value !== undefined && value !== other;
+    if (differs(clientId, sent.clientId) || differs(clientSecret, sent.clientSecret)) {
+      throw new OAuthProblem('invalid_request', 'The Basic credentials differ from those in the body; send one.');
+    }
+    return sent;
+  }
+  if (!clientId || !clientSecret) {
+    const missing = clientId ? 'client_secret' : 'client_id';
+    throw new OAuthProblem('invalid_request', `${missing} is missing.`);
+  }
+  return { clientId, clientSecret };
+}
+
+/** The permissions that a refresh token still stands for. */
+async function refreshedScope(
+  context: PublicContext,
+  client: AuthenticatedClient,
+  refreshToken: string | undefined,
+): Promise<string[]> {
+  if (!refreshToken) throw new OAuthProblem('invalid_request', 'refresh_token is missing.');
+  const claims = await context.tokens.verify('refresh', refreshToken, context.now());
+  if (
+    typeof claims === 'string' ||
+    claims.clientId !== client.clientId ||
+    claims.tenantId !== client.tenantId ||
+    !client.liveSecretIds.includes(claims.secretId ?? '') ||
+    isRevoked(claims, client.tokensValidAfter)
+  ) {
+    throw new OAuthProblem('invalid_grant', 'The refresh token is not valid any more; use client_credentials.');
+  }
+  return claims.scope.split(' ').filter((scope) => client.permissions.includes(scope));
+}
+
+/** RFC 6749 §3.3: a request may ask for less, never for more. */
+function narrow(granted: readonly string[], scope: string | undefined): readonly string[] {
+  if (scope === undefined) return granted;
+  const asked = [...new Set(scope.split(' ').filter(Boolean))];
+  if (asked.length === 0 || asked.some((name) => !granted.includes(name))) {
+    throw new OAuthProblem('invalid_scope', 'scope names a permission that is unknown or not granted.');
+  }
+  return asked;
+}
+
+async function issue(
+  context: PublicContext,
+  { clientId, tenantId, secretId, tokensValidAfter }: AuthenticatedClient,
+  scopes: readonly string[],
+  narrowed: boolean,
+): Promise<Schemas['TokenResponse']> {
+  const { accessTokenTtl, refreshTokenTtl } = context.config;
+  const issuedAt = Math.floor(context.now().getTime() / 1000);
+  const scope = scopes.join(' ');
+  const base = { clientId, tenantId, scope, issuedAt, issuedAfter: latestRevocation(tokensValidAfter) };
+  const [access, refresh] = await Promise.all([
+    context.tokens.sign('access', { ...base, secretId: null, expiresAt: issuedAt + accessTokenTtl }),
+    context.tokens.sign('refresh', { ...base, secretId, expiresAt: issuedAt + refreshTokenTtl }),
+  ]);
+  return {
+    access_token: access,
+    token_type: 'Bearer',
+    expires_in: accessTokenTtl,
+    refresh_token: refresh,
+    refresh_token_expires_in: refreshTokenTtl,
+    ...(narrowed ? { scope } : {}),
+  };
+}

@@ -1,0 +1,137 @@
+import { isUniqueViolation } from '../../adapters/database/database.js';
+import type { Tenant } from '../../../generated/prisma/client.js';
+import type { QueryContext } from '../transactions/transaction.js';
+
+export type TenantMode = 'live' | 'sandbox';
+
+export interface NewTenant {
+  readonly name: string;
+  /** Slug that appears on the wire as `tenantId`; default: made from the name. */
+  readonly id?: string | undefined;
+  readonly mode: TenantMode;
+}
+
+const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const SLUG_LENGTH = 63;
+
+/**
+ * Creates a tenant (domain rule "API-client provisioning").
+ * @throws Error when the name or the id is malformed or taken
+ */
+export async function createTenant(
+  context: QueryContext,
+  { name, id = slugOf(name), mode }: NewTenant,
+): Promise<Tenant> {
+  assertName('tenant', name);
+  assertTenantId(id);
+  // By name or id a tenant is found again, so one must not be called as another one is.
+  const twin = (await listTenants(context)).find((other) => isCalled(other, name) || isCalled(other, id));
+  if (twin) throw new Error(`There is a tenant of that name or id already: ${twin.id}, ${JSON.stringify(twin.name)}.`);
+  const now = context.now();
+  try {
+    return await context.db.tenant.create({ data: { id, name, mode, createdAt: now, updatedAt: now } });
+  } catch (error) {
+    if (isUniqueViolation(error, 'tenant_pkey')) throw new Error(`Tenant ${id} exists already.`, { cause: error });
+    throw error;
+  }
+}
+
+/** What an operator may change; undefined = stays. */
+export interface TenantSettings {
+  /** Whether a valid approval clears the same treatment again (domain rule "GFE items, validity, reuse, re-review"). */
+  readonly gfeReuse?: boolean | undefined;
+  /** ISO 4217 code in any case, for orders to come: an order keeps the currency that it was made in. */
+  readonly currency?: string | undefined;
+}
+
+/**
+ * Changes settings of a tenant. They count from the next request on.
+ * @throws Error when there is no such tenant or currency
+ */
+export async function configureTenant(
+  context: QueryContext,
+  idOrName: string,
+  { gfeReuse, currency }: TenantSettings,
+): Promise<Tenant> {
+  const { id } = await findTenant(context, idOrName);
+  const code = currency === undefined ? undefined : currencyCode(currency);
+  return context.db.tenant.update({
+    where: { id },
+    data: {
+      ...(gfeReuse === undefined ? {} : { gfeReuse }),
+      ...(code === undefined ? {} : { currency: code }),
+      updatedAt: context.now(),
+    },
+  });
+}
+
+/**
+ * Refuses the callers of a tenant, or admits them again; its records stay as they are.
+ * @throws Error when there is no such tenant
+ */
+export async function setTenantActive(
+  context: QueryContext,
+  idOrName: string,
+  isActive: boolean,
+): Promise<Tenant> {
+  const { id } = await findTenant(context, idOrName);
+  return context.db.tenant.update({ where: { id }, data: { isActive, updatedAt: context.now() } });
+}
+
+/** All tenants by id. */
+export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
+  return db.tenant.findMany({ orderBy: { id: 'asc' } });
+}
+
+/**
+ * The tenant with this id or, in any case, this name.
+ * @throws Error when there is none, or several have the name
+ */
+export async function findTenant(context: QueryContext, idOrName: string): Promise<Tenant> {
+  const called = (await listTenants(context)).filter((tenant) => isCalled(tenant, idOrName));
+  const [tenant, ...others] = called.some(({ id }) => id === idOrName)
+    ? called.filter(({ id }) => id === idOrName)
+    : called;
+  if (!tenant)
+    throw new Error(`There is no tenant with the id or name ${JSON.stringify(idOrName)}: see "tenant list".`);
+  if (others.length > 0) throw new Error(`${called.length} tenants have this name: give the id of one.`);
+  return tenant;
+}
+
+/** @throws Error unless the name is 1 to 255 characters on one line without white space around it */
+export function assertName(what: string, name: string): void {
+  if (/^(?!\s)[^\p{Cc}\p{Surrogate}]{1,255}(?<!\s)$/u.test(name)) return;
+  throw new Error(`A ${what} name is 1 to 255 characters on one line, without white space around it.`);
+}
+
+/** @throws Error unless the id is a slug */
+export function assertTenantId(id: string): void {
+  if (SLUG.test(id) && id.length <= SLUG_LENGTH) return;
+  throw new Error(
+    `A tenant id is at most ${SLUG_LENGTH} lower-case letters, digits and single hyphens: give one with --id.`,
+  );
+}
+
+/** @throws Error unless the text is an ISO 4217 code, in any case */
+export function currencyCode(text: string): string {
+  const code = text.toUpperCase();
+  if (Intl.supportedValuesOf('currency').includes(code)) return code;
+  throw new Error(`${JSON.stringify(text)} is no currency: give its ISO 4217 code, such as USD.`);
+}
+
+function isCalled({ id, name }: Tenant, idOrName: string): boolean {
+  return id === idOrName || name.toLowerCase() === idOrName.toLowerCase();
+}
+
+/** The id that a tenant of this name gets: `Lakeside Health, Inc.` → `lakeside-health-inc` */
+export function slugOf(name: string): string {
+  const plain = name
+    .normalize('NFKD')
+    .replace(/\p{Mark}/gu, '')
+    .toLowerCase();
+  return plain
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, SLUG_LENGTH)
+    .replace(/-$/, '');
+}

@@ -1,0 +1,98 @@
+import { Temporal } from 'temporal-polyfill';
+import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
+import { recordEvent } from '../events/record.js';
+import { inTenantTimes, type Sweep, type SweepContext } from '../transactions/tenantClocks.js';
+
+/** How often a category wants a new review; of the open vocabulary only these values are understood (D-03). */
+const rules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
+  ['YEARLY', { months: 12, noticeDays: 30 }],
+  ['MONTHLY', { months: 1, noticeDays: 5 }],
+]);
+
+/** The rule of a category, as an item keeps it. */
+export type ReviewRule = Pick<GfeItem, 'reviewOften' | 'reviewRecurring'>;
+
+/**
+ * The end of an approval, by calendar months in UTC; a day that its month lacks becomes the last one: 2028-02-29 and a
+ * year is 2029-02-28. Null = it does not end: one review is enough, or the rule is not understood (domain rule "GFE
+ * items, validity, reuse, re-review", D-03).
+ */
+export function approvalEnd({ reviewOften, reviewRecurring }: ReviewRule, approvedAt: Date): Date | null {
+  const rule = rules.get(reviewOften);
+  if (!reviewRecurring || !rule) return null;
+  const start = Temporal.Instant.fromEpochMilliseconds(approvedAt.getTime()).toZonedDateTimeISO('UTC');
+  return new Date(start.add({ months: rule.months }).epochMilliseconds);
+}
+
+/** What a partner is shown: an approval is `expired` from its end on, whether or not anybody has noticed it. */
+export function displayedStatus(
+  { status, validUntil }: Pick<GfeItem, 'status' | 'validUntil'>,
+  now: Date,
+): GfeItem['status'] {
+  return status === 'approved' && validUntil !== null && validUntil <= now ? 'expired' : status;
+}
+
+/**
+ * Tells once of each approval that ends soon: 30 days before for YEARLY, 5 for MONTHLY. Safe to run at the same time as
+ * itself. An approval that was taken over is told of for the encounter that decided it, not for those that reuse it.
+ * @param tenantId only this tenant's; default: all
+ * @returns how many were told of
+ */
+export function announceExpiringApprovals(context: SweepContext, tenantId?: string): Promise<number> {
+  return inTenantTimes(context, tenantId, announcement('gfe.expiring'));
+}
+
+/** The same for approvals that have ended. One that nobody was told of before its end is told of only once. */
+export function announceExpiredApprovals(context: SweepContext, tenantId?: string): Promise<number> {
+  return inTenantTimes(context, tenantId, announcement('gfe.expired'));
+}
+
+type Notice = 'gfe.expiring' | 'gfe.expired';
+
+type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'> & {
+  readonly validUntil: Date;
+  readonly encounterNo: bigint;
+  readonly gfeNo: string;
+  readonly patientId: string;
+  readonly clinicId: string;
+};
+
+function announcement(notice: Notice): Sweep<DueItem> {
+  return {
+    find: ({ db, now }, isTurnOf, limit) => db.$queryRaw<DueItem[]>`
+      SELECT i.tenant_id AS "tenantId", i.id, i.category_id AS "categoryId", i.subcategory_id AS "subcategoryId",
+        i.valid_until AS "validUntil", e.encounter_no AS "encounterNo", e.gfe_no AS "gfeNo",
+        e.patient_id AS "patientId", e.clinic_id AS "clinicId"
+      FROM gfe_item i JOIN encounter e ON e.tenant_id = i.tenant_id AND e.id = i.encounter_id
+      WHERE i.status = 'approved' AND i.valid_until IS NOT NULL AND i.reused_from_encounter_id IS NULL
+        AND i.expired_notified_at IS NULL AND ${due(notice, now())} AND ${isTurnOf('i')}
+      ORDER BY i.valid_until LIMIT ${limit} FOR UPDATE OF i SKIP LOCKED`,
+    async workOff(context, { tenantId, id, clinicId, patientId, categoryId, subcategoryId, ...item }) {
+      const now = context.now();
+      const data = notice === 'gfe.expiring' ? { expiringNotifiedAt: now } : { expiredNotifiedAt: now };
+      await context.db.gfeItem.update({ where: { tenantId_id: { tenantId, id } }, data });
+      await recordEvent(context, { tenantId, clinicId }, notice, {
+        encounter_id: Number(item.encounterNo),
+        gfe_no: item.gfeNo,
+        patientId,
+        categoryId,
+        subcategoryId,
+        validUntil: item.validUntil.toISOString(),
+      });
+    },
+  };
+}
+
+/** The bounds on valid_until are plain ones, for its index. */
+function due(notice: Notice, now: Date): Prisma.Sql {
+  if (notice === 'gfe.expired') return Prisma.sql`i.valid_until <= ${now}`;
+  const windows = [...rules].map(
+    ([reviewOften, { noticeDays }]) =>
+      Prisma.sql`(i.review_often = ${reviewOften} AND i.valid_until <= ${daysAfter(now, noticeDays)})`,
+  );
+  const longest = Math.max(...[...rules.values()].map(({ noticeDays }) => noticeDays));
+  return Prisma.sql`i.expiring_notified_at IS NULL AND i.valid_until > ${now}
+    AND i.valid_until <= ${daysAfter(now, longest)} AND (${Prisma.join(windows, ' OR ')})`;
+}
+
+const daysAfter = (time: Date, days: number): Date => new Date(time.getTime() + days * 24 * 3_600_000);

@@ -1,0 +1,65 @@
+import type { DomainContext, Services } from '../../context.js';
+
+/** Milliseconds: far longer than an upload takes, and than clocks differ. */
+const SAFE_AGE = 24 * 60 * 60 * 1000;
+/** Keys that are looked up by one statement. */
+const BATCH = 1000;
+
+const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+/** What `blobPath` makes. Anything else in the store is somebody else's. */
+const keyPattern = new RegExp(`^[^/]+/clients/${uuid}/[a-z-]+/${uuid}/[^/]+$`);
+
+export interface RemovedWaste {
+  /** Objects that no row names. */
+  readonly objects: number;
+  /** Left by uploads that never ended. */
+  readonly unfinished: number;
+}
+
+/**
+ * Removes what uploads have left that were cut off, by a crash for example: objects without a row of any tenant, and
+ * parts of objects. What is younger than the safe age is left alone, because its upload may be under way; so are keys
+ * that are not ours, and those of tenants that this database does not know. It may run several times at once.
+ * @param safeAge milliseconds since an object was stored; less than the default only when nothing is being uploaded
+ * @throws Problem dependency_unavailable when the store fails; the signal's reason when it aborts
+ */
+export async function removeOrphanedObjects(
+  context: DomainContext & Pick<Services, 'objects'>,
+  { safeAge = SAFE_AGE, signal }: { readonly safeAge?: number; readonly signal?: AbortSignal } = {},
+): Promise<RemovedWaste> {
+  const before = new Date(context.now().getTime() - safeAge);
+  let removed = 0;
+  for await (const keys of batches(olderKeys(context, before))) {
+    signal?.throwIfAborted();
+    for (const key of await withoutRow(context, keys)) {
+      await context.objects.remove(key);
+      removed += 1;
+    }
+  }
+  return { objects: removed, unfinished: await context.objects.removeUnfinished(before) };
+}
+
+async function* olderKeys({ objects }: Pick<Services, 'objects'>, before: Date): AsyncGenerator<string> {
+  for await (const { key, modifiedAt } of objects.list()) {
+    if (modifiedAt < before && keyPattern.test(key)) yield key;
+  }
+}
+
+async function* batches(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
+  let batch: string[] = [];
+  for await (const key of keys) {
+    if (batch.push(key) < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Over all tenants: whoever's row names the key, it protects the object. */
+async function withoutRow({ db }: DomainContext, keys: readonly string[]): Promise<string[]> {
+  const rows = await db.$queryRaw<{ key: string }[]>`
+    SELECT key FROM unnest(${keys}::text[]) AS listed (key)
+    WHERE EXISTS (SELECT FROM tenant WHERE tenant.id = split_part(key, '/', 1))
+      AND NOT EXISTS (SELECT FROM document WHERE document.blob_path = key)`;
+  return rows.map(({ key }) => key);
+}

@@ -1,0 +1,136 @@
+import type { Document } from '../../../generated/prisma/client.js';
+import { isUnavailable } from '../../adapters/database/database.js';
+import type { Context } from '../../context.js';
+import type { Schemas } from '../../contract.js';
+import { Problem } from '../../problem.js';
+import { wholeDocument } from './content.js';
+import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
+import { recordEvent } from '../events/record.js';
+import { downloaderOf } from '../sandbox/sampleFiles.js';
+import type { CallerContext, ReadContext } from '../transactions/transaction.js';
+
+/** Seconds that a link to a stored document works (domain rule "Documents"). */
+const LINK_SECONDS = 900;
+
+export interface StoredDocument {
+  readonly document: Document;
+  readonly documentType: DocumentType;
+  /** Signed; whoever has it can read the file until it expires. */
+  readonly fileUrl: string;
+}
+
+/**
+ * Fetches a file, stores it and links it to the patient (interface §4.5). Store the object before the row; remove it if
+ * the insert fails, or if a concurrent duplicate was faster.
+ * @param commit runs the insert in a transaction, unless a duplicate has done it
+ * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable
+ */
+export async function uploadDocument<T>(
+  context: Context,
+  patientId: string,
+  documentType: DocumentType,
+  body: Schemas['UploadPatientDocumentRequest'],
+  commit: (insert: (transaction: CallerContext) => Promise<StoredDocument>) => Promise<T>,
+): Promise<T> {
+  const patient = await requirePatient(context, patientId);
+  const request = { documentType, documentId: context.newId(), url: body.url, fileName: body.fileName };
+  const stored = await fetchInto(context, patient, request);
+  const fileUrl = await context.objects.link(stored.key, stored, context.realNow(), LINK_SECONDS);
+  return keptIfInserted(context, stored.key, (inserted) =>
+    commit(async (transaction) => {
+      // A sandbox may have been reset in the meantime.
+      await requirePatient(transaction, patient);
+      const document = await insert(transaction, newRow(transaction, patient, request, stored), documentType);
+      inserted();
+      return { document, documentType, fileUrl };
+    }),
+  );
+}
+
+/** Unknown and another tenant's patient get the same answer, which is about access, not existence. */
+async function requirePatient({ db, caller }: ReadContext, id: string): Promise<string> {
+  const { tenantId } = caller;
+  const patient = await db.patient.findUnique({ where: { tenantId_id: { tenantId, id } }, select: { id: true } });
+  if (!patient) throw new Problem('patient_access_denied');
+  return patient.id;
+}
+
+/**
+ * Everything before the row: fetch, check, scan and store, in one stream. The object store keeps a body only when it
+ * ended well, so nothing is there before content and scanner have been judged.
+ */
+async function fetchInto(context: Context, patientId: string, request: UploadRequest) {
+  const { tenantId } = context.caller;
+  const { documentType, documentId, url } = request;
+  const { maxBytes } = documentRules[documentType];
+  const { value, sizeBytes, checksum } = await downloaderOf(context)(url, { maxBytes }, async (file) => {
+    const description = describeFile(request, file);
+    const key = blobPath({ tenantId, patientId, documentType, documentId, fileName: description.fileName });
+    const { contentType } = description;
+    await context.objects.put(key, context.scanner.scanned(wholeDocument(contentType, file.body)), contentType);
+    return { ...description, key };
+  });
+  return { ...value, sizeBytes, checksum };
+}
+
+/**
+ * An orphaned object is harmless; a row without its object is not. If the outcome is unknown, keep the object.
+ * @param work calls `inserted` when it has written the row
+ */
+async function keptIfInserted<T>(
+  { objects }: Context,
+  key: string,
+  work: (inserted: () => void) => Promise<T>,
+): Promise<T> {
+  const row = { isWritten: false };
+  // A failure to remove must not hide the original error.
+  const remove = (): Promise<void> => objects.remove(key).catch(() => undefined);
+  try {
+    const result = await work(() => {
+      row.isWritten = true;
+    });
+    if (!row.isWritten) await remove();
+    return result;
+  } catch (error) {
+    if (!isUnavailable(error)) await remove();
+    throw error;
+  }
+}
+
+/** The row and its event, in one transaction. */
+async function insert(
+  context: CallerContext,
+  row: ReturnType<typeof newRow>,
+  docType: DocumentType,
+): Promise<Document> {
+  const document = await context.db.document.create({ data: row });
+  const { id: documentId, tenantId, patientId: user_id } = document;
+  await recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
+  return document;
+}
+
+function newRow(
+  context: CallerContext,
+  patientId: string,
+  { documentId, documentType }: UploadRequest,
+  { key, contentType, fileName, originalFilename, sizeBytes, checksum }: Awaited<ReturnType<typeof fetchInto>>,
+) {
+  const now = context.now();
+  return {
+    id: documentId,
+    tenantId: context.caller.tenantId,
+    patientId,
+    docType: documentType,
+    storageProvider: context.objects.provider,
+    container: context.objects.container,
+    blobPath: key,
+    contentType,
+    sizeBytes,
+    checksum,
+    fileName,
+    originalFilename,
+    uploadedById: context.caller.apiClientId,
+    createdAt: now,
+    updatedAt: now,
+  };
+}

@@ -1,0 +1,72 @@
+import type { GfeItem } from '../../../generated/prisma/client.js';
+import type { Schemas } from '../../contract.js';
+import { Problem, type FieldError } from '../../problem.js';
+import { canonicalUuid } from '../values/uuid.js';
+import { instantOf } from '../values/instant.js';
+import { itemKey } from '../values/itemKey.js';
+
+type Decision = Schemas['ReviewDecision'];
+
+/** An item that waits, and what was decided about it; `denialReason` null = approved. */
+export interface DecidedItem {
+  readonly item: GfeItem;
+  readonly denialReason: string | null;
+}
+
+/** When the provider met the patient. */
+export interface Visit {
+  readonly startedAt: Date;
+  readonly endedAt: Date;
+}
+
+/**
+ * The items that wait, each with its one decision. Those that took an earlier approval over wait no longer.
+ * @throws Problem decisions_incomplete with all that is wrong: an item without a decision, a decision without such an
+ * item or for one that has its decision, a denial without a reason
+ */
+export function matchDecisions(items: readonly GfeItem[], decisions: readonly Decision[]): DecidedItem[] {
+  const pending = items.filter(({ status }) => status === 'pending_review');
+  const waiting = new Map(pending.map((item) => [itemKey(item), item]));
+  const keys = decisions.map(({ categoryId, subcategoryId }) =>
+    itemKey({ categoryId: canonicalUuid(categoryId), subcategoryId: canonicalUuid(subcategoryId) }),
+  );
+  const errors = decisions.flatMap(({ decision, reason }, index): FieldError[] => {
+    const key = keys[index] ?? '';
+    if (!waiting.has(key)) return [fault(`/${index}`, 'names no item that waits for a decision')];
+    if (keys.indexOf(key) < index) return [fault(`/${index}`, 'decides an item a second time')];
+    return decision === 'denied' && reason === undefined ? [fault(`/${index}/reason`, 'is required for a denial')] : [];
+  });
+  const isOneLeft = [...waiting.keys()].some((key) => !keys.includes(key));
+  if (isOneLeft) errors.push(fault('', 'leaves an item without a decision'));
+  if (errors.length > 0) throw new Problem('decisions_incomplete', undefined, { errors });
+  return decisions.flatMap(({ decision, reason = null }, index) => {
+    const item = waiting.get(keys[index] ?? '');
+    return item ? [{ item, denialReason: decision === 'denied' ? reason : null }] : [];
+  });
+}
+
+/**
+ * A visit's times as instants.
+ * @throws Problem validation_failed when the end is before the start
+ */
+export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | null {
+  if (!visit) return null;
+  const [startedAt, endedAt] = [instantOf(visit.startedAt), instantOf(visit.endedAt)];
+  if (endedAt >= startedAt) return { startedAt, endedAt };
+  const errors = [{ pointer: '#/visit/endedAt', code: 'range', detail: 'must not be before startedAt' }];
+  throw new Problem('validation_failed', undefined, { errors });
+}
+
+/**
+ * A live review says when it took place (domain rule "Encounter state machine").
+ * @throws Problem visit_required
+ */
+export function requireVisit({ reviewType }: { readonly reviewType: string }, visit: Visit | null): void {
+  if (visit || reviewType !== 'synchronous') return;
+  const errors = [{ pointer: '#/visit', code: 'visit_required', detail: 'is required for a synchronous review' }];
+  throw new Problem('visit_required', undefined, { errors });
+}
+
+function fault(place: string, detail: string): FieldError {
+  return { pointer: `#/decisions${place}`, code: 'decisions_incomplete', detail };
+}

@@ -1,0 +1,123 @@
+import type { Schemas } from '../../contract.js';
+import { amountsOf, type Amounts } from '../orders/money.js';
+import {
+  loadParts,
+  refuseRepeatedIds,
+  requireFound,
+  unusableParts,
+  type Fault,
+  type FoundParts,
+  type Treatment,
+} from './references.js';
+import { reusableApprovals, type ReusableApproval } from '../approvals/reuse.js';
+import { itemKey } from '../values/itemKey.js';
+import { checkSchedule, resolveSchedule, type ResolvedSchedule } from './schedule.js';
+import type { ReadContext } from '../transactions/transaction.js';
+
+export type EncounterRequest = Schemas['CreateEncounterRequest'];
+
+/** Everything about an encounter that is known before it is stored. */
+export interface EncounterDraft extends FoundParts {
+  readonly schedule: ResolvedSchedule;
+  /** What keeps it from being created now, one list for each failing check in their order; empty if nothing does. */
+  readonly faults: readonly (readonly Fault[])[];
+  readonly lines: readonly DraftLine[];
+  readonly items: readonly DraftItem[];
+  /** What it costs if every treatment is approved. */
+  readonly amounts: Amounts;
+}
+
+export type DraftLine = ReturnType<typeof treatmentLine>;
+export type DraftItem = ReturnType<typeof gfeItem>;
+
+/**
+ * What is wrong with a body by itself, before anything is looked up (domain rule "createEncounter", steps 3 and 4).
+ * @throws Problem validation_failed, schedule_incomplete, schedule_time_zone_unknown, schedule_time_nonexistent
+ */
+export function checkEncounterRequest(body: EncounterRequest): void {
+  refuseRepeatedIds(body);
+  checkSchedule(body);
+}
+
+/**
+ * The encounter that a checked body asks for. To create and to preview one differ only in what is done with the draft,
+ * so that they cannot disagree. What it consists of must exist; whether that can be used is told as `faults`.
+ * @throws Problem *_not_found, schedule_time_zone_required, schedule_time_nonexistent
+ */
+export async function draftEncounter(context: ReadContext, body: EncounterRequest): Promise<EncounterDraft> {
+  const parts = await loadParts(context, body);
+  const needsClinicZone = body.scheduledTime !== undefined && body.scheduledTimeZone === undefined;
+  // A schedule without a zone has a meaning only at a clinic; without one "clinic not found" says more.
+  if (needsClinicZone && !parts.clinic) requireFound(parts);
+  const schedule = resolveSchedule(body, parts.clinic?.locations[0]?.timezone ?? null);
+  const found = requireFound(parts);
+  const lines = found.treatments.map((treatment, position) => treatmentLine(context, treatment, position));
+  const items = await gfeItems(context, body, found);
+  return { ...found, schedule, faults: unusableParts(found), lines, items, amounts: amountsOf(lines) };
+}
+
+/** What the estimate and a later order are made of: name, price, shipping and pharmacy as they are now (D-36). */
+function treatmentLine(context: ReadContext, treatment: Treatment, position: number) {
+  const { offer, category, subcategory } = treatment;
+  if (!offer) throw new Error(`product ${treatment.id} has no offer`);
+  return {
+    id: context.newId(),
+    productId: treatment.id,
+    position,
+    sku: treatment.sku,
+    name: treatment.name,
+    price: offer.price,
+    shippingType: offer.shippingType,
+    shippingAmount: offer.shippingAmount,
+    pharmacyId: treatment.pharmacyId,
+    pharmacyName: treatment.pharmacyName,
+    categoryId: category.id,
+    categoryName: category.categoryName,
+    subcategoryId: subcategory.id,
+    subCategoryName: subcategory.subCategoryName,
+  };
+}
+
+/**
+ * One item for each distinct (category, subcategory), in the order of the treatments; approved at once where an
+ * approval can be taken over (domain rule "GFE items, validity, reuse, re-review").
+ */
+async function gfeItems(
+  context: ReadContext,
+  { documentIds = [], additionalNotes = '' }: EncounterRequest,
+  { clinic, patient, treatments }: FoundParts,
+): Promise<DraftItem[]> {
+  const hasNewInformation = documentIds.length > 0 || additionalNotes.trim() !== '';
+  const reused = await reusableApprovals(context, {
+    clinicId: clinic.id,
+    patientId: patient.id,
+    treatments,
+    hasNewInformation,
+  });
+  const keys = treatments.map(itemKey);
+  const firsts = treatments.filter((treatment, index) => keys.indexOf(itemKey(treatment)) === index);
+  return firsts.map((treatment, position) => gfeItem(context, treatment, position, reused.get(itemKey(treatment))));
+}
+
+/** @param approval the one that is taken over; its end is inherited, never extended */
+function gfeItem(
+  context: ReadContext,
+  { category, subcategory }: Treatment,
+  position: number,
+  approval: ReusableApproval | undefined,
+) {
+  return {
+    id: context.newId(),
+    position,
+    categoryId: category.id,
+    categoryName: category.categoryName,
+    subcategoryId: subcategory.id,
+    subCategoryName: subcategory.subCategoryName,
+    reviewOften: category.reviewOften,
+    reviewRecurring: category.reviewRecurring,
+    status: approval ? ('approved' as const) : ('pending_review' as const),
+    decidedAt: approval ? context.now() : null,
+    validUntil: approval?.validUntil ?? null,
+    reusedFromEncounterId: approval?.encounterId ?? null,
+  };
+}

@@ -1,0 +1,124 @@
+import type { Prisma } from '../../../generated/prisma/client.js';
+import type { Context } from '../../context.js';
+import type { Schemas } from '../../contract.js';
+import { Problem } from '../../problem.js';
+import { mayUseClinic } from '../catalog/clinics.js';
+import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
+import { refuse } from './references.js';
+import { recordEvent } from '../events/record.js';
+import { createOrder } from '../orders/orders.js';
+import { claimableFrom, expiresAt } from './schedule.js';
+import type { CallerContext, ReadContext } from '../transactions/transaction.js';
+
+/** What an encounter's record includes besides its own row. */
+export const encounterParts = {
+  treatments: { orderBy: { position: 'asc' } },
+  documents: { orderBy: { position: 'asc' } },
+  gfeItems: { orderBy: { position: 'asc' } },
+  order: true,
+} satisfies Prisma.EncounterInclude;
+
+/** A stored encounter with everything that its views show. */
+export type EncounterRecord = Prisma.EncounterGetPayload<{ include: typeof encounterParts }>;
+
+/**
+ * Creates an encounter with a frozen copy of what was chosen (interface §4.7; checks in the order of domain rule
+ * "createEncounter"). Later catalog changes do not touch it. If every item takes over a valid approval, it is completed
+ * at once, with its order. Call it in a transaction, with a body that `checkEncounterRequest` let pass.
+ * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch
+ */
+export async function createEncounter(context: CallerContext, body: EncounterRequest): Promise<EncounterRecord> {
+  const draft = await draftEncounter(context, body);
+  const [failing] = draft.faults;
+  if (failing) throw refuse(failing);
+  const created = await context.db.encounter.create({
+    data: newEncounter(context, body, draft),
+    include: encounterParts,
+  });
+  const { tenantId, clinicId, encounterNo, gfeNo, status, reviewType, patientId } = created;
+  await recordEvent(context, { tenantId, clinicId }, 'encounter.created', {
+    encounter_id: Number(encounterNo),
+    gfe_no: gfeNo,
+    status,
+    reviewType,
+    clinicId,
+    patientId,
+  });
+  if (status !== 'completed') return created;
+  return { ...created, order: await createOrder(context, created) };
+}
+
+/**
+ * One encounter by its public number.
+ * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted (D-31)
+ */
+export async function getEncounter(context: ReadContext, encounterNo: bigint): Promise<EncounterRecord> {
+  const { tenantId } = context.caller;
+  const where = { tenantId_encounterNo: { tenantId, encounterNo } };
+  return permitted(context, await context.db.encounter.findUnique({ where, include: encounterParts }));
+}
+
+/**
+ * The encounter that all given identifiers belong to (interface §4.8).
+ * @throws Problem identifier_mismatch when they do not agree (D-32); encounter_not_found, also for another tenant's;
+ * clinic_not_permitted (D-31)
+ */
+export async function findEncounter(
+  context: Context,
+  identifiers: Schemas['GetEncounterStatusRequest'],
+): Promise<EncounterRecord> {
+  const { tenantId } = context.caller;
+  const { encounter_id, gfe_no, order_no } = identifiers;
+  const orderNo = order_no?.toUpperCase();
+  const wheres: Prisma.EncounterWhereInput[] = [
+    ...(encounter_id === undefined ? [] : [{ encounterNo: BigInt(encounter_id) }]),
+    ...(gfe_no === undefined ? [] : [{ gfeNo: gfe_no.toUpperCase() }]),
+    ...(orderNo === undefined ? [] : [{ order: { is: { tenantId, orderNo } } }]),
+  ];
+  // One lookup by a unique index for each; a single query with OR would have to join all orders of the tenant.
+  const [first = null, ...others] = await Promise.all(
+    wheres.map((where) =>
+      context.db.encounter.findFirst({ where: { ...where, tenantId }, include: encounterParts }),
+    ),
+  );
+  if (others.some((other) => other?.id !== first?.id)) throw new Problem('identifier_mismatch');
+  return permitted(context, first);
+}
+
+function permitted(context: ReadContext, encounter: EncounterRecord | null): EncounterRecord {
+  if (!encounter) throw new Problem('encounter_not_found');
+  if (!mayUseClinic(context, encounter.clinicId)) throw new Problem('clinic_not_permitted');
+  return encounter;
+}
+
+function newEncounter(
+  context: CallerContext,
+  body: EncounterRequest,
+  { clinic, patient, documents, schedule, lines, items, amounts }: EncounterDraft,
+): Prisma.EncounterUncheckedCreateInput {
+  const now = context.now();
+  const isDecided = items.every(({ status }) => status === 'approved');
+  return {
+    id: context.newId(),
+    tenantId: context.caller.tenantId,
+    clinicId: clinic.id,
+    patientId: patient.id,
+    status: isDecided ? 'completed' : 'pending_review',
+    reviewType: body.reviewType,
+    serviceQueue: body.serviceQueue,
+    additionalNotes: body.additionalNotes ?? null,
+    scheduledDay: body.scheduledDay ?? null,
+    scheduledTime: body.scheduledTime ?? null,
+    scheduledTimeZone: body.scheduledTimeZone ?? null,
+    scheduledAt: schedule.scheduledAt,
+    claimableFrom: claimableFrom(body.reviewType, schedule, now),
+    ...amounts,
+    completedAt: isDecided ? now : null,
+    expiresAt: expiresAt(schedule, now),
+    createdAt: now,
+    updatedAt: now,
+    treatments: { createMany: { data: [...lines] } },
+    documents: { createMany: { data: documents.map(({ id }, position) => ({ documentId: id, position })) } },
+    gfeItems: { createMany: { data: [...items] } },
+  };
+}

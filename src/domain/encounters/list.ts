@@ -1,0 +1,89 @@
+import type { Prisma } from '../../../generated/prisma/client.js';
+import type { Context } from '../../context.js';
+import type { EncounterState } from '../../contract.js';
+import { Problem } from '../../problem.js';
+import { mayUseClinic } from '../catalog/clinics.js';
+import { encounterParts, type EncounterRecord } from './encounters.js';
+import { instantOf } from '../values/instant.js';
+
+export interface EncounterFilter {
+  /** As it is stored. */
+  readonly status?: EncounterState;
+  readonly patientId?: string;
+  readonly clinicId?: string;
+  /** RFC 3339; only encounters of later moments. */
+  readonly created_after?: string;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string;
+  readonly limit: number;
+}
+
+export interface EncounterPage {
+  readonly encounters: EncounterRecord[];
+  /** Where the next page begins; null on the last one. */
+  readonly nextCursor: string | null;
+}
+
+/** A place in the order of the list. */
+type Position = Pick<EncounterRecord, 'createdAt' | 'encounterNo'>;
+
+/**
+ * The tenant's encounters, the newest first; a client that is limited to clinics sees theirs only. A page costs what is
+ * on it, however far back it is: it begins at the cursor in an index.
+ * @throws Problem cursor_invalid
+ */
+export async function listEncounters(context: Context, filter: EncounterFilter): Promise<EncounterPage> {
+  const found = await context.db.encounter.findMany({
+    where: matching(context, filter),
+    include: encounterParts,
+    orderBy: [{ createdAt: 'desc' }, { encounterNo: 'desc' }],
+    take: filter.limit + 1,
+  });
+  const encounters = found.slice(0, filter.limit);
+  const last = encounters.at(-1);
+  return { encounters, nextCursor: last && found.length > encounters.length ? cursorOf(last) : null };
+}
+
+function matching(context: Context, filter: EncounterFilter): Prisma.EncounterWhereInput {
+  const { tenantId, allowedClinicIds } = context.caller;
+  const { status, patientId, clinicId, created_after, cursor } = filter;
+  const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
+  return {
+    tenantId,
+    ...(status === undefined ? {} : { status }),
+    ...(patientId === undefined ? {} : { patientId }),
+    ...(clinics === null ? {} : { clinicId: { in: [...clinics] } }),
+    AND: [
+      ...(created_after === undefined ? [] : [{ createdAt: { gt: moment(created_after) } }]),
+      ...(cursor === undefined ? [] : [beyond(positionOf(cursor))]),
+    ],
+  };
+}
+
+/** Said so that an index begins at the position: an OR alone would read everything newer than it. */
+function beyond({ createdAt, encounterNo }: Position): Prisma.EncounterWhereInput {
+  return { createdAt: { lte: createdAt }, NOT: { createdAt, encounterNo: { gte: encounterNo } } };
+}
+
+function cursorOf({ createdAt, encounterNo }: Position): string {
+  return Buffer.from(`${createdAt.toISOString()} ${encounterNo}`).toString('base64url');
+}
+
+/** @throws Problem cursor_invalid unless it is one that {@link cursorOf} made, to the letter */
+function positionOf(cursor: string): Position {
+  const text = Buffer.from(cursor, 'base64url').toString();
+  const [, time = '', number = ''] = /^([\dT:.-]{23}Z) (\d{1,18})$/.exec(text) ?? [];
+  const createdAt = new Date(time);
+  // Nothing is older than 1970, and PostgreSQL knows no year 0.
+  const position = createdAt.getTime() >= 0 ? { createdAt, encounterNo: BigInt(number) } : null;
+  if (position && cursorOf(position) === cursor) return position;
+  const detail = 'is not a cursor of this list';
+  throw new Problem('cursor_invalid', undefined, {
+    errors: [{ parameter: 'cursor', code: 'cursor_invalid', detail }],
+  });
+}
+
+/** Within what PostgreSQL can compare. */
+function moment(text: string): Date {
+  return new Date(Math.min(Math.max(instantOf(text).getTime(), 0), Date.UTC(9999, 0)));
+}

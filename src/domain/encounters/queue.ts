@@ -1,0 +1,36 @@
+import { Prisma, type ServiceQueue } from '../../../generated/prisma/client.js';
+import type { Context } from '../../context.js';
+import { encounterParts, type EncounterRecord } from './encounters.js';
+
+export interface QueueHead {
+  /** The most urgent first. */
+  readonly encounters: EncounterRecord[];
+  /** More wait. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * The encounters that wait longest: by their scheduled time, without one by their creation (domain rule "Encounter
+ * state machine"). Those that may not be claimed yet are among them; those whose time is over are not, nor are those of
+ * clinics that the caller is limited not to see. A queue costs what is shown of it: an index has its order.
+ */
+export async function listReviewQueue(
+  context: Context,
+  { serviceQueue, limit }: { readonly serviceQueue: ServiceQueue; readonly limit: number },
+): Promise<QueueHead> {
+  const { tenantId, allowedClinicIds } = context.caller;
+  const clinics = allowedClinicIds ? Prisma.sql`clinic_id = ANY(${allowedClinicIds}::uuid[])` : Prisma.sql`true`;
+  // Prisma cannot order by an expression.
+  const rows = await context.db.$queryRaw<{ id: string }[]>`
+    SELECT id FROM encounter
+    WHERE tenant_id = ${tenantId} AND service_queue = ${serviceQueue}::service_queue AND status = 'pending_review'
+      AND expires_at > ${context.now()} AND ${clinics}
+    ORDER BY coalesce(scheduled_at, created_at), encounter_no LIMIT ${limit + 1}`;
+  const ids = rows.slice(0, limit).map(({ id }) => id);
+  const found = await context.db.encounter.findMany({
+    where: { tenantId, id: { in: ids }, status: 'pending_review' },
+    include: encounterParts,
+  });
+  const byId = new Map(found.map((encounter) => [encounter.id, encounter]));
+  return { encounters: ids.flatMap((id) => byId.get(id) ?? []), hasMore: rows.length > limit };
+}

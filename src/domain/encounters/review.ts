@@ -1,0 +1,149 @@
+import type { GfeItem } from '../../../generated/prisma/client.js';
+import type { Schemas } from '../../contract.js';
+import { Problem } from '../../problem.js';
+import { nextState, type EncounterActor } from './states.js';
+import type { EncounterRecord } from './encounters.js';
+import { changeEncounter, numbersOf, release, type Change } from './transitions.js';
+import { recordEvent } from '../events/record.js';
+import { approvalEnd } from '../approvals/approvals.js';
+import { createOrder } from '../orders/orders.js';
+import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
+import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
+
+/** How long a claim holds unless said otherwise. */
+const LEASE_SECONDS = 3_600;
+
+type ClaimRequest = Schemas['ClaimEncounterRequest'];
+type ReviewRequest = Schemas['SubmitReviewRequest'];
+
+/** The provider that a request is from; reviewing systems tell it by a reference of their own. */
+interface Reviewer {
+  readonly reviewerRef: string;
+}
+
+/**
+ * Takes an encounter from the queue for one provider until its lease ends; the provider that has it gets a new lease
+ * (domain rule "Encounter state machine").
+ * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other; not_due for a live visit
+ * whose time has not come
+ */
+export function claimEncounter(
+  context: CallerContext,
+  encounterNo: bigint,
+  { reviewerRef, leaseSeconds = LEASE_SECONDS }: ClaimRequest,
+): Promise<EncounterRecord> {
+  return changeEncounter(context, encounterNo, (encounter, now) => {
+    const leaseExpiresAt = new Date(now.getTime() + leaseSeconds * 1000);
+    const actor = actorOf(encounter, { reviewerRef });
+    if (encounter.status === 'in_review') return { event: 'renew', actor, set: { leaseExpiresAt }, effects: nothingElse };
+    nextState(encounter.status, 'claim', actor);
+    if (now < encounter.claimableFrom) throw new Problem('not_due');
+    return { event: 'claim', actor, set: { reviewerRef, claimedAt: now, leaseExpiresAt }, effects: tellOfReview };
+  });
+}
+
+/**
+ * Gives a claimed encounter back to the queue.
+ * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other
+ */
+export function releaseEncounter(
+  context: CallerContext,
+  encounterNo: bigint,
+  reviewer: Reviewer,
+): Promise<EncounterRecord> {
+  return changeEncounter(context, encounterNo, (encounter) => ({
+    event: 'release',
+    actor: actorOf(encounter, reviewer),
+    ...release,
+  }));
+}
+
+/**
+ * Decides every item that waits. With an approved item, also one that took an earlier approval over, the encounter is
+ * completed with its order; otherwise it is denied (domain rule "Encounter state machine").
+ * @throws Problem validation_failed; encounter_not_found; clinic_not_permitted; invalid_state, claimed_by_other;
+ * visit_required; decisions_incomplete. The first of them answers.
+ */
+export async function submitReview(
+  context: CallerContext,
+  encounterNo: bigint,
+  body: ReviewRequest,
+): Promise<EncounterRecord> {
+  const visit = readVisit(body.visit);
+  return changeEncounter(context, encounterNo, (encounter, now) => {
+    const actor = actorOf(encounter, body);
+    // Both outcomes are open to the same actors, and whether one may decide goes before what is decided.
+    nextState(encounter.status, 'approve', actor);
+    requireVisit(encounter, visit);
+    const decided = matchDecisions(encounter.gfeItems, body.decisions);
+    const set = { ...reviewColumns(visit, body.notes), completedAt: now, leaseExpiresAt: null };
+    return { actor, set, ...(isApproved(encounter, decided) ? completion(decided) : denial(decided)) };
+  });
+}
+
+/** A reference is compared as it was sent: it is another system's. */
+function actorOf(encounter: EncounterRecord, { reviewerRef }: Reviewer): EncounterActor {
+  return encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';
+}
+
+async function nothingElse(): Promise<void> {}
+
+function tellOfReview(context: TransactionContext, encounter: EncounterRecord): Promise<void> {
+  return recordEvent(context, encounter, 'encounter.review_started', numbersOf(encounter));
+}
+
+function reviewColumns(visit: Visit | null, notes: string | undefined) {
+  return {
+    reviewNotes: notes ?? null,
+    visitStartedAt: visit?.startedAt ?? null,
+    visitEndedAt: visit?.endedAt ?? null,
+  };
+}
+
+function isApproved({ gfeItems }: EncounterRecord, decided: readonly DecidedItem[]): boolean {
+  return gfeItems.some(({ status }) => status === 'approved') || decided.some((one) => one.denialReason === null);
+}
+
+type Outcome = Pick<Change<EncounterRecord>, 'event' | 'effects'>;
+
+function completion(decided: readonly DecidedItem[]): Outcome {
+  return {
+    event: 'approve',
+    async effects(context, encounter) {
+      const gfeItems = await decideItems(context, encounter, decided);
+      await createOrder(context, { ...encounter, gfeItems });
+    },
+  };
+}
+
+function denial(decided: readonly DecidedItem[]): Outcome {
+  return {
+    event: 'deny',
+    async effects(context, encounter) {
+      await decideItems(context, encounter, decided);
+      const data = { ...numbersOf(encounter), denied: decided.length };
+      await recordEvent(context, encounter, 'encounter.denied', data);
+    },
+  };
+}
+
+/** @returns all items of the encounter as they are then */
+async function decideItems(
+  context: TransactionContext,
+  { gfeItems }: EncounterRecord,
+  decided: readonly DecidedItem[],
+): Promise<GfeItem[]> {
+  const decidedAt = context.now();
+  const changes = new Map(decided.map(({ item, denialReason }) => [item.id, decision(item, denialReason, decidedAt)]));
+  for (const { tenantId, id } of gfeItems) {
+    const data = changes.get(id);
+    if (data) await context.db.gfeItem.updateMany({ where: { tenantId, id }, data });
+  }
+  return gfeItems.map((item) => ({ ...item, ...changes.get(item.id) }));
+}
+
+function decision(item: GfeItem, denialReason: string | null, decidedAt: Date) {
+  return denialReason === null
+    ? { status: 'approved' as const, decidedAt, validUntil: approvalEnd(item, decidedAt) }
+    : { status: 'denied' as const, decidedAt, denialReason };
+}

@@ -1,0 +1,103 @@
+import { Temporal } from 'temporal-polyfill';
+import { Problem, type FieldError } from '../../problem.js';
+import type { ProblemCode, Schemas } from '../../contract.js';
+import { isTimeZone } from '../values/timeZone.js';
+
+type ReviewType = Schemas['CreateEncounterRequest']['reviewType'];
+
+export interface Schedule {
+  readonly scheduledDay?: string;
+  readonly scheduledTime?: string;
+  readonly scheduledTimeZone?: string;
+}
+
+export interface ResolvedSchedule {
+  /** The instant, when day and time are given. */
+  readonly scheduledAt: Date | null;
+  /** When the scheduled day begins at its place (UTC if the zone is unknown); null without a day. */
+  readonly dayStartsAt: Date | null;
+  /** Whether a zone was given or is the clinic's. */
+  readonly isZoneKnown: boolean;
+}
+
+/** A scheduled live visit may be claimed this long before it (domain rule "Encounter state machine"). */
+const EARLY_CLAIM_MS = 15 * 60_000;
+
+/** An encounter that nobody reviewed is given up this long after it was created or was to take place. */
+const EXPIRY_MS = 30 * 24 * 3_600_000;
+
+/**
+ * What can be said without looking at the clinic (domain rule "Schedule").
+ * @throws Problem schedule_incomplete, schedule_time_zone_unknown, all of them at once; then schedule_time_nonexistent
+ */
+export function checkSchedule(schedule: Schedule): void {
+  const { scheduledDay, scheduledTimeZone: zone } = schedule;
+  const alone = (['scheduledTime', 'scheduledTimeZone'] as const).filter(
+    (property) => scheduledDay === undefined && schedule[property] !== undefined,
+  );
+  const unknown = zone === undefined || isTimeZone(zone) ? [] : (['scheduledTimeZone'] as const);
+  const faults = [
+    ...alone.map((property) => fault('schedule_incomplete', property, 'needs a scheduledDay')),
+    ...unknown.map((property) => fault('schedule_time_zone_unknown', property, 'must be an IANA time-zone name')),
+  ];
+  const [first] = faults;
+  if (first) throw new Problem(first.code, undefined, { errors: faults });
+  if (zone !== undefined) resolveSchedule(schedule, null);
+}
+
+/**
+ * Resolves a checked schedule to an instant. Of a local time that occurs twice the earlier is meant (RFC 5545 §3.3.5);
+ * one that is skipped is refused: a clinical appointment must not move silently.
+ * @param clinicZone zone of the clinic's primary location, for a schedule without one
+ * @throws Problem schedule_time_zone_required, schedule_time_nonexistent
+ */
+export function resolveSchedule(schedule: Schedule, clinicZone: string | null): ResolvedSchedule {
+  const { scheduledDay, scheduledTime } = schedule;
+  if (scheduledDay === undefined) return { scheduledAt: null, dayStartsAt: null, isZoneKnown: clinicZone !== null };
+  const zone = schedule.scheduledTimeZone ?? clinicZone;
+  const day = Temporal.PlainDate.from(scheduledDay);
+  const start = day.toZonedDateTime({ timeZone: zone ?? 'UTC' });
+  if (!start.toPlainDate().equals(day)) {
+    throw refusal('schedule_time_nonexistent', 'scheduledDay', 'does not exist in that time zone');
+  }
+  const dayStartsAt = instant(start);
+  if (scheduledTime === undefined) return { scheduledAt: null, dayStartsAt, isZoneKnown: zone !== null };
+  if (zone === null) {
+    throw refusal('schedule_time_zone_required', 'scheduledTimeZone', 'is required: the clinic has no time zone');
+  }
+  const wall = day.toPlainDateTime(scheduledTime);
+  const resolved = wall.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  if (!resolved.toPlainDateTime().equals(wall)) {
+    throw refusal('schedule_time_nonexistent', 'scheduledTime', 'is skipped by the clocks of that time zone');
+  }
+  return { scheduledAt: instant(resolved), dayStartsAt, isZoneKnown: true };
+}
+
+/**
+ * The earliest claim of an encounter: 15 minutes before a scheduled live visit; the local midnight of its day, if the
+ * time is open and the zone is known; otherwise at once (domain rules "Encounter state machine" and "Schedule").
+ */
+export function claimableFrom(reviewType: ReviewType, schedule: ResolvedSchedule, createdAt: Date): Date {
+  const { scheduledAt, dayStartsAt, isZoneKnown } = schedule;
+  if (reviewType === 'asynchronous') return createdAt;
+  if (scheduledAt) return new Date(scheduledAt.getTime() - EARLY_CLAIM_MS);
+  return dayStartsAt && isZoneKnown ? dayStartsAt : createdAt;
+}
+
+/** Until when an encounter waits for its review: 30 days from its creation or its schedule, whichever is later. */
+export function expiresAt({ scheduledAt, dayStartsAt }: ResolvedSchedule, createdAt: Date): Date {
+  const planned = scheduledAt ?? dayStartsAt ?? createdAt;
+  return new Date(Math.max(createdAt.getTime(), planned.getTime()) + EXPIRY_MS);
+}
+
+const instant = (time: Temporal.ZonedDateTime): Date => new Date(time.epochMilliseconds);
+
+type Fault = FieldError & { readonly code: ProblemCode };
+
+function fault(code: ProblemCode, property: keyof Schedule, detail: string): Fault {
+  return { pointer: `#/${property}`, code, detail };
+}
+
+function refusal(code: ProblemCode, property: keyof Schedule, detail: string): Problem {
+  return new Problem(code, undefined, { errors: [fault(code, property, detail)] });
+}

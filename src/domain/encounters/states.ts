@@ -1,0 +1,66 @@
+import type { EncounterState } from '../../contract.js';
+import { Problem } from '../../problem.js';
+
+/** What can happen to an encounter. A review with at least one approved item is `approve`, one with none is `deny`. */
+export type EncounterEvent = 'claim' | 'renew' | 'release' | 'lapse' | 'approve' | 'deny' | 'cancel' | 'expire';
+
+/** Who makes it happen; `claimant` is the provider that has the encounter, `system` is the passing of time. */
+export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
+
+/** Where an event leads, and who may cause it. */
+interface Transition {
+  readonly to: EncounterState;
+  readonly by: readonly EncounterActor[];
+}
+
+/**
+ * The life of an encounter (domain rule "Encounter state machine"). What is not in the table is not possible. A new
+ * encounter is `pending_review`, or `completed` when earlier approvals cover all of it (domain rule "GFE items,
+ * validity, reuse, re-review").
+ */
+export const encounterTransitions = {
+  pending_review: {
+    claim: { to: 'in_review', by: ['provider'] },
+    cancel: { to: 'cancelled', by: ['partner', 'provider'] },
+    expire: { to: 'expired', by: ['system'] },
+  },
+  in_review: {
+    renew: { to: 'in_review', by: ['claimant'] },
+    release: { to: 'pending_review', by: ['claimant'] },
+    lapse: { to: 'pending_review', by: ['system'] },
+    approve: { to: 'completed', by: ['claimant'] },
+    deny: { to: 'denied', by: ['claimant'] },
+    cancel: { to: 'cancelled', by: ['provider'] },
+  },
+  completed: {},
+  denied: {},
+  cancelled: {},
+  expired: {},
+} as const satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;
+
+/**
+ * The state after an event.
+ * @throws Problem invalid_state with `current_status` when the table has no such way; claimed_by_other when it is open
+ * only to the provider that has the encounter
+ */
+export function nextState(from: EncounterState, event: EncounterEvent, actor: EncounterActor): EncounterState {
+  const transitions: Partial<Record<EncounterEvent, Transition>> = encounterTransitions[from];
+  const { [event]: transition } = transitions;
+  if (transition?.by.includes(actor)) return transition.to;
+  if (actor === 'provider' && transition?.by.includes('claimant')) throw new Problem('claimed_by_other');
+  throw new Problem('invalid_state', undefined, { extra: { current_status: from } });
+}
+
+/** What the passing of time depends on. */
+export interface Deadlines {
+  readonly status: EncounterState;
+  /** Set exactly while `in_review`. */
+  readonly leaseExpiresAt: Date | null;
+  readonly expiresAt: Date;
+}
+
+/** What the passing of time has done to an encounter by now, whether or not it has been written; null = nothing. */
+export function dueEvent({ status, leaseExpiresAt, expiresAt }: Deadlines, now: Date): 'lapse' | 'expire' | null {
+  if (status === 'in_review') return leaseExpiresAt !== null && now >= leaseExpiresAt ? 'lapse' : null;
+  return status === 'pending_review' && now >= expiresAt ? 'expire' : null;
+}

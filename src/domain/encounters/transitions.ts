@@ -1,0 +1,127 @@
+import type { Encounter, Prisma } from '../../../generated/prisma/client.js';
+import { getEncounter, type EncounterRecord } from './encounters.js';
+import { dueEvent, nextState, type EncounterActor, type EncounterEvent } from './states.js';
+import { recordEvent } from '../events/record.js';
+import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
+import { takeTurn } from '../transactions/locks.js';
+
+/** What a transition needs to know of an encounter. */
+export type EncounterRow = Pick<
+  Encounter,
+  'tenantId' | 'id' | 'encounterNo' | 'gfeNo' | 'clinicId' | 'status' | 'version'
+>;
+
+/** One transition: who does what, and what else it writes. */
+export interface Change<Row> {
+  readonly event: EncounterEvent;
+  readonly actor: EncounterActor;
+  /** Columns of the encounter, besides status and version. */
+  readonly set: Prisma.EncounterUncheckedUpdateManyInput;
+  /** The rest of the change: items, order, events; with the encounter as it was before. */
+  readonly effects: (context: TransactionContext, encounter: Row) => Promise<void>;
+}
+
+/** What an encounter is without a claim. */
+const unclaimed = { reviewerRef: null, claimedAt: null, leaseExpiresAt: null } as const;
+
+/** Keeps an encounter from everybody else for the rest of the transaction, which must not have written anything. */
+export async function lockEncounter({ db, caller }: CallerContext, encounterNo: bigint): Promise<void> {
+  const { tenantId } = caller;
+  await takeTurn(db, `encounter ${tenantId} ${encounterNo}`);
+  // Sweeps take no turns: they leave alone what is locked.
+  await db.$executeRaw`
+    SELECT FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounterNo} FOR UPDATE`;
+}
+
+/**
+ * Makes a transition on behalf of a caller, in the caller's transaction; times that have passed count, whether or not
+ * the sweeps have seen them. Of twenty reviews at once one is done and nineteen are told why not. It locks the encounter
+ * also for a request with a key, which has done so before: that costs little, and nobody can forget it.
+ * @param decide the change; gets the encounter as it counts now and throws what speaks against it
+ * @returns the encounter after it
+ * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted; and what `decide` throws
+ */
+export async function changeEncounter(
+  context: CallerContext,
+  encounterNo: bigint,
+  decide: (encounter: EncounterRecord, now: Date) => Change<EncounterRecord>,
+): Promise<EncounterRecord> {
+  await lockEncounter(context, encounterNo);
+  const stored = await getEncounter(context, encounterNo);
+  const now = context.now();
+  const current = asOf(stored, now);
+  const change = decide(current, now);
+  // All that belongs to one change has one time.
+  const moment = { ...context, now: () => now };
+  const isLapsed = current.version > stored.version;
+  const isDone =
+    (!isLapsed || (await applyChange(moment, stored, lapse))) && (await applyChange(moment, current, change));
+  if (!isDone) throw new Error('a locked encounter changed');
+  return getEncounter(context, encounterNo);
+}
+
+/**
+ * The encounter as it counts at a time. A claim that lapsed is written before what comes after it; an encounter that
+ * expired allows nothing more, so that it is left to the sweep.
+ */
+function asOf(encounter: EncounterRecord, now: Date): EncounterRecord {
+  const due = dueEvent(encounter, now);
+  if (due === 'expire') return { ...encounter, status: 'expired' };
+  if (due === null) return encounter;
+  const status = nextState(encounter.status, due, 'system');
+  return asOf({ ...encounter, ...unclaimed, status, version: encounter.version + 1 }, now);
+}
+
+/**
+ * Makes a transition by a conditional update (domain rule "Encounter state machine").
+ * @returns false if somebody else has changed the encounter since it was read; then nothing is written
+ * @throws Problem invalid_state, claimed_by_other when the table of transitions does not have it
+ */
+export async function applyChange<Row extends EncounterRow>(
+  context: TransactionContext,
+  encounter: Row,
+  { event, actor, set, effects }: Change<Row>,
+): Promise<boolean> {
+  const { tenantId, id, status, version } = encounter;
+  const { count } = await context.db.encounter.updateMany({
+    where: { tenantId, id, status, version },
+    data: { ...set, status: nextState(status, event, actor), version: version + 1, updatedAt: context.now() },
+  });
+  if (count === 0) return false;
+  await effects(context, encounter);
+  return true;
+}
+
+/** Back into the queue, whoever wants it. */
+export const release: Pick<Change<EncounterRow>, 'set' | 'effects'> = {
+  set: unclaimed,
+  effects: (context, encounter) => recordEvent(context, encounter, 'encounter.released', numbersOf(encounter)),
+};
+
+/** Back into the queue, because the provider's time is over. */
+export const lapse: Change<EncounterRow> = { event: 'lapse', actor: 'system', ...release };
+
+/** Given up, because nobody reviewed it in time. */
+export const expiry: Change<EncounterRow> = {
+  event: 'expire',
+  actor: 'system',
+  set: {},
+  async effects(context, encounter) {
+    await closeItems(context, encounter, 'expired');
+    await recordEvent(context, encounter, 'encounter.expired', numbersOf(encounter));
+  },
+};
+
+/** Gives the undecided items of an encounter the status that it ends with. */
+export async function closeItems(
+  { db }: TransactionContext,
+  { tenantId, id }: EncounterRow,
+  status: 'cancelled' | 'expired',
+): Promise<void> {
+  await db.gfeItem.updateMany({ where: { tenantId, encounterId: id, status: 'pending_review' }, data: { status } });
+}
+
+/** The identifiers that every event of an encounter has. */
+export function numbersOf({ encounterNo, gfeNo }: EncounterRow): { encounter_id: number; gfe_no: string } {
+  return { encounter_id: Number(encounterNo), gfe_no: gfeNo };
+}

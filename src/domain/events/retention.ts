@@ -1,0 +1,97 @@
+import { isUnavailable, sqlState } from '../../adapters/database/database.js';
+import { describeCauses } from '../../errorCauses.js';
+import type { SweepContext } from '../transactions/tenantClocks.js';
+
+/** What a purge needs: the database, whose real time counts here, and a signal to end early. */
+interface PurgeContext extends Pick<SweepContext, 'db' | 'log'> {
+  readonly signal?: AbortSignal;
+}
+
+/** Rows in one transaction: few enough to be done well within the time of a statement. */
+const BATCH = 1_000;
+
+/**
+ * Removes the keys of all tenants, with the responses that they hold, 24 hours after they were used (domain rule
+ * "Idempotency"). Safe to run twice and at the same time.
+ * @returns how many
+ */
+export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
+  return inTenants(context, (tenantId) => purgeOldKeys(context, tenantId));
+}
+
+/**
+ * Removes the events of all tenants after 30 days (domain rule "Events and webhooks"). Safe to run twice and at the
+ * same time.
+ * @returns how many
+ */
+export function purgeEvents(context: PurgeContext): Promise<number> {
+  return inTenants(context, (tenantId) => purgeOldestEvents(context, tenantId));
+}
+
+/** A key that is just being used again is locked and left alone. */
+function purgeOldKeys({ db }: PurgeContext, tenantId: string): Promise<number> {
+  return db.$executeRaw`
+    WITH old AS (
+      SELECT api_client_id, operation_id, key FROM idempotency_key
+      WHERE tenant_id = ${tenantId} AND created_at < now() - interval '24 hours'
+      ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+    )
+    DELETE FROM idempotency_key AS stored USING old
+    WHERE stored.tenant_id = ${tenantId} AND stored.api_client_id = old.api_client_id
+      AND stored.operation_id = old.operation_id AND stored.key = old.key`;
+}
+
+/**
+ * In the order of the feed and up to the first event that is younger, so that a reader who starts at the oldest event
+ * misses none. The tenant is marked in the same statement: a reader who comes back too late is told.
+ */
+async function purgeOldestEvents({ db }: PurgeContext, tenantId: string): Promise<number> {
+  // A reset of a sandbox locks the tenant before its events, too.
+  const lock = db.$executeRaw`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+  const purge = db.$executeRaw`
+    WITH oldest AS (
+      SELECT xid, sequence, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY xid, sequence LIMIT ${BATCH}
+    ), mark AS (
+      SELECT xid, sequence FROM (
+        SELECT xid, sequence,
+          bool_and(recorded_at < now() - interval '30 days') OVER (ORDER BY xid, sequence) AS is_over
+        FROM oldest) AS aged
+      WHERE is_over ORDER BY xid DESC, sequence DESC LIMIT 1
+    ), marked AS (
+      UPDATE tenant SET events_purged_xid = mark.xid, events_purged_sequence = mark.sequence FROM mark
+      WHERE id = ${tenantId} AND (events_purged_xid, events_purged_sequence) < (mark.xid, mark.sequence)
+    )
+    DELETE FROM event USING mark
+    WHERE tenant_id = ${tenantId} AND (event.xid, event.sequence) <= (mark.xid, mark.sequence)`;
+  const [, purged] = await db.$transaction([lock, purge]);
+  return purged;
+}
+
+/** Tenant by tenant: one that cannot be purged is logged and left to the next run. */
+async function inTenants(
+  context: PurgeContext,
+  purgeSome: (tenantId: string) => Promise<number>,
+): Promise<number> {
+  const tenants = await context.db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
+  let purged = 0;
+  for (const { id: tenantId } of tenants) {
+    try {
+      purged += await inBatches(context, () => purgeSome(tenantId));
+    } catch (error) {
+      if (context.signal?.aborted || isUnavailable(error)) throw error;
+      context.log.error({ tenantId, sqlstate: sqlState(error), causes: describeCauses(error) }, 'a purge failed');
+    }
+  }
+  return purged;
+}
+
+async function inBatches({ signal }: PurgeContext, purgeSome: () => Promise<number>): Promise<number> {
+  let purged = 0;
+  let last: number;
+  do {
+    signal?.throwIfAborted();
+    last = await purgeSome();
+    purged += last;
+  } while (last === BATCH);
+  return purged;
+}

@@ -1,0 +1,37 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+
+/** What a treatment costs, frozen when the encounter is created (D-36); money as exact decimals or as decimal text. */
+export interface PricedTreatment {
+  readonly price: Prisma.Decimal | string;
+  readonly shippingType: string;
+  readonly shippingAmount: Prisma.Decimal | string;
+}
+
+/** Of an estimate, and of an order. */
+export interface Amounts {
+  readonly subTotal: Prisma.Decimal;
+  readonly totalShippingAmt: Prisma.Decimal;
+  readonly grandTotal: Prisma.Decimal;
+}
+
+/** The sums over treatments, one unit of each (D-37; domain rule "Orders and money"). */
+export function amountsOf(treatments: readonly PricedTreatment[]): Amounts {
+  const subTotal = sum(treatments.map(({ price }) => price));
+  const totalShippingAmt = sum(treatments.map(shippingOf));
+  return { subTotal, totalShippingAmt, grandTotal: subTotal.plus(totalShippingAmt) };
+}
+
+/** What the line of an order says of its treatment's money. */
+export function lineAmountsOf(treatment: PricedTreatment) {
+  const shippingAmt = shippingOf(treatment);
+  return { quantity: 1, unitPrice: treatment.price, shippingAmt, lineTotal: shippingAmt.plus(treatment.price) };
+}
+
+/** FREE_SHIPPING ignores the shipping amount. */
+function shippingOf({ shippingType, shippingAmount }: PricedTreatment): Prisma.Decimal {
+  return new Prisma.Decimal(shippingType === 'FLAT_RATE' ? shippingAmount : 0);
+}
+
+function sum(amounts: readonly (Prisma.Decimal | string)[]): Prisma.Decimal {
+  return amounts.reduce<Prisma.Decimal>((total, amount) => total.plus(amount), new Prisma.Decimal(0));
+}

@@ -1,0 +1,138 @@
+import type { Prisma } from '../../../generated/prisma/client.js';
+import type { Queries, Transaction } from '../../adapters/database/database.js';
+import { Problem } from '../../problem.js';
+import { amountsOf, lineAmountsOf } from './money.js';
+import { mayUseClinic } from '../catalog/clinics.js';
+import { recordEvent } from '../events/record.js';
+import { itemKey } from '../values/itemKey.js';
+import type { ReadContext, TransactionContext } from '../transactions/transaction.js';
+import { takeTurn } from '../transactions/locks.js';
+
+/** Everything that the views and events of an order show. */
+export const orderDetails = {
+  lines: { orderBy: { position: 'asc' } },
+  payments: { orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] },
+  encounter: { select: { encounterNo: true, clinicId: true } },
+} satisfies Prisma.OrderInclude;
+
+/** A stored order with its lines and payments. */
+export type OrderRecord = Prisma.OrderGetPayload<{ include: typeof orderDetails }>;
+
+/** A completed encounter, as far as its order depends on it. */
+export type OrderedEncounter = Prisma.EncounterGetPayload<{ include: { treatments: true; gfeItems: true } }>;
+
+/**
+ * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
+ * each treatment whose item is approved, newly or by reuse, at its frozen price (domain rule "Orders and money", D-36).
+ * The encounter's row must be `completed` already. A free order is paid at birth. Tells of both, first of the encounter.
+ */
+export async function createOrder(context: TransactionContext, encounter: OrderedEncounter): Promise<OrderRecord> {
+  const { tenantId, id: encounterId } = encounter;
+  const tenant = await context.db.tenant.findUniqueOrThrow({ where: { id: tenantId }, select: { currency: true } });
+  const treatments = approvedTreatments(encounter);
+  const amounts = amountsOf(treatments);
+  const now = context.now();
+  const order = await context.db.order.create({
+    data: {
+      id: context.newId(),
+      tenantId,
+      encounterId,
+      orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',
+      currency: tenant.currency,
+      ...amounts,
+      paidAmt: 0,
+      createdAt: now,
+      updatedAt: now,
+      lines: { createMany: { data: treatments.map((treatment, position) => orderLine(context, treatment, position)) } },
+    },
+    include: orderDetails,
+  });
+  await recordEvent(context, encounter, 'encounter.completed', {
+    encounter_id: Number(encounter.encounterNo),
+    gfe_no: encounter.gfeNo,
+    approved: count(encounter, 'approved'),
+    denied: count(encounter, 'denied'),
+    order_no: order.orderNo,
+  });
+  await recordOrderEvent(context, 'order.created', order);
+  if (order.orderStatus === 'paid') await recordOrderEvent(context, 'order.paid', order);
+  return order;
+}
+
+/**
+ * One order by its number, in either case.
+ * @throws Problem order_not_found, also for another tenant's; clinic_not_permitted (D-31)
+ */
+export async function getOrder(context: ReadContext, orderNo: string): Promise<OrderRecord> {
+  const order = await findOrder(context, context.caller.tenantId, orderNo);
+  if (!order) throw new Problem('order_not_found');
+  if (!mayUseClinic(context, order.encounter.clinicId)) throw new Problem('clinic_not_permitted');
+  return order;
+}
+
+/** Keeps an order from everybody else for the rest of the transaction, which must not have written anything. */
+export function lockOrder(db: Transaction, tenantId: string, orderNo: string): Promise<void> {
+  return takeTurn(db, `order ${tenantId} ${orderNo.toUpperCase()}`);
+}
+
+/**
+ * Cancels an order of which nothing is paid, for the operator (domain rule "Orders and money").
+ * @throws Error when there is no such order, or it is not pending, or a part of it is paid
+ */
+export async function cancelOrder(
+  context: TransactionContext,
+  tenantId: string,
+  orderNo: string,
+): Promise<OrderRecord> {
+  await lockOrder(context.db, tenantId, orderNo);
+  const where = { tenantId, orderNo: orderNo.toUpperCase(), orderStatus: 'pending', paidAmt: 0 } as const;
+  const data = { orderStatus: 'cancelled', updatedAt: context.now() } as const;
+  const { count } = await context.db.order.updateMany({ where, data });
+  const order = await findOrder(context, tenantId, orderNo);
+  if (!order) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
+  if (count === 0) throw new Error(`${order.orderNo} cannot be cancelled: ${whyNotCancellable(order)}.`);
+  await recordOrderEvent(context, 'order.cancelled', order);
+  return order;
+}
+
+/** Writes an event of an order; amounts are decimal text with two places. */
+export function recordOrderEvent(
+  context: TransactionContext,
+  type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled',
+  order: OrderRecord,
+): Promise<void> {
+  const { tenantId, encounter, grandTotal, paidAmt } = order;
+  return recordEvent(context, { tenantId, clinicId: encounter.clinicId }, type, {
+    order_no: order.orderNo,
+    encounter_id: Number(encounter.encounterNo),
+    order_status: order.orderStatus,
+    grand_total: grandTotal.toFixed(2),
+    balance_amt: grandTotal.minus(paidAmt).toFixed(2),
+  });
+}
+
+function findOrder({ db }: { readonly db: Queries }, tenantId: string, orderNo: string): Promise<OrderRecord | null> {
+  const where = { tenantId_orderNo: { tenantId, orderNo: orderNo.toUpperCase() } };
+  return db.order.findUnique({ where, include: orderDetails });
+}
+
+function whyNotCancellable({ orderStatus, paidAmt }: OrderRecord): string {
+  return orderStatus === 'pending' ? `${paidAmt.toFixed(2)} of it is paid` : `it is ${orderStatus}`;
+}
+
+function count({ gfeItems }: OrderedEncounter, wanted: 'approved' | 'denied'): number {
+  return gfeItems.filter(({ status }) => status === wanted).length;
+}
+
+type Treatment = OrderedEncounter['treatments'][number];
+
+function approvedTreatments({ treatments, gfeItems }: OrderedEncounter): Treatment[] {
+  const approved = new Set(gfeItems.filter(({ status }) => status === 'approved').map(itemKey));
+  return treatments.filter((treatment) => approved.has(itemKey(treatment)));
+}
+
+function orderLine(context: TransactionContext, treatment: Treatment, position: number) {
+  const { productId, sku, name, shippingType, pharmacyId, pharmacyName } = treatment;
+  const amounts = lineAmountsOf(treatment);
+  return { id: context.newId(), position, productId, sku, name, shippingType, ...amounts, pharmacyId, pharmacyName };
+}

@@ -1,0 +1,44 @@
+import { Problem } from '../../problem.js';
+import type { Schemas } from '../../contract.js';
+import { getOrder, orderDetails, recordOrderEvent, type OrderRecord } from './orders.js';
+import type { CallerContext } from '../transactions/transaction.js';
+
+/**
+ * Records money that was paid elsewhere (domain rule "Orders and money"). Payments at the same time wait for one
+ * another, and what would be above the balance then is refused.
+ * @param amount decimal text above zero, with at most two places
+ * @throws Problem order_not_found, clinic_not_permitted; invalid_state when the order is not pending;
+ * payment_exceeds_balance
+ */
+export async function recordPayment(
+  context: CallerContext,
+  orderNo: string,
+  { amount, reference }: Schemas['RecordPaymentRequest'],
+): Promise<OrderRecord> {
+  const { db, caller } = context;
+  const { tenantId, id } = await getOrder(context, orderNo);
+  const taken = await db.$executeRaw`
+    UPDATE "order" SET paid_amt = paid_amt + ${amount}::numeric,
+      order_status = CASE WHEN paid_amt + ${amount}::numeric = grand_total THEN 'paid' ELSE 'pending' END::order_status
+    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid AND order_status = 'pending'
+      AND paid_amt + ${amount}::numeric <= grand_total`;
+  if (taken === 0) throw refusal(await getOrder(context, orderNo));
+  const now = context.now();
+  const payment = { id: context.newId(), amount, reference: reference ?? null, apiClientId: caller.apiClientId };
+  const order = await db.order.update({
+    where: { tenantId_id: { tenantId, id } },
+    data: { updatedAt: now, payments: { create: { ...payment, createdAt: now } } },
+    include: orderDetails,
+  });
+  await recordOrderEvent(context, order.orderStatus === 'paid' ? 'order.paid' : 'order.updated', order);
+  return order;
+}
+
+/** Read again, as the payments that came first have left it. */
+function refusal({ orderStatus }: OrderRecord): Problem {
+  if (orderStatus !== 'pending') {
+    return new Problem('invalid_state', undefined, { extra: { current_status: orderStatus } });
+  }
+  const code = 'payment_exceeds_balance';
+  return new Problem(code, undefined, { errors: [{ pointer: '#/amount', code, detail: 'is above the balance' }] });
+}

@@ -1,0 +1,54 @@
+import type { Context, DomainContext } from '../../context.js';
+import { Problem } from '../../problem.js';
+import { expireDueEncounters, lapseDueClaims } from '../encounters/expirySweeps.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../approvals/approvals.js';
+import { requireSandbox } from './requireSandbox.js';
+
+/** The time of a sandbox, and how far it is ahead of the world's. */
+export interface SandboxTime {
+  readonly now: Date;
+  readonly offsetSeconds: number;
+}
+
+/** How far the time of a sandbox tenant is ahead of the world's, in milliseconds (domain rule "Sandbox"). */
+export async function clockOffset({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<number> {
+  const select = { clockOffsetMs: true };
+  const tenant = await db.tenant.findUniqueOrThrow({ where: { id: tenantId }, select });
+  return Number(tenant.clockOffsetMs);
+}
+
+/** @throws Problem sandbox_only */
+export async function readClock(context: Context): Promise<SandboxTime> {
+  requireSandbox(context);
+  return timeAt(context, await clockOffset(context, context.caller.tenantId));
+}
+
+/**
+ * Moves the time of a sandbox forward, or leaves it; then does what is due by then, as the jobs would.
+ * @param offsetSeconds how far it is to be ahead of the world's
+ * @throws Problem sandbox_only; validation_failed when time would go back, also when somebody else was faster
+ */
+export async function setClock(context: Context, offsetSeconds: number): Promise<SandboxTime> {
+  requireSandbox(context);
+  const { tenantId } = context.caller;
+  const clockOffsetMs = offsetSeconds * 1000;
+  const { count } = await context.db.tenant.updateMany({
+    where: { id: tenantId, clockOffsetMs: { lte: clockOffsetMs } },
+    data: { clockOffsetMs },
+  });
+  if (count === 0) {
+    const errors = [{ pointer: '#/offsetSeconds', code: 'range', detail: 'must be at least what it is now' }];
+    throw new Problem('validation_failed', undefined, { errors });
+  }
+  // They add the offset themselves.
+  const { db, realNow: now, newId, randomBytes, log } = context;
+  const world = { db, now, newId, randomBytes, log };
+  for (const sweep of [lapseDueClaims, expireDueEncounters, announceExpiringApprovals, announceExpiredApprovals]) {
+    await sweep(world, tenantId);
+  }
+  return timeAt(context, clockOffsetMs);
+}
+
+function timeAt({ realNow }: Context, offsetMs: number): SandboxTime {
+  return { now: new Date(realNow().getTime() + offsetMs), offsetSeconds: Math.floor(offsetMs / 1000) };
+}

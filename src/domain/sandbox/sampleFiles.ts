@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto';
+import type { Downloader } from '../../adapters/download/download.js';
+import type { Context } from '../../context.js';
+import { Problem } from '../../problem.js';
+import type { DocumentMediaType } from '../documents/fileRules.js';
+
+/** The host of the contract's examples; nobody can ever own it (RFC 2606). */
+const SAMPLE_HOST = 'files.northwind.example';
+
+/** One empty page. Scanners and viewers want the mark at its very end. */
+export const samplePdf = Buffer.from(
+  [
+    '%PDF-1.4',
+    '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj',
+    '2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj',
+    '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]>>endobj',
+    'trailer<</Root 1 0 R>>',
+    '%%EOF',
+  ].join('\n'),
+);
+
+/** One pixel each. */
+const sampleJpeg = Buffer.from(
+  `ffd8ffe000104a46494600010101004800480000ffdb004300${'ff'.repeat(64)}ffc9000b080001000101011100ffcc000600101005` +
+    'ffda0008010100003f00d2cf20ffd9',
+  'hex',
+);
+const samplePng = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+interface SampleFile {
+  readonly type: DocumentMediaType;
+  readonly content: Buffer;
+}
+
+const pdf: SampleFile = { type: 'application/pdf', content: samplePdf };
+const jpeg: SampleFile = { type: 'image/jpeg', content: sampleJpeg };
+const png: SampleFile = { type: 'image/png', content: samplePng };
+
+/** By the extension of the URL's path. */
+const samples: ReadonlyMap<string, SampleFile> = new Map(Object.entries({ pdf, jpg: jpeg, jpeg, png }));
+
+/** SHA-256 in hex, as a download has it. */
+export const sha256 = (content: Buffer): string => hash('sha256', content, 'hex');
+
+/**
+ * What fetches the documents of a caller. In a sandbox the host of the contract's examples delivers a built-in sample,
+ * so that an upload needs no file server (domain rule "Sandbox"); everything else is fetched as anywhere.
+ * @throws Problem document_fetch_failed when the host has no sample of that kind
+ */
+export function downloaderOf({ caller, download }: Pick<Context, 'caller' | 'download'>): Downloader {
+  if (caller.tenantMode !== 'sandbox') return download;
+  return async (url, limits, use) => {
+    if (!isSampleUrl(url)) return download(url, limits, use);
+    const sample = samples.get(/\.([a-z]+)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '');
+    if (!sample) throw new Problem('document_fetch_failed');
+    const { type, content } = sample;
+    const value = await use({ sniffedType: type, declaredType: type, body: once(content) });
+    return { value, sizeBytes: content.length, checksum: sha256(content) };
+  };
+}
+
+function isSampleUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, host, username, password } = new URL(text);
+  return protocol === 'https:' && host === SAMPLE_HOST && username === '' && password === '';
+}
+
+async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield content;
+}

@@ -1,0 +1,77 @@
+import type { Context } from '../../context.js';
+import type { Schemas } from '../../contract.js';
+import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
+import { getEncounter, type EncounterRecord } from '../encounters/encounters.js';
+import { lockEncounter } from '../encounters/transitions.js';
+import { recordPayment } from '../orders/payments.js';
+import { claimEncounter, submitReview } from '../encounters/review.js';
+import { requireSandbox } from './requireSandbox.js';
+import { inCallerTransaction, type CallerContext } from '../transactions/transaction.js';
+
+type Outcome = Schemas['SimulateEncounterRequest']['outcome'];
+type Decision = Schemas['ReviewDecision'];
+
+/** The provider that the sandbox plays, unless another one has the encounter. */
+const REVIEWER = 'sandbox';
+const DENIAL = 'Denied in the sandbox.';
+
+/**
+ * Plays the provider, by the same transitions as the provider network, all or nothing (domain rule "Sandbox").
+ * @returns the encounter afterwards
+ * @throws Problem sandbox_only, encounter_not_found, clinic_not_permitted, invalid_state, not_due
+ */
+export async function simulateEncounter(
+  context: Context,
+  encounterNo: bigint,
+  { outcome, pay }: Schemas['SimulateEncounterRequest'],
+): Promise<EncounterRecord> {
+  requireSandbox(context);
+  return inCallerTransaction(context, async (transaction) => {
+    // Otherwise another provider could claim it after its holder is read, and refuse what is done in that name.
+    await lockEncounter(transaction, encounterNo);
+    const encounter = await outcomes[outcome](transaction, encounterNo);
+    return pay ? paid(transaction, encounter) : encounter;
+  });
+}
+
+type Play = (context: CallerContext, encounterNo: bigint) => Promise<EncounterRecord>;
+
+const outcomes: Readonly<Record<Outcome, Play>> = {
+  claim,
+  approve_all: review(() => true),
+  deny_all: review(() => false),
+  approve_first: review((index) => index === 0),
+  no_show: (context, encounterNo) =>
+    cancelEncounter(context, encounterNo, { reason: 'patient_no_show' }, 'provider'),
+  expire: expireEncounter,
+};
+
+/** As the provider that has it, if one has. */
+async function claim(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
+  const { reviewerRef, leaseExpiresAt } = await getEncounter(context, encounterNo);
+  const holder = leaseExpiresAt !== null && context.now() < leaseExpiresAt ? reviewerRef : null;
+  return claimEncounter(context, encounterNo, { reviewerRef: holder ?? REVIEWER });
+}
+
+/** Decides the items that wait, in their order. */
+function review(approves: (index: number) => boolean): Play {
+  return async (context, encounterNo) => {
+    const { reviewerRef, reviewType, gfeItems } = await claim(context, encounterNo);
+    const waiting = gfeItems.filter(({ status }) => status === 'pending_review');
+    const decisions = waiting.map(({ categoryId, subcategoryId }, index): Decision => {
+      const item = { categoryId, subcategoryId };
+      return approves(index) ? { ...item, decision: 'approved' } : { ...item, decision: 'denied', reason: DENIAL };
+    });
+    const now = context.now().toISOString();
+    const visit = reviewType === 'synchronous' ? { visit: { startedAt: now, endedAt: now } } : {};
+    return submitReview(context, encounterNo, { reviewerRef: reviewerRef ?? REVIEWER, decisions, ...visit });
+  };
+}
+
+/** Pays what is left of the order, if there is one. */
+async function paid(context: CallerContext, encounter: EncounterRecord): Promise<EncounterRecord> {
+  const { order, encounterNo } = encounter;
+  if (order?.orderStatus !== 'pending') return encounter;
+  await recordPayment(context, order.orderNo, { amount: order.grandTotal.minus(order.paidAmt).toFixed(2) });
+  return getEncounter(context, encounterNo);
+}

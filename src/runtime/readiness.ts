@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { openDatabaseProbe } from '../adapters/database/databaseProbe.js';
+import type { PublicContext, Services } from '../context.js';
+
+/** Whether each part answers; null = it is not in use. */
+export interface Parts {
+  readonly database: boolean;
+  readonly objectStore: boolean;
+  readonly documentScanner: boolean | null;
+}
+
+export interface Readiness extends Parts {
+  readonly ready: boolean;
+}
+
+/** A database that takes longer is as good as down to a load balancer. */
+const DATABASE_TIMEOUT_MS = 2_000;
+/** Short, because a part that only uploads need must not delay the response beyond a probe's own limit. */
+const UPLOAD_PART_TIMEOUT_MS = 500;
+const CACHE_MS = 1_000;
+
+/**
+ * Whether requests can be served: the database answers and the process is not stopping. The parts that only uploads
+ * need are reported: without them every server would leave the load balancer, and reads would end too.
+ */
+export async function checkReadiness({ checkParts, isStopping }: PublicContext): Promise<Readiness> {
+  const parts = await checkParts();
+  return { ...parts, ready: parts.database && !isStopping() };
+}
+
+/** Asks every part, once for all who ask within a second: probes cost the same however many there are. */
+export function partsCheck(
+  databaseUrl: string,
+  { objects, scanner, config }: Pick<Services, 'objects' | 'scanner' | 'config'>,
+): () => Promise<Parts> {
+  const askDatabase = openDatabaseProbe(databaseUrl, DATABASE_TIMEOUT_MS);
+  const ask = async (): Promise<Parts> => {
+    const [database, objectStore, documentScanner] = await Promise.all([
+      answers(askDatabase(), DATABASE_TIMEOUT_MS),
+      answers(objects.check(), UPLOAD_PART_TIMEOUT_MS),
+      config.documentScanner.kind === 'none' ? null : answers(scanner.check(), UPLOAD_PART_TIMEOUT_MS),
+    ]);
+    return { database, objectStore, documentScanner };
+  };
+  let known: Promise<Parts> | undefined;
+  const forget = (): void => {
+    known = undefined;
+  };
+  return () => (known ??= ask().finally(() => setTimeout(forget, CACHE_MS).unref()));
+}
+
+function answers(check: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  return Promise.race([check.then(() => true, () => false), delay(timeoutMs, false, { ref: false })]);
+}

@@ -1,0 +1,87 @@
+import { isUnavailable } from '../adapters/database/database.js';
+import { makeDataDir } from '../adapters/dataDir.js';
+import { openEmbeddedPostgres } from '../embedded/embeddedPostgres.js';
+import { checkJobSchema, migrateJobSchema } from '../adapters/jobs/jobSchema.js';
+import { checkSchema, migrate } from '../adapters/database/migrations.js';
+
+/** Where the configuration says that the database is. */
+export interface DatabasePlace {
+  /** null = the embedded PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | null;
+  readonly dataDir: string;
+  /** The server owns the embedded PostgreSQL; a tool joins it, or starts it for the time of its work. */
+  readonly role: 'server' | 'tool';
+  readonly log: (message: string) => void;
+}
+
+export interface ServiceDatabaseOptions extends DatabasePlace {
+  /** Whether pending migrations are applied to `databaseUrl`; to the embedded database they always are. */
+  readonly applyMigrations: boolean;
+}
+
+export interface ServiceDatabase {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** The database that the configuration names, whatever its schema. */
+export async function configuredDatabase({ databaseUrl, ...embedded }: DatabasePlace): Promise<ServiceDatabase> {
+  if (databaseUrl === null) return openEmbeddedPostgres(embedded);
+  // A server keeps keys and files there in any case.
+  if (embedded.role === 'server') await makeDataDir(embedded.dataDir);
+  return { url: databaseUrl, close: async () => undefined };
+}
+
+/**
+ * The database that the configuration names, with exactly the schema of this build.
+ * @throws Error naming DATABASE_URL and what to do, or DATA_DIR
+ */
+export async function openServiceDatabase(options: ServiceDatabaseOptions): Promise<ServiceDatabase> {
+  const { databaseUrl, applyMigrations, log } = options;
+  const database = await configuredDatabase(options);
+  try {
+    if (databaseUrl === null) await migrateDatabase(database.url);
+    else await requireSchema(databaseUrl, applyMigrations, log);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/**
+ * Brings everything in the database up to date: the service's schema, and the one of the job engine.
+ * @returns the names applied by this call
+ * @throws Error naming the migration when its script fails, or when a schema is unknown to this build
+ */
+export async function migrateDatabase(url: string, log: (message: string) => void = () => {}): Promise<string[]> {
+  const applied = await migrate(url, log);
+  const ofJobs = await migrateJobSchema(url);
+  for (const name of ofJobs) log(`Applied the migrations of ${name}`);
+  return [...applied, ...ofJobs];
+}
+
+/**
+ * What {@link migrateDatabase} would apply; nothing is changed.
+ * @throws Error naming the migrations that this build does not know
+ */
+export async function pendingMigrations(url: string): Promise<string[]> {
+  const states = [await checkSchema(url), await checkJobSchema(url)];
+  const unknown = states.flatMap((schema) => (schema.state === 'unknown' ? schema.names : []));
+  if (unknown.length > 0) {
+    throw new Error(`The database has migrations that this build does not know: ${unknown.join(', ')}.`);
+  }
+  return states.flatMap((schema) => (schema.state === 'behind' ? schema.pending : []));
+}
+
+async function requireSchema(url: string, apply: boolean, log: (message: string) => void): Promise<void> {
+  const pending = await (apply ? migrateDatabase(url, log) : Promise.resolve([]))
+    .then(() => pendingMigrations(url))
+    .catch((cause: unknown) => {
+      const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';
+      throw new Error(`DATABASE_URL ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    });
+  if (pending.length === 0) return;
+  const advice = 'run "npm run --silent cli -- migrate", or start the server with --migrate';
+  throw new Error(`DATABASE_URL lacks ${pending.join(', ')}: ${advice}.`);
+}

@@ -1,0 +1,61 @@
+import { types } from 'node:util';
+import type { Logger } from 'pino';
+import { createDocumentScanner } from '../adapters/scanner/documentScanner.js';
+import { createDownloader } from '../adapters/download/download.js';
+import { openObjectStore } from '../adapters/objects/objectStore.js';
+import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
+import { openTokens } from '../adapters/tokens/tokens.js';
+import type { Config } from '../config.js';
+import type { DomainContext, Services } from '../context.js';
+import { partsCheck } from './readiness.js';
+
+/** What main or a test decides; a test also brings its own clock. */
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly domain: DomainContext;
+  /** Where `domain.db` is connected to. */
+  readonly databaseUrl: string;
+  readonly log: Logger;
+  /** Known once the server listens. */
+  readonly baseUrl: () => string;
+  readonly isStopping: () => boolean;
+}
+
+/**
+ * Opens what the operations need besides the database.
+ * @throws Error naming the file or the variable that is wrong
+ */
+export async function openServices(options: ServiceOptions): Promise<Services> {
+  const { config, domain, databaseUrl, log, baseUrl, isStopping } = options;
+  const { now, newId } = domain;
+  const create = config.createSigningKeys ? { now: now(), newId } : null;
+  const keys = await openSigningKeys(config.signingKeysFile, create, (error) => {
+    log.error({ reason: reasonOf(error) }, 'the signing keys are damaged; those that were read before are used');
+  }).catch((cause: unknown) => {
+    throw new Error(`SIGNING_KEYS_FILE cannot be used: ${reasonOf(cause)}`, { cause });
+  });
+  const scanner = createDocumentScanner(config.documentScanner);
+  // Uploads need it, nothing else does: that it is down for the moment must not keep the service from starting.
+  await scanner.check().catch((error: unknown) => {
+    const reason = reasonOf(types.isNativeError(error) ? error.cause : error);
+    log.warn({ reason }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
+  });
+  const objects = await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore });
+  return {
+    ...domain,
+    config,
+    log,
+    keys,
+    tokens: openTokens(keys, baseUrl, newId),
+    objects,
+    scanner,
+    checkParts: partsCheck(databaseUrl, { objects, scanner, config }),
+    download: createDownloader({ allowedHosts: config.documentFetchAllowedHosts }),
+    get baseUrl() {
+      return baseUrl();
+    },
+    isStopping,
+  };
+}
+
+const reasonOf = (error: unknown): string => (types.isNativeError(error) ? error.message : 'unknown');

@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto';
+import { createApiClient, deactivateApiClient } from '../../../src/domain/access/apiClients.js';
+import { retireSecret, rotateSecret } from '../../../src/domain/access/apiClientSecrets.js';
+import { authenticateClient } from '../../../src/domain/access/clientAuthentication.js';
+import { createTenant } from '../../../src/domain/access/tenants.js';
+import { newClient, newPartner, type Credentials, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { login, refresh } from '../../support/tokens.js';
+
+const HOUR = 3_600;
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const loginStatus = async (client: Credentials): Promise<number> => (await login(harness, client)).status;
+const secretsOf = ({ tenantId, clientId }: Partner) =>
+  harness.domain.db.apiClientSecret.findMany({ where: { tenantId, apiClient: { clientId } }, orderBy: { id: 'asc' } });
+const clientOf = ({ tenantId, clientId }: Partner) =>
+  harness.domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+
+/** A client that has never logged in. */
+async function unusedClient(): Promise<Partner> {
+  const wanted = { tenant: partner.tenantId, name: harness.domain.newId(), preset: 'partner' } as const;
+  return { ...(await createApiClient(harness.domain, wanted)), token: '' };
+}
+
+describe('a client secret', () => {
+  it.each([['live', /^cess_live_[\w-]{43}$/], ['sandbox', /^cess_test_[\w-]{43}$/]] as const)(
+    'of a %s tenant has 256 random bits behind a prefix that shows the environment',
+    async (mode, shape) => {
+      const tenant = await createTenant(harness.domain, { name: `Secrets of ${mode}`, mode });
+      const clients = await Promise.all(['one', 'two'].map((name) =>
+        createApiClient(harness.domain, { tenant: tenant.id, name, preset: 'partner' })));
+      for (const { clientId, clientSecret } of clients) {
+        expect(clientSecret).toMatch(shape);
+        expect(clientId).toMatch(/^ces_[a-z2-7]{20}$/);
+      }
+      expect(new Set(clients.map(({ clientSecret }) => clientSecret)).size).toBe(2);
+    },
+  );
+
+  it('is stored as its SHA-256 and the last four characters, nowhere as itself', async () => {
+    const client = await newClient(harness, partner.tenantId);
+    const [stored] = await secretsOf(client);
+    expect(Buffer.from(stored?.secretHash ?? []).toString('hex'))
+      .toBe(createHash('sha256').update(client.clientSecret).digest('hex'));
+    expect(stored?.hint).toBe(client.clientSecret.slice(-4));
+    const rows = await harness.domain.db.$queryRaw<{ text: string }[]>`
+      SELECT s::text AS text FROM api_client_secret s UNION ALL SELECT c::text FROM api_client c`;
+    expect(rows.length).toBeGreaterThan(1);
+    expect(JSON.stringify(rows)).not.toContain(client.clientSecret.slice(10));
+  });
+});
+
+describe('rotation', () => {
+  it('lets both secrets live, until the old one is retired', async () => {
+    const client = await newClient(harness, partner.tenantId);
+    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
+    const renewed = { ...client, clientSecret };
+    expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([200, 200]);
+    await retireSecret(harness.domain, client.clientId, { force: false });
+    expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([401, 200]);
+  });
+
+  it('ends the old secret at the given time, to the second', async () => {
+    const client = await newClient(harness, partner.tenantId);
+    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, HOUR);
+    harness.clock.advance(HOUR - 1);
+    expect(await loginStatus(client)).toBe(200);
+    harness.clock.advance(1);
+    expect([await loginStatus(client), await loginStatus({ ...client, clientSecret })]).toEqual([401, 200]);
+  });
+
+  it('refuses a third live secret, also when asked ten times at once, and takes one when a place is free', async () => {
+    const client = await newClient(harness, partner.tenantId);
+    const rotate = () => rotateSecret(harness.domain, client.clientId, null);
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, rotate));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    await expect(rotate()).rejects.toThrow('has 2 active secrets');
+    expect(await secretsOf(client)).toHaveLength(2);
+    await retireSecret(harness.domain, client.clientId, { force: true });
+    await expect(rotate()).resolves.toMatchObject({ clientId: client.clientId });
+  });
+
+  it('never gives the old secret more time than it had', async () => {
+    const client = await newClient(harness, partner.tenantId);
+    await rotateSecret(harness.domain, client.clientId, HOUR);
+    const [old] = await secretsOf(client);
+    await retireSecret(harness.domain, client.clientId, { hint: (await secretsOf(client))[1]?.hint, force: true });
+    await rotateSecret(harness.domain, client.clientId, 24 * HOUR);
+    expect((await secretsOf(client))[0]?.expiresAt).toEqual(old?.expiresAt);
+  });
+
+  it('never retires the only secret, nor one while the other was never used', async () => {
+    const client = await newClient(harness, partner.tenantId);
+    const retire = (force: boolean) => retireSecret(harness.domain, client.clientId, { force });
+    await expect(retire(true)).rejects.toThrow('is the only active secret');
+    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
+    await expect(retire(false)).rejects.toThrow('has never been used');
+    expect(await loginStatus(client)).toBe(200);
+    await retire(true);
+    expect([await loginStatus(client), await loginStatus({ ...client, clientSecret })]).toEqual([401, 200]);
+  });
+
+  it('does not get in the way of a client that logs in meanwhile', async () => {
+    const client = await unusedClient();
+    const { tenantId } = client;
+    const { id } = await clientOf(client);
+    const [secret] = await secretsOf(client);
+    const answer = await harness.domain.db.$transaction(async (rotation) => {
+      await rotation.$queryRaw`SELECT id FROM api_client WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
+      const pending = login(harness, client);
+      await untilBlocked();
+      await rotation.apiClientSecret.updateMany({ where: { tenantId, id: secret?.id ?? '' }, data: { hint: 'late' } });
+      return { pending };
+    });
+    expect((await answer.pending).status).toBe(200);
+  });
+});
+
+/** Until a session waits for another one's lock. */
+async function untilBlocked(): Promise<void> {
+  for (;;) {
+    const [row] = await harness.domain.db.$queryRaw<{ waiting: bigint }[]>`
+      SELECT count(*) AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    if (row && row.waiting > 0n) return;
+  }
+}
+
+describe('checking a secret', () => {
+  it('asks the database as much for an unknown or inactive client as for a wrong secret', async () => {
+    const inactive = await newClient(harness, partner.tenantId);
+    await deactivateApiClient(harness.domain, inactive.clientId);
+    const asked = async (clientId: string): Promise<string[]> => {
+      const used: string[] = [];
+      const { domain, services } = harness;
+      const db = new Proxy(domain.db, {
+        get(target, name): unknown {
+          used.push(String(name));
+          const member: unknown = Reflect.get(target, name);
+          return typeof member === 'function' ? member.bind(target) : member;
+        },
+      });
+      const context = Object.assign(Object.create(services), { db, requestId: '', authorization: undefined });
+      expect(await authenticateClient(context, clientId, partner.clientSecret.toLowerCase())).toBeNull();
+      return used;
+    };
+    const wrongSecret = await asked(partner.clientId);
+    expect(wrongSecret).toEqual(['$queryRaw']);
+    expect(await asked(`ces_${'a'.repeat(20)}`)).toEqual(wrongSecret);
+    expect(await asked(inactive.clientId)).toEqual(wrongSecret);
+  });
+});
+
+describe('what issuing tokens writes', () => {
+  /** Every row version of the tables that tokens touch, and the rows of all tables. */
+  async function state(): Promise<unknown> {
+    const { db } = harness.domain;
+    const versions = await db.$queryRaw`
+      SELECT id::text, xmin::text FROM api_client
+      UNION ALL SELECT id::text, xmin::text FROM api_client_secret ORDER BY 1, 2`;
+    const counts = await db.$queryRaw`
+      SELECT table_name, (xpath('//n/text()', query_to_xml(
+        format('SELECT count(*) AS n FROM %I', table_name), true, true, '')))[1]::text AS rows
+      FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' ORDER BY 1`;
+    return { versions, counts };
+  }
+
+  it('is nothing, once the hour’s use is noted', async () => {
+    const { body } = await login(harness, partner);
+    const before = await state();
+    harness.clock.advance(HOUR - 1);
+    for (let count = 0; count < 3; count += 1) {
+      await login(harness, partner);
+      await refresh(harness, partner, body.refresh_token);
+      await call(harness, 'GET /clinics', { token: body.access_token });
+    }
+    expect(await state()).toEqual(before);
+  });
+
+  it('is the time of use of the secret and the client, at most once an hour', async () => {
+    const client = await unusedClient();
+    const noted = async () => [(await clientOf(client)).lastUsedAt, (await secretsOf(client))[0]?.lastUsedAt];
+    expect(await noted()).toEqual([null, null]);
+    await login(harness, { ...client, clientSecret: `${client.clientSecret}x` });
+    expect(await noted()).toEqual([null, null]);
+
+    const first = harness.clock.now;
+    await login(harness, client);
+    expect(await noted()).toEqual([first, first]);
+    harness.clock.advance(HOUR - 1);
+    await login(harness, client);
+    expect(await noted()).toEqual([first, first]);
+    harness.clock.advance(1);
+    await login(harness, client);
+    expect(await noted()).toEqual([harness.clock.now, harness.clock.now]);
+  });
+
+  it('is noted for the secret that was used, not for the other one', async () => {
+    const client = await unusedClient();
+    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
+    await login(harness, { ...client, clientSecret });
+    const used = (await secretsOf(client)).map(({ hint, lastUsedAt }) => [hint, lastUsedAt !== null]);
+    expect(used).toEqual([[client.clientSecret.slice(-4), false], [clientSecret.slice(-4), true]]);
+  });
+});

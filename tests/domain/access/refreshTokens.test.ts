@@ -1,0 +1,210 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { deactivateApiClient, revokeTokens } from '../../../src/domain/access/apiClients.js';
+import { retireSecret, rotateSecret } from '../../../src/domain/access/apiClientSecrets.js';
+import { newClient, newPartner, type Credentials, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { alterToken, asForm, basicAuth, login, readToken, refresh, unsignToken } from '../../support/tokens.js';
+
+const DAY = 86_400;
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const refreshTokenOf = async (client: Credentials, more = {}): Promise<string> =>
+  (await login(harness, client, more)).body.refresh_token;
+const newClientOfPartner = (): Promise<Partner> => newClient(harness, partner.tenantId);
+const mayListClinics = async ({ body }: Answer): Promise<boolean> =>
+  (await call(harness, 'GET /clinics', { token: body.access_token })).status === 200;
+
+/** Interface §4.1: a refused refresh token is 401; no challenge, because nobody sent HTTP Basic. */
+function expectInvalidGrant(answer: Answer): void {
+  expect(answer.body).toEqual({ error: 'invalid_grant', error_description: expect.any(String) });
+  expect(answer.status).toBe(401);
+  expect(answer.headers.get('Cache-Control')).toBe('no-store');
+  expect(answer.headers.has('WWW-Authenticate')).toBe(false);
+}
+
+function expectInvalidClient(answer: Answer): void {
+  expect(answer.body).toMatchObject({ error: 'invalid_client' });
+  expect(answer.status).toBe(401);
+}
+
+describe('a refresh token', () => {
+  it('gives a new pair in the shape of the first one', async () => {
+    const first = await login(harness, partner);
+    harness.clock.advance(10);
+    const renewed = await refresh(harness, partner, first.body.refresh_token);
+    expect(renewed.body).toEqual({
+      access_token: expect.any(String), token_type: 'Bearer', expires_in: 25_200,
+      refresh_token: expect.any(String), refresh_token_expires_in: 2_592_000,
+    });
+    expect(renewed.status).toBe(200);
+    expect(renewed.headers.get('Cache-Control')).toBe('no-store');
+    const claims = (token: string) => ({ ...readToken(token).payload, iat: 0, exp: 0, jti: '' });
+    expect(claims(renewed.body.access_token)).toEqual(claims(first.body.access_token));
+    expect(await mayListClinics(renewed)).toBe(true);
+  });
+
+  it('works as often as it is used, and so does the one that it gave', async () => {
+    const token = await refreshTokenOf(partner);
+    const [first, second] = [await refresh(harness, partner, token), await refresh(harness, partner, token)];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect((await refresh(harness, partner, second.body.refresh_token)).status).toBe(200);
+  });
+
+  it('works by a form with HTTP Basic', async () => {
+    const { raw = '', headers } = asForm({ grant_type: 'refresh_token', refresh_token: await refreshTokenOf(partner) });
+    const options = { raw, headers: { ...headers, Authorization: basicAuth(partner) } };
+    expect((await call(harness, 'POST /oauth/token', options)).status).toBe(200);
+  });
+
+  it.each(['client_id', 'client_secret'])('needs the credentials as well: not without %s', async (name) => {
+    const answer = await refresh(harness, partner, await refreshTokenOf(partner), { [name]: undefined });
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request']);
+  });
+
+  it('lives 30 days and the 30 seconds that clocks may differ', async () => {
+    const token = await refreshTokenOf(partner);
+    harness.clock.advance(30 * DAY + 29);
+    expect((await refresh(harness, partner, token)).status).toBe(200);
+    harness.clock.advance(1);
+    expectInvalidGrant(await refresh(harness, partner, token));
+  });
+});
+
+describe('the scope of a refresh token', () => {
+  const narrowed = { scope: 'admin:clinic read:client' };
+
+  it('stays as narrow as it was granted', async () => {
+    const renewed = await refresh(harness, partner, await refreshTokenOf(partner, narrowed));
+    expect(readToken(renewed.body.access_token).payload['scope']).toBe(narrowed.scope);
+    expect(readToken(renewed.body.refresh_token).payload['scope']).toBe(narrowed.scope);
+    expect(renewed.body).not.toHaveProperty('scope');
+  });
+
+  it('may be narrowed further, which the answer says', async () => {
+    const renewed = await refresh(harness, partner, await refreshTokenOf(partner, narrowed), { scope: 'read:client' });
+    expect(renewed.body.scope).toBe('read:client');
+    expect(await mayListClinics(renewed)).toBe(false);
+  });
+
+  it('never widens, not even to what the client itself may do', async () => {
+    const answer = await refresh(harness, partner, await refreshTokenOf(partner, narrowed), { scope: 'write:client' });
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_scope']);
+  });
+
+  it('loses what the client has lost since', async () => {
+    const client = await newClientOfPartner();
+    const token = await refreshTokenOf(client, narrowed);
+    const { db } = harness.domain;
+    const where = { tenantId: client.tenantId, clientId: client.clientId };
+    await db.apiClient.update({ where, data: { permissions: ['read:client'] } });
+    const renewed = await refresh(harness, client, token);
+    expect(readToken(renewed.body.access_token).payload['scope']).toBe('read:client');
+    expect(await mayListClinics(renewed)).toBe(false);
+  });
+});
+
+describe('refused as invalid_grant', () => {
+  /** The header and claims of a good refresh token, and ways to make one that is not ours. */
+  const forgeries: [string, (token: string) => string][] = [
+    ['garbage', () => 'garbage'],
+    ['three parts of garbage', () => 'e30.e30.e30'],
+    ['a token whose type is no text', (token) => forged(token, { typ: 5 })],
+    ['a token without a signature', (token) => `${token.split('.').slice(0, 2).join('.')}.`],
+    ['a token of algorithm none', unsignToken],
+    ['a token signed by another key under our kid', (token) => alterToken(token, foreignKey, {})],
+    ['a token of another issuer', (token) => forged(token, {}, { iss: 'https://elsewhere.example.com' })],
+    ['a token for another audience', (token) => forged(token, {}, { aud: harness.baseUrl })],
+    ['a token of another tenant', (token) => forged(token, {}, { tenant_id: 'other-tenant' })],
+    ['a token of another client', (token) => forged(token, {}, { client_id: `ces_${'a'.repeat(20)}` })],
+    ['a token without a secret', (token) => forged(token, {}, { secret_id: undefined })],
+    ['a token that never ends', (token) => forged(token, {}, { exp: undefined })],
+  ];
+  const { privateKey: foreignKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  let ourKey: KeyObject;
+  beforeAll(async () => {
+    ourKey = (await harness.services.keys.current())[0].privateKey;
+  });
+  /** Signed by our own key, so that only what was changed can be the reason of the refusal. */
+  function forged(token: string, header: object, payload: object = {}): string {
+    return alterToken(token, ourKey, header, payload);
+  }
+
+  it.each(forgeries)('%s', async (_name, forge) => {
+    const token = await refreshTokenOf(partner);
+    expectInvalidGrant(await refresh(harness, partner, forge(token)));
+    expect((await refresh(harness, partner, forged(token, {}))).status).toBe(200);
+  });
+
+  it('an access token', async () => {
+    const { body } = await login(harness, partner);
+    expectInvalidGrant(await refresh(harness, partner, body.access_token));
+  });
+
+  it('the token of another client, of the same tenant or not', async () => {
+    const token = await refreshTokenOf(partner);
+    for (const thief of [await newClientOfPartner(), await newPartner(harness)]) {
+      expectInvalidGrant(await refresh(harness, thief, token));
+    }
+  });
+});
+
+describe('a refresh token dies', () => {
+  it('with the secret that it was issued under when that one expires; the new secret renews its own', async () => {
+    const client = await newClientOfPartner();
+    const oldToken = await refreshTokenOf(client);
+    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, DAY);
+    const renewed = { ...client, clientSecret };
+    const newToken = await refreshTokenOf(renewed);
+    expect((await refresh(harness, renewed, oldToken)).status).toBe(200);
+    harness.clock.advance(DAY);
+    expectInvalidGrant(await refresh(harness, renewed, oldToken));
+    expectInvalidClient(await refresh(harness, client, oldToken));
+    expect((await refresh(harness, renewed, newToken)).status).toBe(200);
+  });
+
+  it('with the secret that it was issued under when that one is retired', async () => {
+    const client = await newClientOfPartner();
+    const oldToken = await refreshTokenOf(client);
+    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
+    const renewed = { ...client, clientSecret };
+    const movedToken = (await refresh(harness, renewed, oldToken)).body.refresh_token;
+    await retireSecret(harness.domain, client.clientId, { force: false });
+    expectInvalidGrant(await refresh(harness, renewed, oldToken));
+    expect((await refresh(harness, renewed, movedToken)).status).toBe(200);
+  });
+
+  it('with its client', async () => {
+    const client = await newClientOfPartner();
+    const token = await refreshTokenOf(client);
+    await deactivateApiClient(harness.domain, client.clientId);
+    expectInvalidClient(await refresh(harness, client, token));
+  });
+
+  it('with its tenant', async () => {
+    const client = await newPartner(harness);
+    const token = await refreshTokenOf(client);
+    await harness.domain.db.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
+    expectInvalidClient(await refresh(harness, client, token));
+  });
+
+  it('when the tokens of its client are revoked, by a clock that is right or wrong; those issued later live', async () => {
+    const client = await newClientOfPartner();
+    for (const seconds of [0, 3_600, -3_600, 0]) {
+      const token = await refreshTokenOf(client);
+      const now = () => new Date(harness.clock.now.getTime() + seconds * 1000);
+      await revokeTokens({ ...harness.domain, now }, client.clientId);
+      expectInvalidGrant(await refresh(harness, client, token));
+      const refreshed = await refresh(harness, client, await refreshTokenOf(client));
+      expect((await refresh(harness, client, refreshed.body.refresh_token)).status).toBe(200);
+    }
+    expect((await refresh(harness, partner, await refreshTokenOf(partner))).status).toBe(200);
+  });
+});

@@ -1,0 +1,199 @@
+import { configureTenant } from '../../../src/domain/access/tenants.js';
+import {
+  encounterBody,
+  newCategory,
+  newClinic,
+  newDocument,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newProduct,
+  newToken,
+  type EncounterBody,
+  type Partner,
+} from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { eventsAbout, getOrder } from '../../support/orders.js';
+import { deny, reviewed } from '../../support/reviews.js';
+
+const DAY = 24 * 3600;
+
+let harness: Harness;
+let partner: Partner;
+let tenantId: string;
+/** For a patient of its own at a clinic of its own: one treatment that is reviewed every year. */
+let body: EncounterBody;
+let group: { categoryId: string; subcategoryId: string };
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  ({ tenantId } = partner);
+});
+beforeEach(async () => {
+  await configureTenant(harness.domain, tenantId, { gfeReuse: true });
+  body = await encounterBody(harness, partner);
+  group = await newCategory(harness, partner);
+  body = { ...body, treatmentIds: [await newProduct(harness, partner, group)] };
+});
+afterAll(() => harness.close());
+
+const create = (changes = {}) => newEncounter(harness, partner, { ...body, ...changes });
+const review = (encounter: Answer['body'], decide = {}) =>
+  reviewed(harness, partner, encounter, () => ({ decision: 'approved', ...decide }));
+const read = async (encounterNo: number) =>
+  (await call(harness, `GET /encounters/${encounterNo}`, { token: partner.token })).body;
+const setRule = (reviewOften: string, reviewRecurring: boolean) =>
+  harness.domain.db.category.updateMany({
+    where: { tenantId, id: group.categoryId }, data: { reviewOften, reviewRecurring },
+  });
+
+/** Time goes by, and tokens run out. */
+async function pass(days: number): Promise<void> {
+  harness.clock.advance(days * DAY);
+  partner = { ...partner, token: await newToken(harness, partner) };
+}
+
+describe('an approval in force', () => {
+  it('clears the same treatment again: completed at once, with its order, until the same end', async () => {
+    const first = await review(await create());
+    const [{ validUntil }] = first.gfe_data;
+    await pass(30);
+    const again = await create();
+    const at = harness.clock.now.toISOString();
+    expect(again).toMatchObject({
+      status: 'completed', completedAt: at, reviewerRef: null, order_no: expect.stringMatching(/^ORD-/),
+      gfe_data: [{ status: 'approved', decidedAt: at, validUntil, reusedFromEncounterId: first.id }],
+    });
+    expect(await read(again.encounter_id)).toEqual(again);
+    const { body: order } = await getOrder(harness, partner, again.order_no);
+    const lines = [{ treatmentId: body.treatmentIds[0] }];
+    expect(order).toMatchObject({ order_status: 'pending', grand_total: '255.00', lines });
+    const events = await eventsAbout(harness, partner, { encounter_id: again.encounter_id });
+    const types = events.map(({ type }) => type);
+    expect(types.sort()).toEqual(['encounter.completed', 'encounter.created', 'order.created']);
+    expect(events.find(({ type }) => type === 'encounter.completed')?.data).toMatchObject({
+      approved: 1, denied: 0, order_no: again.order_no,
+    });
+  });
+
+  it('is never extended by its use, and the encounter that decided stays the one that is named', async () => {
+    const first = await review(await create());
+    const [{ validUntil }] = first.gfe_data;
+    await pass(200);
+    await create();
+    await pass(100);
+    expect(await create()).toMatchObject({ gfe_data: [{ validUntil, reusedFromEncounterId: first.id }] });
+    harness.clock.advance((Date.parse(validUntil) - harness.clock.now.getTime()) / 1000);
+    await pass(0);
+    expect(await create()).toMatchObject({ status: 'pending_review', gfe_data: [{ status: 'pending_review' }] });
+  });
+
+  it('is the one of several that ends last', async () => {
+    await review(await create());
+    await pass(10);
+    const middle = await review(await create({ additionalNotes: 'New medication' }));
+    await setRule('MONTHLY', true);
+    await pass(1);
+    await review(await create({ additionalNotes: 'New medication' }));
+    const [{ validUntil }] = middle.gfe_data;
+    expect(await create()).toMatchObject({ gfe_data: [{ validUntil, reusedFromEncounterId: middle.id }] });
+  });
+
+  it('clears what it is about; the provider decides the rest, and all that is approved is ordered', async () => {
+    await review(await create());
+    const other = await newProduct(harness, partner);
+    const [known = ''] = body.treatmentIds;
+    const again = await create({ treatmentIds: [other, known] });
+    expect(again).toMatchObject({
+      status: 'pending_review', order_no: null, gfe_data: [{ status: 'pending_review' }, { status: 'approved' }],
+    });
+    const done = await review(again);
+    expect(done).toMatchObject({ status: 'completed', gfe_data: [{ status: 'approved' }, again.gfe_data[1]] });
+    const { body: order } = await getOrder(harness, partner, done.order_no);
+    expect(order.lines.map(({ treatmentId }: { treatmentId: string }) => treatmentId)).toEqual([other, known]);
+  });
+
+  it('without an end clears it for good', async () => {
+    await setRule('YEARLY', false);
+    const first = await review(await create());
+    expect(first.gfe_data[0].validUntil).toBeNull();
+    await pass(10 * 365);
+    expect(await create()).toMatchObject({
+      status: 'completed', gfe_data: [{ validUntil: null, reusedFromEncounterId: first.id }],
+    });
+  });
+
+  it('keeps its end when the category gets another rule', async () => {
+    const first = await review(await create());
+    await setRule('WEEKLY', true);
+    await pass(300);
+    expect(await create()).toMatchObject({
+      status: 'completed', gfe_data: [{ validUntil: first.gfe_data[0].validUntil, reusedFromEncounterId: first.id }],
+    });
+  });
+
+  it('is used for blank notes, which tell nothing new', async () => {
+    await review(await create());
+    expect(await create({ additionalNotes: ' \n\t', documentIds: [] })).toMatchObject({ status: 'completed' });
+  });
+});
+
+/** What keeps an approval from being used; a change of the next request, or of what is behind it. */
+const hindrances: [string, () => Promise<Record<string, unknown> | undefined>][] = [
+  ['another patient', async () => ({ patientId: await newPatient(harness, partner) })],
+  ['another clinic', async () => ({ clinicId: await newClinic(harness, partner) })],
+  ['another category', async () => ({ treatmentIds: [await newProduct(harness, partner)] })],
+  ['another subcategory', async () => ({ treatmentIds: [await newProduct(harness, partner, await sibling())] })],
+  ['notes', async () => ({ additionalNotes: 'New medication' })],
+  ['a document', async () => ({ documentIds: [await newDocument(harness, partner, body.patientId)] })],
+  ['a prescription in the same group', async () => {
+    const prescribed = await newProduct(harness, partner, { ...group, isRx: true });
+    return { treatmentIds: [...body.treatmentIds, prescribed] };
+  }],
+  ['a tenant that does not want it', async () => {
+    await configureTenant(harness.domain, tenantId, { gfeReuse: false });
+    return undefined;
+  }],
+];
+
+/** Another subcategory of the same category. */
+async function sibling(): Promise<typeof group> {
+  const [id, times] = [harness.domain.newId(), { createdAt: harness.domain.now(), updatedAt: harness.domain.now() }];
+  const row = { id, tenantId, categoryId: group.categoryId, subCategoryName: 'Sibling', ...times };
+  await harness.domain.db.subcategory.create({ data: row });
+  return { ...group, subcategoryId: id };
+}
+
+describe('a provider decides', () => {
+  it.each(hindrances)('with %s', async (_what, hinder) => {
+    await review(await create());
+    const { status, order_no, gfe_data } = await create(await hinder());
+    expect({ status, order_no }).toEqual({ status: 'pending_review', order_no: null });
+    expect(gfe_data).toMatchObject([{ status: 'pending_review', decidedAt: null, reusedFromEncounterId: null }]);
+  });
+
+  it('in a tenant whose operator has said nothing', async () => {
+    const other = await newPartner(harness);
+    const first = await newEncounter(harness, other);
+    await reviewed(harness, other, first);
+    const { clinicId, patientId, treatmentIds } = first;
+    const again = await newEncounter(harness, other, { clinicId, patientId, treatmentIds });
+    expect(again).toMatchObject({ status: 'pending_review' });
+  });
+
+  it('after a denial, and while nobody has decided', async () => {
+    await create();
+    await reviewed(harness, partner, await create(), deny);
+    expect(await create()).toMatchObject({ status: 'pending_review' });
+  });
+
+  it('when the rule of the approval is not understood (D-03)', async () => {
+    await setRule('WEEKLY', true);
+    const first = await review(await create());
+    expect(first.gfe_data[0].validUntil).toBeNull();
+    expect(await create()).toMatchObject({ status: 'pending_review' });
+    await pass(10 * 365);
+    expect((await read(first.encounter_id)).gfe_data[0].status).toBe('approved');
+  });
+});

@@ -1,0 +1,77 @@
+import { newClient, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+
+let harness: Harness;
+let partner: Partner;
+let here: string;
+let there: string;
+let closed: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  [here, there] = [await newClinic(harness, partner), await newClinic(harness, partner)];
+  closed = await newClinic(harness, partner, { isActive: false });
+  const active = (clinicId: string) => ({ clinicId, isActive: true });
+  const over = (clinicId: string) => ({ clinicId, isActive: false });
+  const product = (name: string, availability: readonly { clinicId: string; isActive: boolean }[], isActive = true) =>
+    newProduct(harness, partner, { name, availability, isActive });
+  await product('anywhere', []);
+  await product('here', [active(here)]);
+  await product('there', [active(there)]);
+  await product('both', [active(here), active(there)]);
+  await product('no longer here', [over(here)]);
+  await product('no longer here, but there', [over(here), active(there)]);
+  await product('inactive', [active(here)], false);
+  await product('at a closed one', [active(closed)]);
+});
+afterAll(() => harness.close());
+
+const at = async (clinicId: string, more = '', { token }: { token: string } = partner) =>
+  (await call(harness, `GET /tenants/products?clinicId=${clinicId}${more}`, { token })).body;
+const namesOf = ({ data }: { data: { name: string }[] }): string[] => data.map(({ name }) => name);
+
+describe('products available at a clinic (D-38)', () => {
+  it('are those without a list of clinics and those with an active entry for it', async () => {
+    const body = await at(here);
+    expect(namesOf(body)).toEqual(['anywhere', 'both', 'here', 'inactive']);
+    expect(body.meta).toEqual({ total: 4, page: 1, limit: 20, totalPages: 1, hasNext: false, hasPrev: false });
+    expect(namesOf(await at(there))).toEqual(['anywhere', 'both', 'no longer here, but there', 'there']);
+  });
+
+  it('are told with all their entries, also those of other clinics', async () => {
+    const [both] = (await at(here, '&search=both')).data;
+    const clinics = both.clinicAvailability.map(({ clinicId }: { clinicId: string }) => clinicId);
+    expect(clinics.sort()).toEqual([here, there].sort());
+  });
+
+  it('are the same for the id in capitals', async () => {
+    expect(await at(here.toUpperCase())).toEqual(await at(here));
+  });
+
+  it('can be filtered further, and every filter counts', async () => {
+    expect(namesOf(await at(here, '&isActive=true'))).toEqual(['anywhere', 'both', 'here']);
+    expect(namesOf(await at(here, '&search=here'))).toEqual(['anywhere', 'here']);
+    expect(namesOf(await at(here, '&limit=2&page=2'))).toEqual(['here', 'inactive']);
+    expect((await at(here, '&limit=3')).meta).toMatchObject({ total: 4, totalPages: 2, hasNext: true });
+  });
+
+  it('do not depend on whether the clinic is active: that binds encounters', async () => {
+    expect(namesOf(await at(closed))).toEqual(['anywhere', 'at a closed one']);
+  });
+
+  it("are none at an unknown clinic and at another tenant's", async () => {
+    const foreign = await newClinic(harness, await newPartner(harness));
+    const unknown = await at('01a10caf-a4c0-7000-8000-00000000dead');
+    const meta = { total: 0, page: 1, limit: 20, totalPages: 0, hasNext: false, hasPrev: false };
+    expect(unknown).toEqual({ data: [], meta });
+    expect(await at(foreign)).toEqual(unknown);
+  });
+
+  it('are none at a clinic that the client is not limited to', async () => {
+    const limited = await newClient(harness, partner.tenantId, ['read:product'], [here]);
+    expect(namesOf(await at(there, '', limited))).toEqual([]);
+    expect(namesOf(await at(here, '', limited))).toEqual(['anywhere', 'both', 'here', 'inactive']);
+    expect(namesOf(await at(here.toUpperCase(), '', limited))).toEqual(['anywhere', 'both', 'here', 'inactive']);
+  });
+});

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { v7 } from 'uuid';
+import { openDatabase } from '../../../src/adapters/database/database.js';
+import type { DomainContext } from '../../../src/context.js';
+import { exportCatalog } from '../../../src/domain/catalog/exportCatalog.js';
+import { importCatalog, previewImport } from '../../../src/domain/catalog/import/importCatalog.js';
+import type { CatalogPreview, CatalogReport, Progress } from '../../../src/domain/catalog/import/importCatalog.js';
+import type { JsonFault } from '../../../src/domain/catalog/import/jsonDocument.js';
+import { createTenant } from '../../../src/domain/access/tenants.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+
+/** A catalog as the file holds it: easy to read, and with places that differ. */
+export const write = (catalog: unknown): string => JSON.stringify(catalog, null, 2);
+
+export interface CatalogHarness {
+  /** An empty tenant of the present test. */
+  readonly tenantId: string;
+  newTenant(): Promise<string>;
+  /** Imports what has no fault. */
+  imported(catalog: unknown, tenantId?: string, progress?: Progress): Promise<CatalogReport>;
+  /** What the import of a file would do. */
+  previewed(catalog: unknown): Promise<CatalogPreview>;
+  exported(): Promise<unknown>;
+  /** The faults of a file; none if it was imported. */
+  faultsOf(text: string, tenantId?: string): Promise<readonly JsonFault[]>;
+  /** Every row of a tenant's catalog, so that two of these are equal only if nothing was written between them. */
+  stored(tenantId?: string): ReturnType<typeof storedCatalog>;
+}
+
+/** A database for the tests of one file and, for each test, a tenant of its own. */
+export function useCatalogHarness(): CatalogHarness {
+  let database: TestDatabase;
+  let context: DomainContext;
+  let seconds = 0;
+  let tenants = 0;
+  let tenantId = '';
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    // Every look at the clock is a second later, so that a row that is written although nothing changed is noticed.
+    const now = (): Date => new Date(Date.UTC(2026, 10, 20) + 1000 * seconds++);
+    context = { db: openDatabase(database.url), now, newId: () => v7(), randomBytes: (size) => randomBytes(size) };
+  });
+  afterAll(async () => {
+    await context.db.$disconnect();
+    await database.drop();
+  });
+  const newTenant = async (): Promise<string> =>
+    (await createTenant(context, { name: `Tenant ${++tenants}`, mode: 'live' })).id;
+  beforeEach(async () => {
+    tenantId = await newTenant();
+  });
+
+  return {
+    get tenantId() {
+      return tenantId;
+    },
+    newTenant,
+    async imported(catalog, tenant = tenantId, progress = () => {}) {
+      const result = await importCatalog(context, tenant, write(catalog), progress);
+      if ('faults' in result) throw new Error(write(result.faults));
+      return result.report;
+    },
+    previewed: (catalog) => previewImport(context, tenantId, write(catalog)),
+    exported: () => exportCatalog(context, tenantId),
+    async faultsOf(text, tenant = tenantId) {
+      const result = await importCatalog(context, tenant, text);
+      return 'faults' in result ? result.faults : [];
+    },
+    stored: (tenant = tenantId) => storedCatalog(context.db, tenant),
+  };
+}
+
+/** Clinics by name, categories by name, products by sku, each with all that hangs on it. */
+export async function storedCatalog(db: DomainContext['db'], tenantId: string) {
+  const where = { tenantId };
+  const variants = { orderBy: { sku: 'asc' } } as const;
+  const include = {
+    rx: true,
+    offer: { include: { variants } },
+    availability: { orderBy: { id: 'asc' } },
+  } as const;
+  const [clinics, categories, products] = await Promise.all([
+    db.clinic.findMany({
+      where,
+      orderBy: { nameKey: 'asc' },
+      include: { locations: { orderBy: { name: 'asc' } } },
+    }),
+    db.category.findMany({
+      where,
+      orderBy: { categoryName: 'asc' },
+      include: { subcategories: { orderBy: { subCategoryName: 'asc' } } },
+    }),
+    db.product.findMany({ where, orderBy: [{ sku: 'asc' }, { id: 'asc' }], include }),
+  ]);
+  return { clinics, categories, products };
+}

@@ -1,0 +1,90 @@
+import { newCategory, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { expectProblem } from '../../support/refusals.js';
+
+let harness: Harness;
+/** Has 21 clinics and 21 products, one more than the default page holds. */
+let partner: Partner;
+/** Has nothing. */
+let empty: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  [partner, empty] = [await newPartner(harness), await newPartner(harness)];
+  const group = await newCategory(harness, partner);
+  for (let number = 0; number < 21; number += 1) {
+    // Three names and one moment only, so that most are equals.
+    const name = `Same ${number % 3}`;
+    await newClinic(harness, partner, { legalName: name });
+    await newProduct(harness, partner, { name, ...group });
+  }
+});
+afterAll(() => harness.close());
+
+const lists = [['GET /clinics', 'pagination'], ['GET /tenants/products', 'meta']] as const;
+
+describe.each(lists)('%s', (target, metaName) => {
+  const list = async (query: string, { token } = partner) => {
+    const { status, body } = await call(harness, `${target}?${query}`, { token });
+    expect(status).toBe(200);
+    return { ids: body.data.map(({ id }: { id: string }) => id) as string[], meta: body[metaName] };
+  };
+  // Only products have them (interface §4.6).
+  const more = (hasNext: boolean, hasPrev: boolean) => (metaName === 'meta' ? { hasNext, hasPrev } : {});
+
+  it('starts with page 1 of 20', async () => {
+    const { ids, meta } = await list('');
+    expect(ids).toHaveLength(20);
+    expect(meta).toEqual({ total: 21, page: 1, limit: 20, totalPages: 2, ...more(true, false) });
+  });
+
+  it.each(['sort_by=name', 'sort_by=name&sort_order=desc', 'sort_by=createdAt', 'sort_by=updatedAt&sort_order=desc'])(
+    'shows everything once when paged through by %s, though most are equals', async (order) => {
+      const { ids: whole } = await list(`${order}&limit=100`);
+      const paged = [];
+      for (let page = 1; page <= 6; page += 1) paged.push(...(await list(`${order}&limit=4&page=${page}`)).ids);
+      expect(new Set(whole).size).toBe(21);
+      expect(paged).toEqual(whole);
+    },
+  );
+
+  it.each([
+    ['in the middle', 'page=2&limit=7', 7, { page: 2, limit: 7, totalPages: 3, ...more(true, true) }],
+    ['that is last and full', 'page=3&limit=7', 7, { page: 3, limit: 7, totalPages: 3, ...more(false, true) }],
+    ['that is last and short', 'page=5&limit=5', 1, { page: 5, limit: 5, totalPages: 5, ...more(false, true) }],
+    ['just past the end', 'page=4&limit=7', 0, { page: 4, limit: 7, totalPages: 3, ...more(false, true) }],
+    ['far past it', 'page=10000&limit=100', 0, { page: 10000, limit: 100, totalPages: 1, ...more(false, true) }],
+    ['of one element', 'limit=1', 1, { page: 1, limit: 1, totalPages: 21, ...more(true, false) }],
+    ['of most elements', 'limit=100', 21, { page: 1, limit: 100, totalPages: 1, ...more(false, false) }],
+  ])('answers a page %s', async (_which, query, length, rest) => {
+    const { ids, meta } = await list(query);
+    expect(ids).toHaveLength(length);
+    expect(meta).toEqual({ total: 21, ...rest });
+  });
+
+  it.each(['page=1', 'page=5'])('has no pages when there is nothing, also on %s', async (query) => {
+    const { ids, meta } = await list(query, empty);
+    expect(ids).toEqual([]);
+    expect(meta).toMatchObject({ total: 0, totalPages: 0, ...more(false, false) });
+  });
+
+  it.each([
+    ['page=0', 'page', 'minimum'],
+    ['page=-1', 'page', 'minimum'],
+    ['page=10001', 'page', 'maximum'],
+    ['page=99999999999999999999', 'page', 'maximum'],
+    ['page=1.5', 'page', 'type'],
+    ['page=', 'page', 'type'],
+    ['page=one', 'page', 'type'],
+    ['page=NaN', 'page', 'type'],
+    ['page=1&page=2', 'page', 'type'],
+    ['limit=0', 'limit', 'minimum'],
+    ['limit=101', 'limit', 'maximum'],
+    ['limit=-20', 'limit', 'minimum'],
+    ['limit=20;', 'limit', 'type'],
+    ['limit=true', 'limit', 'type'],
+  ])('refuses %s, and lowers nothing (D-24)', async (query, parameter, code) => {
+    const answer = await call(harness, `${target}?${query}`, { token: partner.token });
+    expectProblem(answer, 400, 'validation_failed', [{ parameter, code }]);
+  });
+});

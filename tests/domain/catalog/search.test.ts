@@ -1,0 +1,212 @@
+import { Client } from 'pg';
+import { newCategory, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { scansOf, statementsOf, type Scan } from '../../support/statements.js';
+
+const names = [
+  '100% Care', '100x Care', 'a_b', 'axb', 'back\\slash', 'backXslash', 'ÉLAN Ästhetik', 'ΟΔΟΣ', "O'Brien \"Bob\"",
+  '😀 Smile', '  spaced  out  ',
+];
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  const group = await newCategory(harness, partner);
+  for (const [number, name] of names.entries()) {
+    await newClinic(harness, partner, { legalName: name, email: `desk_${number}+x%y@example.com` });
+    await newProduct(harness, partner, { name, sku: `SKU_${number}%z`, ...group });
+  }
+});
+afterAll(() => harness.close());
+
+describe.each([
+  ['GET /clinics', 'legalName', 'DESK'], ['GET /tenants/products', 'name', 'sku'],
+])('the search of %s', (target, nameMember, code) => {
+  const search = async (text: string): Promise<string[]> => {
+    const path = `${target}?search=${encodeURIComponent(text)}`;
+    const { status, body } = await call(harness, path, { token: partner.token });
+    expect(status).toBe(200);
+    return body.data.map((row: Record<string, string>) => row[nameMember]);
+  };
+
+  it.each([
+    ['100%', ['100% Care']],
+    ['0% c', ['100% Care']],
+    ['100_', []],
+    ['a_b', ['a_b']],
+    ['a%b', []],
+    ['\\', ['back\\slash']],
+    ['K\\S', ['back\\slash']],
+    ['\\%', []],
+    ['\\\\', []],
+    ['care', ['100% Care', '100x Care']],
+    ['CARE', ['100% Care', '100x Care']],
+    ['  care  ', ['100% Care', '100x Care']],
+    ['\tcare\n', ['100% Care', '100x Care']],
+    ['élan ÄST', ['ÉLAN Ästhetik']],
+    ['elan', []],
+    ['οδοσ', ['ΟΔΟΣ']],
+    ['ΟΔΟΣ', ['ΟΔΟΣ']],
+    ["o'b", ["O'Brien \"Bob\""]],
+    ['n "B', ["O'Brien \"Bob\""]],
+    ["' OR 1=1 --", []],
+    ['😀', ['😀 Smile']],
+    ['smile', ['😀 Smile']],
+    ['spaced out', []],
+    ['spaced  out', ['  spaced  out  ']],
+    ['nothing like it', []],
+  ])('finds %j in the name as it is, whatever its case', async (text, found) => {
+    expect(await search(text)).toEqual(found);
+  });
+
+  it('looks in the other column too, there also for % and _ as they are', async () => {
+    expect(await search(`${code}_3`)).toEqual(['axb']);
+    expect(await search(`${code}%3`)).toEqual([]);
+    expect(await search(code === 'sku' ? '4%Z' : '4+x%Y')).toEqual(['back\\slash']);
+  });
+
+  it.each(['', ' ', '\t \n'])('finds everything when it is blank: %j', async (text) => {
+    expect((await search(text)).sort()).toEqual([...names].sort());
+  });
+
+  it('takes 100 characters, of whatever size, and refuses 101', async () => {
+    expect(await search('x'.repeat(100))).toEqual([]);
+    expect(await search('😀'.repeat(100))).toEqual([]);
+    const { status } = await call(harness, `${target}?search=${'x'.repeat(101)}`, { token: partner.token });
+    expect(status).toBe(400);
+  });
+
+  it('takes malformed percent-encoding for the text that it is', async () => {
+    const answers = await Promise.all(['%', '%E0%A4%A', '100%'].map((text) =>
+      call(harness, `${target}?search=${text}`, { token: partner.token })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+});
+
+describe('beside a tenant with 20,000 clinics and products', () => {
+  /** All tables with as many rows. */
+  const tables = ['clinic', 'clinic_location', 'product', 'product_offer'];
+  let database: TestDatabase;
+  let observer: Client;
+  let crowded: Harness;
+  let large: Partner;
+  let small: Partner;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    observer = new Client({ connectionString: database.url });
+    await observer.connect();
+    crowded = await startHarness({ databaseUrl: database.url });
+    [large, small] = [await newPartner(crowded), await newPartner(crowded)];
+    await fill(large.tenantId, await newCategory(crowded, large));
+    const group = await newCategory(crowded, small);
+    await Promise.all(Array.from({ length: 50 }, async () => {
+      await newClinic(crowded, small);
+      await newProduct(crowded, small, group);
+    }));
+    await observer.query('VACUUM ANALYZE');
+  }, 60_000);
+  afterAll(async () => {
+    await crowded.close();
+    await observer.end();
+    await database.drop();
+  });
+
+  /** Names and e-mails without anything in common, times in no order. */
+  async function fill(tenantId: string, group: { categoryId: string; subcategoryId: string }): Promise<void> {
+    const times = `now() - n * interval '1 minute', now() - n * 7919 % 20000 * interval '1 minute'`;
+    await observer.query(`
+      INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
+      SELECT gen_random_uuid(), $1, 'Clinic ' || md5('a' || n), '', md5('b' || n) || '@example.com', n % 2 = 0, ${times}
+      FROM generate_series(1, 20000) n`, [tenantId]);
+    await observer.query(`
+      INSERT INTO clinic_location (id, tenant_id, clinic_id, name, address1, city, state, postal, country, is_primary,
+        is_active, created_at, updated_at)
+      SELECT gen_random_uuid(), tenant_id, id, '', '', '', 'TX', '', 'US', true, true, now(), now() FROM clinic`);
+    await observer.query(`
+      INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
+        external_code, category_id, subcategory_id, created_at, updated_at)
+      SELECT gen_random_uuid(), $1, md5('c' || n), 'Product ' || md5('d' || n), '', 1, n % 2 = 0, gen_random_uuid(), '',
+        '', $2, $3, ${times} FROM generate_series(1, 20000) n`, [tenantId, group.categoryId, group.subcategoryId]);
+    await observer.query(`
+      INSERT INTO product_offer (id, tenant_id, product_id, price, qty, qty_alert, shipping_type, shipping_amount,
+        vendor_cost, cogs, created_at, updated_at)
+      SELECT gen_random_uuid(), tenant_id, id, 1, 1, 1, 'FREE_SHIPPING', 0, 0, 0, now(), now() FROM product`);
+  }
+
+  /** How the tables of many rows are read for one request, by statement. */
+  async function scans(path: string, { token }: Partner): Promise<{ text: string; read: Scan[] }[]> {
+    const statements = await statementsOf(async () => {
+      expect((await call(crowded, `GET ${path}`, { token })).status).toBe(200);
+    });
+    expect(statements).not.toEqual([]);
+    const found = [];
+    for (const statement of statements) {
+      const read = await scansOf(observer, statement);
+      found.push({ text: statement.text, read: read.filter(({ table }) => tables.includes(table ?? '')) });
+    }
+    return found;
+  }
+
+  /** Indexes that lead to rows by their tenant, or by the key of a row that was found by its tenant. */
+  async function boundedIndexes(): Promise<string[]> {
+    const { rows } = await observer.query<{ name: string }>(`SELECT indexrelid::regclass::text AS name FROM pg_index
+      JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] WHERE attname = 'tenant_id' OR indisprimary`);
+    return rows.map(({ name }) => name);
+  }
+
+  it.each([
+    ['/clinics', 'legalName', 'clinic', 'clinic_search_idx'],
+    ['/clinics', 'email', 'clinic', 'clinic_search_idx'],
+    ['/tenants/products', 'name', 'product', 'product_search_idx'],
+    ['/tenants/products', 'sku', 'product', 'product_search_idx'],
+  ])('%s finds by part of %s in the trigram index, elements and their number', async (path, member, table, index) => {
+    const { body } = await call(crowded, `GET ${path}?limit=1&page=77`, { token: large.token });
+    const needle = body.data[0][member].slice(10, 22).toUpperCase();
+    expect((await call(crowded, `GET ${path}?search=${needle}`, { token: large.token })).body.data).toEqual(body.data);
+    const searches = (await scans(`${path}?search=${needle}`, large)).filter(({ text }) => text.includes('LIKE'));
+    expect(searches).toHaveLength(2);
+    for (const { read } of searches) {
+      expect(read.filter((scan) => scan.table === table)).toEqual([{ table, index }, { table, index }]);
+    }
+    expect(await boundedIndexes()).toContain(index);
+  });
+
+  it.each([
+    ['/clinics', 'clinic', 'clinic_tenant_id_name_key_created_at_id_idx'],
+    ['/clinics?sort_order=desc', 'clinic', 'clinic_tenant_id_name_key_created_at_id_idx'],
+    ['/clinics?sort_by=createdAt&sort_order=desc', 'clinic', 'clinic_tenant_id_created_at_id_idx'],
+    ['/clinics?sort_by=updatedAt', 'clinic', 'clinic_tenant_id_updated_at_created_at_id_idx'],
+    ['/tenants/products', 'product', 'product_tenant_id_is_deleted_name_key_created_at_id_idx'],
+    ['/tenants/products?sort_by=sku', 'product', 'product_tenant_id_is_deleted_sku_key_created_at_id_idx'],
+    ['/tenants/products?sort_by=createdAt', 'product', 'product_tenant_id_is_deleted_created_at_id_idx'],
+    ['/tenants/products?sort_by=updatedAt', 'product', 'product_tenant_id_is_deleted_updated_at_created_at_id_idx'],
+  ])('%s reads a page of %s in the order of an index', async (path, table, index) => {
+    const pages = (await scans(path, large)).filter(({ text }) => text.includes('ORDER BY'));
+    expect(pages.map(({ read }) => read.filter((scan) => scan.table === table))).toEqual([[{ table, index }]]);
+    expect(await boundedIndexes()).toContain(index);
+  });
+
+  it.each([
+    '/clinics', '/clinics?search=clinic', '/clinics?search=q', '/clinics?state=tx', '/clinics?isActive=true',
+    '/clinics?sort_by=createdAt',
+    '/clinics?sort_by=updatedAt&sort_order=desc', '/clinics?page=3', '/tenants/products',
+    '/tenants/products?search=product',
+    '/tenants/products?search=q', '/tenants/products?isActive=false', '/tenants/products?sort_by=sku',
+    '/tenants/products?page=3',
+    '/tenants/products?sort_by=updatedAt', '/tenants/products?categoryId=CATEGORY', '/tenants/products?clinicId=CLINIC',
+  ])('%s reads only rows of the tenant', async (path) => {
+    const { db } = crowded.domain;
+    const where = { tenantId: small.tenantId };
+    const [clinic, category] = [await db.clinic.findFirst({ where }), await db.category.findFirst({ where })];
+    const own = path.replace('CLINIC', clinic?.id ?? '').replace('CATEGORY', category?.id ?? '');
+    const bounded = await boundedIndexes();
+    for (const { read } of await scans(own, small)) {
+      for (const { index } of read) expect(bounded).toContain(index);
+    }
+  });
+});

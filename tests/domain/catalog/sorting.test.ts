@@ -1,0 +1,93 @@
+import { newCategory, newPartner, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+
+const day = (number: number) => new Date(Date.UTC(2026, 0, number));
+const uuid = (number: number) => `01a10caf-a4c0-7000-8000-${String(number).padStart(12, '0')}`;
+
+/**
+ * Number (the ids have its order), name, sku, day of creation, day of the last change; stored in this order, which is
+ * none of those asked for.
+ */
+const rows: [number, string, string, number, number][] = [
+  [9, 'beta', 'Sku', 3, 9],
+  [3, 'Beta', 'sku', 3, 9],
+  [7, 'ALPHA', 'abc', 5, 6],
+  [6, 'BETA', 'SKU', 3, 9],
+  [1, 'alpha', 'ABC', 2, 6],
+  [8, 'beta', 'sKU', 4, 9],
+  [5, 'gamma', 'z9', 1, 7],
+  [4, '-gamma', 'Z9', 1, 8],
+  [2, 'Zeta', '-0', 6, 5],
+];
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  const { tenantId } = partner;
+  const { db } = harness.domain;
+  const { categoryId, subcategoryId } = await newCategory(harness, partner);
+  for (const [number, name, sku, created, updated] of rows) {
+    const [id, times] = [uuid(number), { createdAt: day(created), updatedAt: day(updated) }];
+    // The other text is in the opposite order: nothing is sorted by it.
+    const contrary = String(9 - number);
+    const email = `${contrary}@example.com`;
+    await db.clinic.create({
+      data: { id, tenantId, legalName: name, displayName: contrary, email, isActive: true, ...times },
+    });
+    await db.product.create({
+      data: {
+        id, tenantId, sku, name, description: contrary, unitPrice: contrary, isActive: true, pharmacyId: id,
+        pharmacyName: contrary,
+        externalCode: contrary, categoryId, subcategoryId, ...times,
+      },
+    });
+    await db.productOffer.create({
+      data: {
+        id, tenantId, productId: id, price: contrary, qty: 1, qtyAlert: 1, shippingType: 'FREE_SHIPPING',
+        shippingAmount: '0',
+        vendorCost: '0', cogs: '0', ...times,
+      },
+    });
+  }
+});
+afterAll(() => harness.close());
+
+const order = async (path: string, query: string): Promise<number[]> => {
+  const { status, body } = await call(harness, `GET ${path}?${query}`, { token: partner.token });
+  expect(status).toBe(200);
+  return body.data.map(({ id }: { id: string }) => Number(id.slice(-12)));
+};
+
+// Among equals the newest comes first, then the smaller id, in both directions (D-08).
+const byName = [4, 7, 1, 8, 3, 6, 9, 5, 2];
+const byNameDown = [2, 5, 8, 3, 6, 9, 7, 1, 4];
+const shared: [string, number[]][] = [
+  ['', byName],
+  ['sort_order=asc', byName],
+  ['sort_by=name', byName],
+  ['sort_order=desc', byNameDown],
+  ['sort_by=name&sort_order=desc', byNameDown],
+  ['sort_by=createdAt', [4, 5, 1, 3, 6, 9, 8, 7, 2]],
+  ['sort_by=createdAt&sort_order=desc', [2, 7, 8, 3, 6, 9, 1, 4, 5]],
+  ['sort_by=updatedAt', [2, 7, 1, 5, 4, 8, 3, 6, 9]],
+  ['sort_by=updatedAt&sort_order=desc', [8, 3, 6, 9, 4, 5, 7, 1, 2]],
+];
+
+describe('clinics', () => {
+  it.each(shared)('are ordered by "%s", by legal name unless said otherwise', async (query, ids) => {
+    expect(await order('/clinics', query)).toEqual(ids);
+  });
+});
+
+describe('products', () => {
+  it.each([
+    ...shared,
+    ['sort_by=sku', [2, 7, 1, 8, 3, 6, 9, 4, 5]],
+    ['sort_by=sku&sort_order=desc', [4, 5, 8, 3, 6, 9, 7, 1, 2]],
+  ] as [string, number[]][])('are ordered by "%s", by name unless said otherwise', async (query, ids) => {
+    expect(await order('/tenants/products', query)).toEqual(ids);
+  });
+});

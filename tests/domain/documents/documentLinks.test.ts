@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+
+let host: FileHost;
+let harness: Harness;
+let partner: Partner;
+let patientId: string;
+beforeAll(async () => {
+  host = await startFileHost();
+  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+  partner = await newPartner(harness);
+  patientId = await newPatient(harness, partner);
+});
+afterAll(() => Promise.all([harness.close(), host.close()]));
+
+const upload = (fileName = 'blood.pdf'): Promise<Answer> => {
+  const json = { url: host.serve('/blood.pdf', { content: sampleFiles.pdf }), fileName };
+  return call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, { token: partner.token, json });
+};
+
+interface Uploaded {
+  readonly fileUrl: string;
+  readonly blobPath: string;
+  readonly checksum: string;
+}
+
+async function uploaded(fileName?: string): Promise<Uploaded> {
+  const { status, body } = await upload(fileName);
+  expect(status).toBe(200);
+  return body.userDocument;
+}
+
+async function load(fileUrl: string, options: RequestInit = {}) {
+  const response = await fetch(fileUrl, { redirect: 'manual', ...options });
+  const content = Buffer.from(await response.arrayBuffer());
+  return { status: response.status, headers: response.headers, content };
+}
+
+const pathOf = ({ blobPath }: Uploaded): string => join(harness.dataDir, 'documents', blobPath);
+
+describe('the link to a document', () => {
+  it('serves just the file, for saving only, and needs no token', async () => {
+    const document = await uploaded('Bücher "1".pdf');
+    const { status, headers, content } = await load(document.fileUrl);
+    expect([status, createHash('sha256').update(content).digest('hex')]).toEqual([200, document.checksum]);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'application/pdf', 'content-length': String(sampleFiles.pdf.length), 'cache-control': 'private, no-store',
+      'content-disposition': expect.stringMatching(/^attachment; .*filename\*=UTF-8''B%C3%BCcher%20%221%22\.pdf$/),
+      'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'; sandbox",
+    });
+  });
+
+  it('works for 900 seconds', async () => {
+    const { fileUrl } = await uploaded();
+    harness.clock.advance(899);
+    expect((await load(fileUrl)).status).toBe(200);
+    harness.clock.advance(1);
+    const { status, content } = await load(fileUrl);
+    expect([status, content.includes('%PDF')]).toEqual([403, false]);
+  });
+
+  it('does not work when it is changed anywhere', async () => {
+    const [{ fileUrl }, other] = [await uploaded(), await uploaded()];
+    const start = fileUrl.slice(0, fileUrl.lastIndexOf('/') + 1);
+    const link = fileUrl.slice(start.length);
+    const [payload = '', signature = ''] = link.split('.');
+    const [otherPayload = ''] = other.fileUrl.slice(start.length).split('.');
+    const stretched = JSON.stringify(JSON.parse(Buffer.from(payload, 'base64url').toString()))
+      .replace(/\d+(?=]$)/, (expiry) => String(Number(expiry) + 1));
+    const places = Array.from({ length: Math.floor(link.length / 9) }, (_, index) => index * 9);
+    const changed = places.map((at) => `${link.slice(0, at)}${link[at] === 'A' ? 'B' : 'A'}${link.slice(at + 1)}`);
+    const forged = [
+      ...changed, payload, `${payload}.`, `.${signature}`, `${otherPayload}.${signature}`, `${link}.x`, `${link}A`, `${link}=`,
+      `${Buffer.from(stretched).toString('base64url')}.${signature}`,
+    ];
+    for (const text of forged) expect((await load(start + text)).status).toBe(403);
+    expect((await load(fileUrl)).status).toBe(200);
+  });
+
+  it('is for reading only', async () => {
+    const document = await uploaded();
+    for (const method of ['POST', 'PUT', 'DELETE']) expect((await load(document.fileUrl, { method })).status).toBe(405);
+    expect((await load(document.fileUrl, { method: 'HEAD' })).status).toBe(200);
+    expect(await readFile(pathOf(document))).toEqual(sampleFiles.pdf);
+  });
+
+  it('leads nowhere once the file is gone', async () => {
+    const document = await uploaded();
+    await rm(pathOf(document));
+    expect((await load(document.fileUrl)).status).toBe(404);
+  });
+
+  it('is in no log', async () => {
+    const { fileUrl } = await uploaded();
+    await load(fileUrl);
+    expect(JSON.stringify(harness.logged)).not.toContain(fileUrl.slice(fileUrl.lastIndexOf('/') + 1));
+  });
+});
+
+describe('when the database goes away while a row is written', () => {
+  it('the object is kept, because the row may be there', async () => {
+    const { db } = harness.domain;
+    await db.$executeRawUnsafe(`CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql
+      AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$`);
+    await db.$executeRawUnsafe('CREATE TRIGGER hang_up BEFORE INSERT ON document FOR EACH ROW EXECUTE FUNCTION hang_up()');
+    const newest = harness.domain.newId();
+    const answer = await upload('kept.pdf').finally(() => db.$executeRawUnsafe('DROP TRIGGER hang_up ON document'));
+    expect([answer.status, answer.body.code]).toEqual([503, 'dependency_unavailable']);
+    const folder = join(harness.dataDir, 'documents', partner.tenantId, 'clients', patientId, 'lab-results');
+    const kept = (await readdir(folder)).filter((documentId) => documentId > newest);
+    const objects = await Promise.all(kept.map((documentId) => readFile(join(folder, documentId, 'kept.pdf'))));
+    expect(objects).toEqual([sampleFiles.pdf]);
+    expect((await upload()).status).toBe(200);
+  });
+});

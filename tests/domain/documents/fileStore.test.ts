@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openObjectStore } from '../../../src/adapters/objects/objectStore.js';
+import { bodyOf, filesBelow, openFileSubject, outcomeOf } from '../../support/objectStores.js';
+import type { FileSubject } from '../../support/objectStores.js';
+
+const pdfObject = { fileName: 'scan.pdf', contentType: 'application/pdf' };
+const lifetime = 900;
+const keyOf = (fileName: string) => `glow/clients/${randomBytes(8).toString('hex')}/lab-results/d1/${fileName}`;
+
+describe('the file store', () => {
+  let dataDir: string;
+  let subject: FileSubject;
+  let clock = () => new Date();
+  const linkTo = (key: string, from = new Date()) => subject.store.link(key, pdfObject, from, lifetime);
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'objects-'));
+    subject = await openFileSubject(dataDir, () => clock());
+  });
+  afterAll(async () => {
+    await subject.close();
+    await rm(dataDir, { recursive: true });
+  });
+
+  it('refuses a link in which any one character was changed, dropped or doubled', async () => {
+    const link = (await linkTo(keyOf('scan.pdf'))).split('/').at(-1) ?? '';
+    const opens = (text: string) => subject.store.openLink?.(text, new Date()) !== undefined;
+    expect(opens(link)).toBe(true);
+    for (let at = 0; at < link.length; at += 1) {
+      const [head, letter, tail] = [link.slice(0, at), link.slice(at, at + 1), link.slice(at + 1)];
+      for (const other of ['A', 'B', 'a', '-', '.', '=', '', letter + letter]) {
+        if (other !== letter) expect([at, other, opens(head + other + tail)]).toEqual([at, other, false]);
+      }
+    }
+    const madeUp = ['', '.', 'a.b', 'a.b.c', `${link}.`, `.${link}`, link.split('.')[0] ?? ''];
+    expect(madeUp.filter(opens)).toEqual([]);
+  });
+
+  it('counts the time of a link by the service’s clock, to the millisecond', async () => {
+    const key = keyOf('scan.pdf');
+    await subject.store.put(key, bodyOf('x'), 'application/pdf');
+    const from = new Date('2031-01-01T00:00:00.000Z');
+    const link = await linkTo(key, from);
+    try {
+      for (const [elapsed, status] of [[0, 200], [899_999, 200], [900_000, 403], [1e9, 403]] as const) {
+        clock = () => new Date(from.getTime() + elapsed);
+        expect([elapsed, (await fetch(link)).status]).toEqual([elapsed, status]);
+      }
+    } finally {
+      clock = () => new Date();
+    }
+  });
+
+  it('gives one answer for changed, expired and made-up links, and nothing that runs or stays', async () => {
+    const key = keyOf('scan.pdf');
+    const link = await linkTo(key);
+    const madeUp = ['x', '..%2f..%2fetc%2fpasswd'].map((text) => `${subject.origin}/files/${text}`);
+    const refusals = [`${link}x`, await linkTo(key, new Date(0)), ...madeUp];
+    for (const refused of refusals) {
+      const response = await fetch(refused);
+      expect([response.status, await response.text()]).toEqual([403, 'This link is not valid or has expired.\n']);
+    }
+    await subject.store.put(key, bodyOf('<script>alert(1)</script>'), 'application/pdf');
+    for (const url of [link, ...refusals]) {
+      expect(Object.fromEntries((await fetch(url)).headers)).toMatchObject({
+        'content-security-policy': "default-src 'none'; sandbox",
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'private, no-store',
+        'referrer-policy': 'no-referrer',
+      });
+    }
+  });
+
+  it('answers HEAD like GET, and no other method', async () => {
+    const key = keyOf('scan.pdf');
+    await subject.store.put(key, bodyOf('12345'), 'application/pdf');
+    const link = await linkTo(key);
+    const head = await fetch(link, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '5', '']);
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const response = await fetch(link, { method });
+      expect([method, response.status, response.headers.get('allow')]).toEqual([method, 405, 'GET, HEAD']);
+    }
+    expect((await fetch(link)).status).toBe(200);
+  });
+
+  it.each([
+    '../outside', 'a/../../outside', '/etc/passwd', 'a//b', '', '.', 'a/.', 'a/./b', 'a\\..\\b', 'a/b\u0000.pdf',
+    'a/.hidden', '.incoming/x', `a/${'x'.repeat(256)}`, 'a/',
+  ])('never leaves its folder: %j', async (key) => {
+    const before = await filesBelow(dataDir);
+    await expect(subject.store.put(key, bodyOf('x'), 'application/pdf')).rejects.toThrow('not valid');
+    await expect(subject.store.remove(key)).rejects.toThrow('not valid');
+    expect(await filesBelow(dataDir)).toEqual(before);
+  });
+
+  it('keeps files and its secret from other users, and its links over a restart', async () => {
+    const key = keyOf('scan.pdf');
+    await subject.store.put(key, bodyOf('x'), 'application/pdf');
+    const link = (await linkTo(key)).split('/').at(-1) ?? '';
+    const file = subject.store.openLink?.(link, new Date());
+    for (const path of [file?.path ?? '', join(dataDir, 'file-link.key')]) {
+      expect((await stat(path)).mode & 0o777).toBe(0o600);
+    }
+    const again = await openFileSubject(dataDir);
+    expect(again.store.openLink?.(link, new Date())).toEqual(file);
+    await again.close();
+  });
+
+  it('agrees on one secret when several processes start at once, and refuses a broken one', async () => {
+    const fresh = await mkdtemp(join(tmpdir(), 'objects-'));
+    const open = () => openObjectStore({ dataDir: fresh, baseUrl: () => '', store: { kind: 'file' } });
+    const stores = await Promise.all(Array.from({ length: 8 }, open));
+    const links = await Promise.all(stores.map((store) => store.link('a/b', pdfObject, new Date(0), lifetime)));
+    expect(new Set(links).size).toBe(1);
+    expect((await readdir(fresh)).sort()).toEqual(['documents', 'file-link.key']);
+    expect(await readFile(join(fresh, 'file-link.key'))).toHaveLength(32);
+    await writeFile(join(fresh, 'file-link.key'), 'short');
+    await expect(open()).rejects.toThrow('does not hold 32 bytes');
+    await rm(fresh, { recursive: true });
+  });
+
+  it('is unavailable while its folder is gone', async () => {
+    await rename(join(dataDir, 'documents'), join(dataDir, 'moved'));
+    expect(await outcomeOf(subject.store.check())).toBe('dependency_unavailable');
+    const attempt = subject.store.put(keyOf('a.pdf'), bodyOf('x'), 'application/pdf');
+    expect(await outcomeOf(attempt)).toBe('dependency_unavailable');
+    await rename(join(dataDir, 'moved'), join(dataDir, 'documents'));
+    expect(await outcomeOf(subject.store.check())).toBe('accepted');
+  });
+});

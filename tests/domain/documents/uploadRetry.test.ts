@@ -1,0 +1,105 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { eventsUpTo } from '../../support/events.js';
+import { newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { expectProblem, withoutTable } from '../../support/refusals.js';
+
+let host: FileHost;
+let harness: Harness;
+let partner: Partner;
+let patientId: string;
+let url: string;
+beforeAll(async () => {
+  host = await startFileHost();
+  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+  partner = await newPartner(harness, 'sandbox');
+  patientId = await newPatient(harness, partner);
+  url = host.serve('/blood.pdf', { content: sampleFiles.pdf });
+});
+afterAll(() => Promise.all([harness.close(), host.close()]));
+
+const upload = (from: string, key: string): Promise<Answer> =>
+  call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
+    token: partner.token, json: { url: from, fileName: 'Jane Miller.pdf' }, headers: { 'Idempotency-Key': key },
+  });
+
+/** What an upload leaves: rows, events and objects, also objects on their way. */
+async function left(): Promise<{ rows: number; events: number; objects: number }> {
+  const { db } = harness.domain;
+  const { tenantId } = partner;
+  const files = await readdir(join(harness.dataDir, 'documents'), { recursive: true, withFileTypes: true });
+  return {
+    rows: await db.document.count({ where: { tenantId } }),
+    events: await db.event.count({ where: { tenantId, type: 'document_created' } }),
+    objects: files.filter((entry) => entry.isFile()).length,
+  };
+}
+const grown = ({ rows, events, objects }: Awaited<ReturnType<typeof left>>) =>
+  ({ rows: rows + 1, events: events + 1, objects: objects + 1 });
+
+// Whatever happens: every document has its row, its event and its object, and none of them is there alone.
+afterEach(async () => {
+  const { rows, events, objects } = await left();
+  expect([events, objects]).toEqual([rows, rows]);
+});
+
+describe('an upload', () => {
+  it('is told as document.created, by ids only', async () => {
+    const { body } = await upload(url, 'told');
+    const event = (await eventsUpTo(harness, partner, 'document.created')).at(-1);
+    expect(event).toEqual({
+      id: expect.any(String), type: 'document.created', timestamp: body.userDocument.createdAt,
+      data: { documentId: body.documentId, user_id: patientId, docType: 'lab-results' },
+    });
+  });
+
+  it('that is sent again with its key fetches nothing and gets the same answer', async () => {
+    const first = await upload(url, 'again');
+    const before = [host.connections(), await left()];
+    const again = await upload(url, 'again');
+    expect([again.status, again.body]).toEqual([200, first.body]);
+    expect(again.headers.get('Idempotent-Replayed')).toBe('true');
+    expect([host.connections(), await left()]).toEqual(before);
+  });
+
+  it('fetches nothing for the key of another', async () => {
+    await upload(url, 'other');
+    const before = host.connections();
+    expectProblem(await upload(`${url}?v=2`, 'other'), 400, 'idempotency_key_reused');
+    expect(host.connections()).toBe(before);
+  });
+
+  it('of a twin at the same time is one document: the object of the slower one goes', async () => {
+    const waiting: (() => void)[] = [];
+    const slow = host.serve('/slow.pdf', (_, response) => {
+      waiting.push(() => response.end(sampleFiles.pdf));
+      // Both are fetched before either can be stored.
+      if (waiting.length === 2) for (const answer of waiting) answer();
+    });
+    const before = await left();
+    const [one, other] = await Promise.all([upload(slow, 'twins'), upload(slow, 'twins')]);
+    expect([one.status, other.status, other.body]).toEqual([200, 200, one.body]);
+    expect(await left()).toEqual(grown(before));
+    expect((await fetch(one.body.fileUrl)).status).toBe(200);
+  });
+
+  it.each(['document', 'event', 'idempotency_key'])('leaves nothing when it fails at the table %s', async (table) => {
+    const before = await left();
+    expectProblem(await withoutTable(harness, table, () => upload(url, table)), 500, 'internal_error');
+    expect(await left()).toEqual(before);
+    expect((await upload(url, table)).status).toBe(200);
+  });
+
+  it('in a sandbox, whose clock is ahead, has a link that works for 900 seconds of real time', async () => {
+    const ahead = 30 * 24 * 3600_000;
+    await harness.domain.db.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: ahead } });
+    const { body } = await upload(url, 'ahead');
+    expect(Date.parse(body.userDocument.createdAt)).toBe(harness.clock.now.getTime() + ahead);
+    expect((await fetch(body.fileUrl)).status).toBe(200);
+    harness.clock.advance(901);
+    expect((await fetch(body.fileUrl)).status).toBe(403);
+  });
+});

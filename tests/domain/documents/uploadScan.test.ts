@@ -1,0 +1,139 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../../support/downloads.js';
+import { newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { afterTheFile, eicar, startFakeClamd, type Behaviour, type FakeClamd } from '../../support/fakeClamd.js';
+import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { filesBelow } from '../../support/objectStores.js';
+import { expectProblem } from '../../support/refusals.js';
+import { hasS3Server, startS3Server, type S3Server } from '../../support/s3.js';
+
+const infected = Buffer.concat([sampleFiles.pdf.subarray(0, -6), Buffer.from(`${eicar}\n%%EOF\n`)]);
+const large = Buffer.concat([sampleFiles.pdf, randomBytes(3_000_000), Buffer.from('\n%%EOF\n')]);
+
+let host: FileHost;
+let clamd: FakeClamd;
+beforeAll(async () => {
+  [host, clamd] = await Promise.all([startFileHost(), startFakeClamd({ maxLength: 4_000_000 })]);
+});
+afterAll(() => Promise.all([host.close(), clamd.close()]));
+
+const environment = () => ({
+  DOCUMENT_FETCH_ALLOWED_HOSTS: host.host, DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting,
+});
+
+/** The same rules whatever the store; `objects` lists everything that lies in it or was left behind. */
+function describeUploads(
+  settings: () => Record<string, string>,
+  objects: (harness: Harness) => Promise<string[]>,
+): void {
+  let harness: Harness;
+  let partner: Partner;
+  let patientId: string;
+  beforeAll(async () => {
+    harness = await startHarness({ environment: { ...environment(), ...settings() } });
+    // An S3 server looks at its own clock to tell whether a link still works.
+    harness.clock.now = new Date();
+    partner = await newPartner(harness);
+    patientId = await newPatient(harness, partner);
+  });
+  afterAll(() => harness.close());
+  afterEach(async () => {
+    clamd.behave(undefined);
+    await until(() => clamd.openConnections() === 0 && host.openConnections() === 0);
+  });
+
+  const upload = (content: Uint8Array): Promise<Answer> =>
+    call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
+      token: partner.token, json: { url: host.serve('/file.pdf', { content }) },
+    });
+  const rows = () => harness.domain.db.document.findMany({ where: { tenantId: partner.tenantId } });
+
+  it('stores what was scanned, byte for byte', async () => {
+    const { status, body } = await upload(large);
+    expect([status, body.userDocument.sizeBytes]).toEqual([200, large.length]);
+    expect(clamd.scanned.at(-1)?.equals(large)).toBe(true);
+    expect(body.userDocument.checksum).toBe(createHash('sha256').update(large).digest('hex'));
+    const served = await fetch(body.userDocument.fileUrl);
+    expect(Buffer.from(await served.arrayBuffer()).equals(large)).toBe(true);
+  });
+
+  it('refuses an infected file, keeps nothing of it and tells nobody by what it was found', async () => {
+    const before = [await rows(), await objects(harness)];
+    const answer = await upload(infected);
+    expectProblem(answer, 400, 'document_rejected');
+    expect(await rows()).toEqual(before[0]);
+    expect(await objects(harness)).toEqual(before[1]);
+    expect(answer.text + JSON.stringify(harness.logged)).not.toMatch(/eicar/i);
+  });
+
+  it.each<[string, Behaviour]>([
+    ['hangs up at once', (socket) => { socket.destroy(); }],
+    ['hangs up in the middle', (socket) => { socket.once('data', () => { socket.destroy(); }); }],
+    ['hangs up instead of an answer', afterTheFile((socket) => { socket.destroy(); })],
+    ['answers garbage', afterTheFile((socket) => { socket.end('hello\0'); })],
+    ['could not scan', afterTheFile((socket) => { socket.end('stream: read failed ERROR\0'); })],
+    ['says OK too early', (socket) => { socket.write('stream: OK\0'); }],
+  ])('asks to come back when clamd %s, and stores nothing', async (_fault, behaviour) => {
+    const before = [await rows(), await objects(harness)];
+    clamd.behave(behaviour);
+    const answer = await upload(large);
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect(await rows()).toEqual(before[0]);
+    expect(await objects(harness)).toEqual(before[1]);
+  });
+
+  it('asks to come back when the file is larger than clamd scans, and stores nothing', async () => {
+    const before = [await rows(), await objects(harness)];
+    expectProblem(await upload(Buffer.concat([large, large])), 503, 'dependency_unavailable');
+    expect([await rows(), await objects(harness)]).toEqual(before);
+  });
+}
+
+describe('an upload to the file store', () => {
+  describeUploads(() => ({}), ({ dataDir }) => filesBelow(join(dataDir, 'documents')));
+});
+
+const describeOnS3 = hasS3Server() ? describe : describe.skip;
+
+describeOnS3('an upload to the S3 store', () => {
+  let server: S3Server;
+  beforeAll(async () => { server = await startS3Server(); });
+  afterAll(() => server.close());
+  describeUploads(() => {
+    const { endpoint, region, bucket, accessKey, secretKey } = server.account;
+    return {
+      OBJECT_STORE: 's3', S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey,
+      S3_SECRET_KEY: secretKey,
+    };
+  }, async ({ dataDir }) => [...await server.keys(), ...await filesBelow(join(dataDir, 'spool'))]);
+});
+
+describe('a service whose clamd is down', () => {
+  it('starts and says so, is ready, refuses uploads and takes them again when clamd is back', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'clamd-'));
+    const path = join(folder, 'clamd.ctl');
+    const harness = await startHarness({ environment: { ...environment(), CLAMAV_ADDRESS: path } });
+    const partner = await newPartner(harness);
+    const patientId = await newPatient(harness, partner);
+    const upload = () => call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
+      token: partner.token, json: { url: host.serve('/file.pdf', { content: sampleFiles.pdf }) },
+    });
+    expect(harness.logged).toContainEqual(expect.objectContaining({
+      level: 40, msg: 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does',
+      reason: expect.stringContaining('ENOENT'),
+    }));
+    expect((await call(harness, 'GET /readyz')).status).toBe(200);
+    expectProblem(await upload(), 503, 'dependency_unavailable');
+    const late = await startFakeClamd({ path });
+    expect((await upload()).status).toBe(200);
+    await late.close();
+    await harness.close();
+    await rm(folder, { recursive: true });
+  });
+});

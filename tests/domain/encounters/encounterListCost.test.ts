@@ -1,0 +1,109 @@
+import { Client } from 'pg';
+import { newCategory, newClient, newClinic, newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { statementsOf, type Statement } from '../../support/statements.js';
+
+const ENCOUNTERS = 20_000;
+
+let database: TestDatabase;
+let observer: Client;
+let harness: Harness;
+/** Has encounters by the thousand, one a minute. */
+let large: Partner;
+/** A client of it that is limited to one clinic. */
+let limited: Partner;
+let clinicId: string;
+let patientId: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  harness = await startHarness({ databaseUrl: database.url });
+  observer = new Client({ connectionString: database.url });
+  await observer.connect();
+  large = await newPartner(harness);
+  const { categoryId, subcategoryId } = await newCategory(harness, large);
+  clinicId = await newClinic(harness, large);
+  patientId = await newPatient(harness, large);
+  limited = await newClient(harness, large.tenantId, undefined, [clinicId]);
+  const others = [await newClinic(harness, large), await newPatient(harness, large)];
+  // Constraints would only be slow here; nothing is read that they keep in order.
+  await observer.query('SET session_replication_role = replica');
+  await observer.query(`
+    INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
+      total_shipping_amt, grand_total, claimable_from, expires_at, created_at, updated_at, completed_at)
+    SELECT gen_random_uuid(), $1, (CASE WHEN n % 50 = 0 THEN 'pending_review' ELSE 'denied' END)::encounter_status,
+      (CASE WHEN n % 20 = 0 THEN $2 ELSE $4 END)::uuid, (CASE WHEN n % 500 = 0 THEN $3 ELSE $5 END)::uuid,
+      'asynchronous', 'provider_network', 1, 0, 1, t, t, t, t, CASE WHEN n % 50 = 0 THEN NULL ELSE t END
+    FROM generate_series(1, ${ENCOUNTERS}) n, LATERAL (SELECT timestamptz '2026-01-01' + n * interval '1 minute' AS t) AS at`,
+  [large.tenantId, clinicId, patientId, ...others]);
+  await observer.query(`
+    INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
+      sub_category_name, review_often, review_recurring, status)
+    SELECT gen_random_uuid(), tenant_id, id, 0, $1, '', $2, '', 'YEARLY', true, 'pending_review' FROM encounter`,
+  [categoryId, subcategoryId]);
+  await observer.query(`
+    INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name, price, shipping_type,
+      shipping_amount, pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id, sub_category_name)
+    SELECT gen_random_uuid(), tenant_id, encounter_id, gen_random_uuid(), 0, '', '', 1, 'FREE_SHIPPING', 0,
+      gen_random_uuid(), '', category_id, '', subcategory_id, '' FROM gfe_item`);
+  await observer.query('ANALYZE');
+});
+afterAll(async () => {
+  await harness.close();
+  await observer.end();
+  await database.drop();
+});
+
+interface PlanNode {
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** How many rows of encounters and their parts PostgreSQL looks at for a statement. */
+async function rowsRead({ text, values }: Statement): Promise<number> {
+  type Row = { 'QUERY PLAN': [{ Plan: PlanNode }] };
+  const { rows: [row] } = await observer.query<Row>(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
+  const below = (node: PlanNode): number => {
+    const own = ['encounter', 'encounter_treatment', 'gfe_item'].includes(node['Relation Name'] ?? '')
+      ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'] : 0;
+    return (node.Plans ?? []).reduce((sum, child) => sum + below(child), own);
+  };
+  return row ? below(row['QUERY PLAN'][0].Plan) : 0;
+}
+
+const after = (minute: number): string =>
+  Buffer.from(`${new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()} 999999999`).toString('base64url');
+
+it.each([
+  ['without a filter', {}],
+  ['far back', { cursor: after(ENCOUNTERS / 2) }],
+  ['of a state that is rare', { status: 'pending_review' }],
+  ['of a state, far back', { status: 'pending_review', cursor: after(ENCOUNTERS / 2) }],
+  ['of a clinic', { clinicId: 'CLINIC' }],
+  ['of a clinic, far back', { clinicId: 'CLINIC', cursor: after(ENCOUNTERS / 2) }],
+  ['of a clinic and a state', { clinicId: 'CLINIC', status: 'pending_review' }],
+  ['of a patient', { patientId: 'PATIENT' }],
+  ['of a patient since a moment, far back', {
+    patientId: 'PATIENT', created_after: '2026-01-02T00:00:00Z', cursor: after(ENCOUNTERS / 2),
+  }],
+  ['of a client that is limited to a clinic', { limited: 'yes' }],
+  ['of a limited client, by state', { limited: 'yes', status: 'pending_review' }],
+])('a page %s is one statement, which reads little more than the page', async (_what, { limited: isLimited, ...query }:
+  Record<string, string>) => {
+  const search = new URLSearchParams({ ...query, limit: '10' }).toString()
+    .replace('CLINIC', clinicId).replace('PATIENT', patientId);
+  const { token } = isLimited ? limited : large;
+  const ask = async () => {
+    const { status, body } = await call(harness, `GET /encounters?${search}`, { token });
+    expect([status, body.data.length]).toEqual([200, 10]);
+  };
+  await ask();
+  const statements = await statementsOf(ask);
+  expect(statements).toHaveLength(1);
+  // Eleven encounters, to know whether more come, each with an item and a treatment, and some that a filter leaves out.
+  for (const statement of statements) expect(await rowsRead(statement)).toBeLessThanOrEqual(60);
+});

@@ -1,0 +1,68 @@
+import type { EncounterState } from '../../../src/contract.js';
+import {
+  dueEvent, encounterTransitions, nextState, type EncounterActor, type EncounterEvent,
+} from '../../../src/domain/encounters/states.js';
+import { Problem } from '../../../src/problem.js';
+
+const states = ['pending_review', 'in_review', 'completed', 'denied', 'cancelled', 'expired'] as const;
+const events = ['claim', 'renew', 'release', 'lapse', 'approve', 'deny', 'cancel', 'expire'] as const;
+const actors = ['partner', 'provider', 'claimant', 'system'] as const;
+
+/** Everything that is possible, as the domain guide has it; nothing else is. */
+const possible: readonly [EncounterState, EncounterEvent, EncounterActor, EncounterState][] = [
+  ['pending_review', 'claim', 'provider', 'in_review'],
+  ['pending_review', 'cancel', 'partner', 'cancelled'],
+  ['pending_review', 'cancel', 'provider', 'cancelled'],
+  ['pending_review', 'expire', 'system', 'expired'],
+  ['in_review', 'renew', 'claimant', 'in_review'],
+  ['in_review', 'release', 'claimant', 'pending_review'],
+  ['in_review', 'lapse', 'system', 'pending_review'],
+  ['in_review', 'approve', 'claimant', 'completed'],
+  ['in_review', 'deny', 'claimant', 'denied'],
+  ['in_review', 'cancel', 'provider', 'cancelled'],
+];
+
+const cases = states.flatMap((from) => events.flatMap((event) => actors.map((actor) => [from, event, actor] as const)));
+
+/** Where it leads, or the problem with the state that it tells. */
+function result(from: EncounterState, event: EncounterEvent, actor: EncounterActor): string {
+  try {
+    return nextState(from, event, actor);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return [error.code, ...Object.values(error.extra)].join(' ');
+  }
+}
+
+describe('the table of transitions', () => {
+  it('knows every state, the last four of which are final', () => {
+    expect(Object.keys(encounterTransitions)).toEqual(states);
+    for (const state of states.slice(2)) expect(encounterTransitions[state]).toEqual({});
+  });
+
+  it.each(cases)('from %s by %s of a %s leads where the domain guide says, or nowhere', (from, event, actor) => {
+    const way = possible.find((known) => known[0] === from && known[1] === event && known[2] === actor);
+    const ofClaimant = from === 'in_review' && ['renew', 'release', 'approve', 'deny'].includes(event);
+    const isOthers = actor === 'provider' && ofClaimant;
+    expect(result(from, event, actor)).toBe(way?.[3] ?? (isOthers ? 'claimed_by_other' : `invalid_state ${from}`));
+  });
+});
+
+describe('the passing of time', () => {
+  const time = new Date('2026-11-20T16:00:00.000Z');
+  const before = new Date(time.getTime() - 1);
+
+  it('ends a claim at the end of its lease, not a millisecond before', () => {
+    const claimed = { status: 'in_review', leaseExpiresAt: time, expiresAt: before } as const;
+    expect([dueEvent(claimed, before), dueEvent(claimed, time)]).toEqual([null, 'lapse']);
+  });
+
+  it('ends what nobody reviewed at its end, not a millisecond before', () => {
+    const waiting = { status: 'pending_review', leaseExpiresAt: null, expiresAt: time } as const;
+    expect([dueEvent(waiting, before), dueEvent(waiting, time)]).toEqual([null, 'expire']);
+  });
+
+  it.each(states.slice(2))('does nothing to what is %s', (status) => {
+    expect(dueEvent({ status, leaseExpiresAt: null, expiresAt: before }, time)).toBeNull();
+  });
+});

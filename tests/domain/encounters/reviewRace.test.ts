@@ -1,0 +1,124 @@
+import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/encounters/expirySweeps.js';
+import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { claim, claimedEncounter, eventTypesOf, reviewBody, reviewer } from '../../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+/** All encounters are of one clinic, patient and treatment. */
+let body: EncounterBody;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  body = await encounterBody(harness, partner);
+});
+afterAll(() => harness.close());
+
+type Encounter = Answer['body'];
+
+const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)));
+const send = ({ encounter_id }: Encounter, action: string, json: unknown): Promise<Answer> =>
+  call(harness, `POST /encounters/${encounter_id}/${action}`, { token: partner.token, json });
+const stored = async ({ encounter_id }: Encounter): Promise<Encounter> =>
+  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+const ordersOf = ({ id }: Encounter): Promise<number> =>
+  harness.domain.db.order.count({ where: { tenantId: partner.tenantId, encounterId: id } });
+const statusesOf = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status).sort();
+/** The sweeps as they run when so many seconds have gone by. */
+const inSeconds = (seconds: number) =>
+  ({ ...harness.domain, now: () => new Date(harness.clock.now.getTime() + seconds * 1000) });
+
+describe('twenty at once', () => {
+  it('reviews of one encounter: one is done, nineteen are told so, and there is one order (scenario K)', async () => {
+    const claimed = await claimedEncounter(harness, partner, body);
+    const answers = await times(20, () => send(claimed, 'review', reviewBody(claimed)));
+    expect(statusesOf(answers)).toEqual([200, ...Array(19).fill(409)]);
+    for (const { body: { code, current_status } } of answers.filter(({ status }) => status === 409)) {
+      expect([code, current_status]).toEqual(['invalid_state', 'completed']);
+    }
+    expect(await ordersOf(claimed)).toBe(1);
+    expect((await stored(claimed)).version).toBe(3);
+    const told = ['encounter.review_started', 'encounter.completed', 'order.created'];
+    expect(await eventTypesOf(harness, claimed)).toEqual(told);
+  });
+
+  it('claims by different providers: one has it, nineteen are told so', async () => {
+    const encounter = await newEncounter(harness, partner, body);
+    const answers = await times(20, (index) => send(encounter, 'claim', { reviewerRef: `NPI-${index}` }));
+    expect(statusesOf(answers)).toEqual([200, ...Array(19).fill(409)]);
+    expect(new Set(answers.map(({ body: { code = 'done' } }) => code))).toEqual(new Set(['done', 'claimed_by_other']));
+    expect(await stored(encounter)).toEqual(answers.find(({ status }) => status === 200)?.body);
+    expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.review_started']);
+  });
+
+  it('claims by one provider: all get the encounter, and it is told once', async () => {
+    const encounter = await newEncounter(harness, partner, body);
+    const answers = await times(20, () => send(encounter, 'claim', { reviewerRef: reviewer }));
+    expect(statusesOf(answers)).toEqual(Array(20).fill(200));
+    expect((await stored(encounter)).version).toBe(21);
+    expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.review_started']);
+  });
+
+  it('claims of what lapsed: it is given back once and goes to one', async () => {
+    const lapsed = await claim(harness, partner, await newEncounter(harness, partner, body), { leaseSeconds: 1 });
+    harness.clock.advance(1);
+    const answers = await times(20, (index) => send(lapsed, 'claim', { reviewerRef: `NPI-${index}` }));
+    expect(statusesOf(answers)).toEqual([200, ...Array(19).fill(409)]);
+    const [started, released] = ['encounter.review_started', 'encounter.released'];
+    expect(await eventTypesOf(harness, lapsed)).toEqual([started, released, started]);
+  });
+});
+
+describe('everything that can end a review, at once', () => {
+  it('has one result, with an order exactly if it is completed', async () => {
+    const ends = await times(12, () => claimedEncounter(harness, partner, body));
+    await Promise.all(ends.map(async (claimed, index) => {
+      const actions = [
+        () => send(claimed, 'review', reviewBody(claimed)),
+        () => send(claimed, 'cancel', { reason: 'patient_no_show' }),
+        () => send(claimed, 'release', { reviewerRef: reviewer }),
+        () => lapseDueClaims(inSeconds(3_600), partner.tenantId),
+      ];
+      // Each has its turn to be the first.
+      const turned = [...actions.slice(index % 4), ...actions.slice(0, index % 4)];
+      const results = await Promise.all(turned.map(async (act) => act()));
+      const answers = results.filter((result) => typeof result === 'object');
+      for (const { status } of answers) expect([200, 409]).toContain(status);
+      const done = answers.filter(({ status }) => status === 200).map((answer) => answer.body.status);
+      const after = await stored(claimed);
+      const isFinal = ['completed', 'cancelled'].includes(after.status);
+      expect(done.filter((status) => status !== 'pending_review')).toEqual(isFinal ? [after.status] : []);
+      expect(isFinal || after.status === 'pending_review').toBe(true);
+      expect(await ordersOf(claimed)).toBe(after.status === 'completed' ? 1 : 0);
+      // Every change is told, and none twice.
+      const events = (await eventTypesOf(harness, claimed)).filter((type) => type.startsWith('encounter.'));
+      expect(events).toHaveLength(after.version - 1);
+      expect(new Set(events).size).toBe(events.length);
+    }));
+  });
+});
+
+describe('the end of a wait', () => {
+  it('meets claims and cancellations: each encounter has one fate', async () => {
+    const waiting = await times(12, () => newEncounter(harness, partner, body));
+    const month = 30 * 24 * 3_600;
+    const [, , ...answers] = await Promise.all([
+      expireDueEncounters(inSeconds(month), partner.tenantId),
+      expireDueEncounters(inSeconds(month), partner.tenantId),
+      ...waiting.map((encounter, index) => {
+        if (index % 2) return send(encounter, 'claim', { reviewerRef: reviewer });
+        return send(encounter, 'cancel', { reason: 'other' });
+      }),
+    ]);
+    for (const [index, answer] of answers.entries()) {
+      const { status } = await stored(waiting[index]);
+      const wanted = index % 2 ? 'in_review' : 'cancelled';
+      expect([answer.status, answer.body.current_status, status]).toEqual(
+        status === 'expired' ? [409, 'expired', 'expired'] : [200, undefined, wanted],
+      );
+      expect(await eventTypesOf(harness, waiting[index])).toHaveLength(1);
+    }
+  });
+});

@@ -1,0 +1,129 @@
+import type { Database } from '../../../src/adapters/database/database.js';
+import { Problem } from '../../../src/problem.js';
+import { newPartner, patientBody, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { expectProblem } from '../../support/refusals.js';
+
+/** So many creations are made to meet, fewer than there are connections. */
+const MEETING = 4;
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness({ change: (services) => Object.assign(services, { db: meetingAtInsert(services.db) }) });
+});
+afterAll(() => harness.close());
+
+/** The e-mail with some of its letters in capitals, in as many ways as there are numbers. */
+const inMixedCase = (email: string, number: number): string =>
+  Array.from(email, (letter, index) => ((number >> index % 7) & 1 ? letter.toUpperCase() : letter)).join('');
+
+const createAtOnce = (count: number, email: string, { token }: Partner, target = harness): Promise<Answer[]> =>
+  Promise.all(Array.from({ length: count }, (_, number) => {
+    const json = patientBody({ email: inMixedCase(email, number), firstName: `P${number}` });
+    return call(target, 'POST /clients', { token, json });
+  }));
+
+const patientsOf = ({ tenantId }: Partner, { domain } = harness) => domain.db.patient.findMany({ where: { tenantId } });
+const withStatus = (answers: readonly Answer[], wanted: number) => answers.filter(({ status }) => status === wanted);
+
+describe('patients with one e-mail that are created at once', () => {
+  it.each([40, 100])('are one patient: of %i requests in mixed case one creates it, others conflict', async (count) => {
+    const partner = await newPartner(harness);
+    const answers = await createAtOnce(count, 'jane.miller@example.com', partner);
+    const [created, ...more] = withStatus(answers, 201);
+    expect(more).toEqual([]);
+    const { user_id: id, firstName, email } = Object(created?.body);
+    const conflicts = withStatus(answers, 409);
+    expect(conflicts).toHaveLength(count - 1);
+    for (const conflict of conflicts) {
+      expectProblem(conflict, 409, 'patient_email_taken', [{ pointer: '#/email' }]);
+      expect(conflict.body.existing_user_id).toBe(id);
+    }
+    expect(await patientsOf(partner)).toMatchObject([{ id, firstName, email }]);
+  });
+
+  it('are one patient in each tenant', async () => {
+    const partners = await Promise.all([newPartner(harness), newPartner(harness)]);
+    const answers = await Promise.all(partners.map((partner) => createAtOnce(10, 'both@example.com', partner)));
+    for (const [index, partner] of partners.entries()) {
+      const created = withStatus(answers[index] ?? [], 201);
+      expect(created).toHaveLength(1);
+      expect(withStatus(answers[index] ?? [], 409)).toHaveLength(9);
+      expect(await patientsOf(partner)).toMatchObject(created.map(({ body }) => ({ id: body.user_id })));
+    }
+  });
+
+  it('do not stand in the way of others: as many e-mails, as many patients', async () => {
+    const partner = await newPartner(harness);
+    const answers = await Promise.all(Array.from({ length: 40 }, () =>
+      call(harness, 'POST /clients', { token: partner.token, json: patientBody() })));
+    expect(new Set(withStatus(answers, 201).map(({ body }) => body.user_id)).size).toBe(40);
+    expect(await patientsOf(partner)).toHaveLength(40);
+  });
+});
+
+describe('the same requests to a service that searches before it inserts', () => {
+  let searching: Harness;
+  beforeAll(async () => {
+    searching = await startHarness({
+      change: (services) => Object.assign(services, { db: meetingAtInsert(searchingFirst(services.db)) }),
+    });
+    await searching.domain.db.$executeRaw`DROP INDEX "client_tenant_id_email_key_key"`;
+  });
+  afterAll(() => searching.close());
+
+  it('create several patients with one e-mail: these tests would notice', async () => {
+    const partner = await newPartner(searching);
+    // Each needs a second connection for its search: more would wait for each other.
+    const answers = await createAtOnce(MEETING, 'jane.miller@example.com', partner, searching);
+    expect(withStatus(answers, 201)).toHaveLength(MEETING);
+    expect(await patientsOf(partner, searching)).toHaveLength(MEETING);
+    // One after the other it keeps its promise, which is why the mistake is made so often.
+    const [late] = await createAtOnce(1, 'jane.miller@example.com', partner, searching);
+    expect(late?.status).toBe(409);
+  });
+});
+
+/** Holds back the inserts of a tenant until so many have come that far: these really are at once. */
+function meetingAtInsert(db: Database): Database {
+  const held = new Map<string, (() => void)[]>();
+  return db.$extends({
+    query: {
+      patient: {
+        async createManyAndReturn({ args, query }) {
+          const { tenantId } = onlyRow(args.data);
+          const others = held.get(tenantId) ?? [];
+          held.set(tenantId, others);
+          await new Promise<void>((go) => {
+            others.push(go);
+            if (others.length >= MEETING) others.forEach((goOn) => goOn());
+          });
+          return query(args);
+        },
+      },
+    },
+  });
+}
+
+/** What the service must not do instead of leaving it to the unique index. */
+function searchingFirst(db: Database): Database {
+  return db.$extends({
+    query: {
+      patient: {
+        async createManyAndReturn({ args, query }) {
+          const { tenantId, email } = onlyRow(args.data);
+          const known = await db.patient.findFirst({ where: { tenantId, emailKey: email.toLowerCase() } });
+          if (known) throw new Problem('patient_email_taken');
+          return query(args);
+        },
+      },
+    },
+  });
+}
+
+function onlyRow<Row>(data: Row | readonly Row[]): Row {
+  const [row, ...more] = [data].flat() as Row[];
+  if (!row || more.length > 0) throw new Error('not one patient');
+  return row;
+}

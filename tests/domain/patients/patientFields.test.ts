@@ -1,0 +1,132 @@
+import { newPartner, patientBody, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { expectProblem } from '../../support/refusals.js';
+
+let harness: Harness;
+let partner: Partner;
+/** A tenant in which nothing may ever be created. */
+let untouched: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  [partner, untouched] = [await newPartner(harness), await newPartner(harness)];
+});
+afterAll(() => harness.close());
+
+const create = (changes: Record<string, unknown>, { token } = partner) =>
+  call(harness, 'POST /clients', { token, json: patientBody(changes) });
+
+async function expectRefused(name: string, value: unknown, code: string): Promise<void> {
+  const answer = await create({ [name]: value }, untouched);
+  expectProblem(answer, 400, 'validation_failed');
+  expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer: `#/${name}`, code }));
+  expect(await harness.domain.db.patient.count({ where: { tenantId: untouched.tenantId } })).toBe(0);
+}
+
+// Characters are code points (JSON Schema), whatever a language counts: an emoji is one.
+const lengths: [string, number][] = [
+  ['firstName', 100], ['lastName', 100], ['notes', 5000], ['insuranceInfo', 10_000], ['medicalHistory', 10_000],
+  ...[
+    'address', 'address2', 'postalCode', 'emergencyContact', 'emergencyContactCode', 'emergencyContactName', 'employer',
+    'workMobile', 'maritalStatus',
+  ].map((name): [string, number] => [name, 255]),
+];
+
+describe('a text', () => {
+  it.each(lengths)('in %s has %i characters at most, of whatever size', async (name, most) => {
+    const { status, body } = await create({ [name]: '😀'.repeat(most) });
+    expect(status).toBe(201);
+    const where = { tenantId: partner.tenantId, id: body.user_id };
+    const stored = await harness.domain.db.patient.findFirst({ where });
+    expect(stored).toMatchObject({ [renamed[name] ?? name]: '😀'.repeat(most) });
+    await expectRefused(name, '😀'.repeat(most + 1), 'maxLength');
+    await expectRefused(name, 7, 'type');
+  });
+
+  it.each(['', ' ', '\t\n', '\u00a0', '\u3000 \u2003'])('as a name must not be blank: %j', async (name) => {
+    await expectRefused('firstName', name, 'pattern');
+    await expectRefused('lastName', name, 'pattern');
+  });
+});
+
+describe('an e-mail', () => {
+  const long = `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(58)}.co`;
+
+  it.each([
+    'jane@example.com', 'JANE.Q.O\'Neil+tag_1=x/y@sub.example.co', 'x@1.2', `a{b}|c~d^e?f*g!h#i$j%k&l@x-y.example`,
+    long,
+  ])('such as %s is stored as sent', async (email) => {
+    const { status, body } = await create({ email });
+    expect(status).toBe(201);
+    expect(body.email).toBe(email);
+    const path = `GET /clients?email=${encodeURIComponent(email.toUpperCase())}`;
+    expect((await call(harness, path, { token: partner.token })).body.data).toEqual([body]);
+  });
+
+  it.each([
+    '', 'jane', 'jane@', '@example.com', 'jane@@example.com', 'jane@example', 'jane@localhost', 'jane@.example.com',
+    'jane@example.com.',
+    '.jane@example.com', 'ja..ne@example.com', 'ja ne@example.com', 'jane@exam ple.com', 'jane@-example.com',
+    'jane@exam_ple.com',
+    'jane@example.com,tom@example.com', 'Jane <jane@example.com>', '"jane"@example.com', 'mailto:jane@example.com',
+    'jane@[192.0.2.1]',
+    'jané@example.com', 'jane@exämple.com', 'jane\u212a@example.com', 'jane\u017f@example.com', 'jane@example.com\0',
+  ])('such as %j is refused', async (email) => {
+    await expectRefused('email', email, 'format');
+  });
+
+  it.each([' jane@x.example', 'jane@x.example ', '\tjane@x.example', 'jane@example.com\n', '\u00a0jane@example.com'])(
+    'with white space around it is refused, not trimmed (D-48): %j', async (email) => {
+      await expectRefused('email', email, 'format');
+    },
+  );
+
+  it('of 255 characters is refused', async () => {
+    expect(long).toHaveLength(254);
+    await expectRefused('email', `a${long}`, 'maxLength');
+  });
+});
+
+describe('a phone number', () => {
+  it.each(['1234567', '0000000', '123456789012345'])('such as %s is stored as sent', async (phone) => {
+    expect((await create({ phone })).body.phone).toBe(phone);
+  });
+
+  it.each([
+    '123456', '1234567890123456', '+15125550142', '512-555-0142', '512 555 0142', '５１２５５５０１４２', '5125550142\n',
+    '555CALL',
+  ])('such as %j is refused', async (phone) => {
+    await expectRefused('phone', phone, 'pattern');
+  });
+
+  it('that is a number is refused: nothing is converted', async () => {
+    await expectRefused('phone', 5_125_550_142, 'type');
+  });
+});
+
+describe('a dialing code', () => {
+  it.each(['1', '+1', '44', '+9999'])('such as %s is told as sent', async (countryCode) => {
+    expect((await create({ countryCode })).body.countryCode).toBe(countryCode);
+  });
+
+  it.each(['', '+', '0', '+01', '12345', '++1', '1+', ' 1', '+1\n', '001', 'US'])(
+    'such as %j is refused', async (countryCode) => {
+      await expectRefused('countryCode', countryCode, 'pattern');
+    },
+  );
+});
+
+describe('a choice', () => {
+  it.each([
+    ['gender', 'Male', 'enum'], ['gender', '', 'enum'], ['gender', 'unknown', 'enum'],
+    ['isHomeAddressSameAsShipping', 'true', 'type'], ['isHomeAddressSameAsShipping', 1, 'type'],
+    ['stateId', 'TX', 'format'], ['stateId', '', 'format'], ['cityId', 7, 'type'],
+    ['countryId', 'urn:uuid:01a10caf-a4c0-7000-8000-00000000d001', 'maxLength'],
+    ['gfeStateId', '{01a10caf-a4c0-7000-8000-00000000d001}', 'format'],
+  ])('of %s is not %j', async (name, value, code) => {
+    await expectRefused(name, value, code);
+  });
+});
+
+/** The contract's names for what is stored under others. */
+const renamed: Record<string, string> = { address: 'address1', postalCode: 'postal' };

@@ -1,0 +1,79 @@
+import { newClinic, newPartner, newProduct, patientBody, type Partner } from '../../support/factories.js';
+import { operations } from '../../support/contract.js';
+import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer, type CallOptions } from '../../support/http.js';
+
+const secrets = { insuranceInfo: 'InsuranceSecret 77', medicalHistory: 'HistorySecret 88' };
+
+let files: FileHost;
+let harness: Harness;
+let partner: Partner;
+/** Every answer about the patient, by operation. */
+const answers = new Map<string, Answer>();
+
+beforeAll(async () => {
+  files = await startFileHost();
+  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
+  partner = await newPartner(harness);
+  const { token } = partner;
+  const ask = async (operationId: string, target: string, options: CallOptions = {}): Promise<Answer> => {
+    const answer = await call(harness, target, { token, ...options });
+    answers.set(operationId, answer);
+    return answer;
+  };
+  const json = patientBody({ email: 'private@example.com', ...secrets });
+  const { user_id: patientId } = (await ask('createPatient', 'POST /clients', { json })).body;
+  await ask('createPatient again', 'POST /clients', { json });
+  const wrong = { ...json, medicalHistory: [secrets.medicalHistory], phone: 1 };
+  await ask('createPatient wrongly', 'POST /clients', { json: wrong });
+  await ask('findPatients', 'GET /clients?email=private@example.com');
+  await ask('getPatient', `GET /clients/${patientId}`);
+  const url = files.serve('/card.pdf', { content: sampleFiles.pdf });
+  const uploads = `POST /clients-documents/${patientId}/upload-url/id-card`;
+  const upload = await ask('uploadPatientDocument', uploads, { json: { url } });
+  const encounter = {
+    clinicId: await newClinic(harness, partner), patientId, treatmentIds: [await newProduct(harness, partner)],
+    documentIds: [upload.body.documentId], reviewType: 'asynchronous', serviceQueue: 'provider_network',
+  };
+  const { encounter_id } = (await ask('createEncounter', 'POST /encounters', { json: encounter })).body;
+  await ask('getEncounter', `GET /encounters/${encounter_id}`);
+  await ask('getEncounterStatus', 'POST /encounters/status', { json: { encounter_id } });
+});
+afterAll(async () => {
+  await harness.close();
+  await files.close();
+});
+
+describe('insuranceInfo and medicalHistory', () => {
+  it('are stored', async () => {
+    const where = { tenantId: partner.tenantId };
+    expect(await harness.domain.db.patient.findMany({ where })).toMatchObject([secrets]);
+  });
+
+  it('are returned by no operation that has to do with the patient', () => {
+    const statuses = Object.fromEntries([...answers].map(([operation, { status }]) => [operation, status]));
+    expect(statuses).toEqual({
+      createPatient: 201, 'createPatient again': 409, 'createPatient wrongly': 400, findPatients: 200, getPatient: 200,
+      uploadPatientDocument: 200, createEncounter: 201, getEncounter: 200, getEncounterStatus: 200,
+    });
+    for (const [operation, { text, headers }] of answers) {
+      const whole = [operation, text, JSON.stringify([...headers])].join('\n');
+      expect(whole).not.toMatch(/Secret|"(insuranceInfo|medicalHistory)"/);
+    }
+  });
+
+  it.each(operations.map(({ operationId, responses }) => [operationId, responses] as const))(
+    'are in no answer that the contract declares for %s', (_operationId, responses) => {
+      const contents = Object.values(responses).flatMap(({ content }) => Object.values(content ?? {}));
+      const schemas = contents.map(({ schema }) => schema);
+      expect(schemas).not.toEqual([]);
+      expect(JSON.stringify(schemas)).not.toMatch(/insuranceInfo|medicalHistory/);
+    },
+  );
+
+  it('are in no line of the log, and neither is anything else about the patient', () => {
+    expect(harness.logged.length).toBeGreaterThan(answers.size);
+    expect(JSON.stringify(harness.logged)).not.toMatch(/Secret|private@|Miller|1990-06-30|5125550142/);
+  });
+});

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { v7 } from 'uuid';
+import { openDatabase, type Database } from '../../../src/adapters/database/database.js';
+import { openObjectStore, type ObjectStore } from '../../../src/adapters/objects/objectStore.js';
+import { createDemo } from '../../../src/domain/sandbox/demo.js';
+import { hashClientSecret } from '../../../src/domain/access/clientSecrets.js';
+import { presets } from '../../../src/domain/access/permissions.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { storedCatalog } from '../catalog/catalogHarness.js';
+
+let database: TestDatabase;
+let db: Database;
+let dataDir: string;
+let store: ObjectStore;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase(database.url);
+  dataDir = await mkdtemp(join(tmpdir(), 'ces-demo-'));
+  store = await openObjectStore({ dataDir, baseUrl: () => '', store: { kind: 'file' } });
+});
+
+afterAll(async () => {
+  await db.$disconnect();
+  await database.drop();
+  await rm(dataDir, { recursive: true });
+});
+
+it('creates two sandbox tenants with credentials that work, once', async () => {
+  const context = { db, now: () => new Date(), newId: () => v7(), randomBytes: (size: number) => randomBytes(size) };
+  const created = await createDemo(context, store);
+  expect(created.map(({ name }) => name)).toEqual(['demo', 'Harbor Wellness']);
+  for (const { name, clientId, clientSecret } of created) {
+    const client = await db.apiClient.findUnique({ where: { clientId }, include: { tenant: true, secrets: true } });
+    expect(client).toMatchObject({ isActive: true, tenant: { name, mode: 'sandbox' } });
+    expect(client?.permissions).toEqual(expect.arrayContaining([...presets.partner]));
+    expect(client?.secrets.map(({ secretHash }) => Buffer.from(secretHash))).toEqual([
+      Buffer.from(hashClientSecret(clientSecret)),
+    ]);
+  }
+
+  const { blobPath } = await db.document.findFirstOrThrow({ where: { tenantId: 'demo' } });
+  expect((await readFile(join(dataDir, 'documents', blobPath))).toString()).toMatch(/^%PDF-[^]*%%EOF$/);
+
+  const before = await storedCatalog(db, 'demo');
+  expect(await createDemo(context, store)).toEqual([]);
+  expect(await storedCatalog(db, 'demo')).toEqual(before);
+});
+
+it.each(['demo', 'harbor'])('gives the tenant %s a catalog with something of everything', async (tenantId) => {
+  const { clinics, categories, products } = await storedCatalog(db, tenantId);
+  expect(clinics.length).toBeGreaterThanOrEqual(6);
+  expect(new Set(clinics.flatMap(({ locations }) => locations.map(({ state }) => state))).size).toBeGreaterThanOrEqual(
+    3,
+  );
+  expect(
+    clinics.every(({ locations }) => locations.some(({ isPrimary, timezone }) => isPrimary && timezone !== null)),
+  ).toBe(true);
+  expect(clinics.filter(({ isActive }) => !isActive)).toHaveLength(1);
+  expect(products.length).toBeGreaterThanOrEqual(12);
+  expect(new Set(products.map(({ categoryId }) => categoryId)).size).toBeGreaterThanOrEqual(4);
+  expect(new Set(categories.map(({ reviewOften }) => reviewOften))).toEqual(new Set(['YEARLY', 'MONTHLY']));
+  expect(new Set(products.map(({ offer }) => offer?.shippingType))).toEqual(new Set(['FREE_SHIPPING', 'FLAT_RATE']));
+  expect(products.some(({ rx }) => rx !== null)).toBe(true);
+  expect(products.filter(({ isActive }) => !isActive)).toHaveLength(1);
+  expect(products.some(({ availability }) => availability.some(({ isActive }) => isActive))).toBe(true);
+});
+
+it('gives the first tenant the clinics and products of the contract’s examples', async () => {
+  const { clinics, products } = await storedCatalog(db, 'demo');
+  expect(clinics.map(({ id, displayName }) => [id, displayName])).toEqual(
+    expect.arrayContaining([
+      ['01a05c32-5e80-7000-8000-00000000c101', 'Northwind Austin'],
+      ['01a05c32-5e80-7000-8000-00000000c102', 'Northwind Phoenix'],
+      ['01a05c32-5e80-7000-8000-00000000c103', 'Northwind Denver'],
+    ]),
+  );
+  expect(products.map(({ id, sku }) => [id, sku])).toEqual(
+    expect.arrayContaining([
+      ['01a05c32-5e80-7000-8000-00000000b201', 'BTX-100'],
+      ['01a05c32-5e80-7000-8000-00000000b202', 'SEMA-25'],
+      ['01a05c32-5e80-7000-8000-00000000b203', 'B12-10'],
+      ['01a05c32-5e80-7000-8000-00000000b204', 'LHR-01'],
+    ]),
+  );
+});
+
+it('gives the first tenant what every sandbox has, and the other one nothing else than its catalog', async () => {
+  const numbers = async (tenantId: string) =>
+    (await db.encounter.findMany({ where: { tenantId } })).map(({ encounterNo }) => Number(encounterNo)).sort();
+  expect(await numbers('demo')).toEqual([100_123, 100_124, 100_125, 100_126]);
+  const patients = await db.patient.findMany({ where: { tenantId: 'demo' } });
+  expect(patients.map(({ email }) => email)).toEqual(['jane.miller@example.com']);
+  expect([await numbers('harbor'), await db.patient.count({ where: { tenantId: 'harbor' } })]).toEqual([[], 0]);
+});
+
+it('has an id in its file for every element of that catalog, so that a reset changes none', async () => {
+  const file: unknown = JSON.parse(await readFile(new URL('../../../prisma/demo/demo.json', import.meta.url), 'utf8'));
+  const ids: string[] = [];
+  const walk = (value: unknown, holder: string): void => {
+    if (Array.isArray(value)) for (const one of value) walk(one, '');
+    else if (typeof value === 'object' && value !== null && holder !== 'metadata') {
+      if (!('clinics' in value)) ids.push(String(Object(value).id));
+      for (const [name, member] of Object.entries(value)) walk(member, name);
+    }
+  };
+  walk(file, '');
+  expect(ids.filter((id) => !/^01a05c32-5e80-7000-8000-[0-9a-f]{12}$/.test(id))).toEqual([]);
+  expect(new Set(ids).size).toBe(ids.length);
+});

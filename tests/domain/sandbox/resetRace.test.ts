@@ -1,0 +1,62 @@
+import { cast } from '../../support/cast.js';
+import { newPatient, patientBody, type Partner } from '../../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { expectProblem } from '../../support/refusals.js';
+import { newSandbox, reset, setClock, simulate, thingsOf } from '../../support/sandbox.js';
+
+// A sandbox may be reset while others work in it.
+
+let harness: Harness;
+let host: FileHost;
+let partner: Partner;
+let beginning: Record<string, unknown[]>;
+beforeAll(async () => {
+  host = await startFileHost();
+  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+  partner = await newSandbox(harness);
+  beginning = await things();
+});
+afterAll(() => Promise.all([harness.close(), host.close()]));
+
+const things = () => thingsOf(harness, partner.tenantId);
+const post = (path: string, json: unknown): Promise<Answer> =>
+  call(harness, `POST ${path}`, { token: partner.token, json });
+const encounter = {
+  clinicId: cast.clinics.austin, patientId: cast.jane.id, treatmentIds: [cast.products.botox],
+  reviewType: 'asynchronous', serviceQueue: 'provider_network',
+};
+
+it('is the beginning after many resets at the same time', async () => {
+  await newPatient(harness, partner);
+  const answers = await Promise.all(Array.from({ length: 6 }, () => reset(harness, partner)));
+  expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(204));
+  expect(await things()).toEqual(beginning);
+});
+
+it('never breaks what is done at the same time, nor leaves a part of it', async () => {
+  const work: (() => Promise<Answer>)[] = [
+    () => post('/clients', patientBody()),
+    () => post('/encounters', encounter),
+    () => post(`/encounters/${cast.encounters.waiting.encounter_id}/cancel`, { reason: 'other' }),
+    () => simulate(harness, partner, cast.encounters.claimed.encounter_id, { outcome: 'approve_all', pay: true }),
+    () => setClock(harness, partner, 60),
+    () => call(harness, `GET /encounters/${cast.encounters.completed.encounter_id}`, { token: partner.token }),
+  ];
+  const rounds = Array.from({ length: 5 }, () => Promise.all([reset(harness, partner), ...work.map((one) => one())]));
+  const answers = (await Promise.all(rounds)).flat();
+  expect(answers.filter(({ status }) => status >= 500).map(({ text }) => text)).toEqual([]);
+  expect((await reset(harness, partner)).status).toBe(204);
+  expect(await things()).toEqual(beginning);
+});
+
+it('refuses a document whose patient went while its file was fetched, and keeps no file', async () => {
+  const patientId = await newPatient(harness, partner);
+  const url = host.serve('/slow.pdf', (_request, response) => {
+    void reset(harness, partner).then(() => response.end(sampleFiles.pdf));
+  });
+  const answer = await post(`/clients-documents/${patientId}/upload-url/lab-results`, { url });
+  expectProblem(answer, 401, 'patient_access_denied');
+  expect(await things()).toEqual(beginning);
+});

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { downloaderOf } from '../../../src/domain/sandbox/sampleFiles.js';
+import { cast } from '../../support/cast.js';
+import type { Partner } from '../../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { expectProblem } from '../../support/refusals.js';
+import { newSandbox } from '../../support/sandbox.js';
+
+// In a sandbox the host of the contract's examples delivers something, so that an upload can be tried without one.
+
+let harness: Harness;
+let host: FileHost;
+let partner: Partner;
+beforeAll(async () => {
+  host = await startFileHost();
+  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host } });
+  partner = await newSandbox(harness);
+});
+afterAll(() => Promise.all([harness.close(), host.close()]));
+
+const upload = (url: string, more: object = {}): Promise<Answer> =>
+  call(harness, `POST /clients-documents/${cast.jane.id}/upload-url/intake-forms`, {
+    token: partner.token, json: { url, ...more },
+  });
+const at = (path: string): string => `https://files.northwind.example${path}`;
+
+describe('in a sandbox', () => {
+  it.each([
+    ['/forms/jane.pdf', 'application/pdf'],
+    ['/photo.JPG', 'image/jpeg'],
+    ['/photo.jpeg?size=1', 'image/jpeg'],
+    ['/scan.png', 'image/png'],
+  ])('the examples’ host delivers %s as %s', async (path, contentType) => {
+    const { status, body } = await upload(at(path));
+    expect([status, body.userDocument]).toMatchObject([200, { contentType }]);
+    const file = await fetch(body.fileUrl);
+    const content = Buffer.from(await file.arrayBuffer());
+    expect([file.status, file.headers.get('Content-Type')]).toEqual([200, contentType]);
+    const { sizeBytes, checksum } = body.userDocument;
+    expect([sizeBytes, checksum]).toEqual([content.length, createHash('sha256').update(content).digest('hex')]);
+  });
+
+  it.each([
+    ['a kind of file that it has not', at('/scan.tiff'), {}, 'document_fetch_failed'],
+    ['no kind of file', at('/'), {}, 'document_fetch_failed'],
+    ['a name of another type', at('/scan.png'), { fileName: 'scan.pdf' }, 'document_type_mismatch'],
+    ['credentials', 'https://me:secret@files.northwind.example/a.pdf', {}, 'document_url_invalid'],
+    ['http', 'http://files.northwind.example/a.pdf', {}, 'document_url_forbidden'],
+  ] as const)('a URL of it is refused with %s', async (_what, url, more, code) => {
+    expectProblem(await upload(url, more), 400, code);
+  });
+
+  it('other hosts are fetched from as ever', async () => {
+    const headers = { 'Content-Type': 'application/pdf' };
+    expect((await upload(host.serve('/own.pdf', { content: sampleFiles.pdf, headers }))).status).toBe(200);
+    expectProblem(await upload('https://127.0.0.1/own.pdf'), 400, 'document_url_forbidden');
+  });
+});
+
+it('nothing is delivered to a live tenant but what a host has', () => {
+  const { download } = harness.services;
+  const caller = { tenantMode: 'live' } as Parameters<typeof downloaderOf>[0]['caller'];
+  expect(downloaderOf({ caller, download })).toBe(download);
+});

@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { encounterBody, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { expectProblem, withoutTable } from '../../support/refusals.js';
+
+let database: TestDatabase;
+let harness: Harness;
+let partner: Partner;
+let json: EncounterBody;
+/** Another session, which gets in the way. */
+let other: Client;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  harness = await startHarness({ databaseUrl: database.url });
+  other = new Client({ connectionString: database.url });
+  await other.connect();
+  partner = await newPartner(harness);
+  json = await encounterBody(harness, partner);
+});
+afterAll(async () => {
+  await harness.close();
+  await other.end();
+  await database.drop();
+});
+
+const create = (key: string): Promise<Answer> =>
+  call(harness, 'POST /encounters', { token: partner.token, json, headers: { 'Idempotency-Key': key } });
+const isReplayed = ({ headers }: Answer): boolean => headers.get('Idempotent-Replayed') === 'true';
+const rows = async (): Promise<{ encounters: number; keys: number; events: number }> => {
+  const { db } = harness.domain;
+  const where = { tenantId: partner.tenantId };
+  return {
+    encounters: await db.encounter.count({ where }),
+    keys: await db.idempotencyKey.count({ where }),
+    events: await db.event.count({ where: { ...where, type: 'encounter_created' } }),
+  };
+};
+const grown = ({ encounters, keys, events }: Awaited<ReturnType<typeof rows>>, by: number) =>
+  ({ encounters: encounters + by, keys: keys + by, events: events + by });
+
+/** Waits until so many sessions wait for a lock. */
+async function waiting(count: number): Promise<void> {
+  const asked = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  // Gives up before jest does, so that what follows is cleaned up.
+  const deadline = Date.now() + 20_000;
+  while (Date.now() < deadline) {
+    if ((await other.query(asked)).rows.length >= count) return;
+    await delay(10);
+  }
+  throw new Error(`waited in vain for ${count} sessions that wait for a lock`);
+}
+
+/** Does the work while every request stops just before its event, with all the rest of its effect done. */
+async function whileEventsWait<T>(work: () => Promise<T>): Promise<T> {
+  await other.query('BEGIN');
+  try {
+    await other.query('LOCK TABLE event IN EXCLUSIVE MODE');
+    return await work();
+  } finally {
+    await other.query('ROLLBACK');
+  }
+}
+
+describe('two requests with one key at the same time', () => {
+  it('are one encounter, 200 times', async () => {
+    const before = await rows();
+    const pairs: Answer[][] = [];
+    const keys = Array.from({ length: 200 }, (_, number) => `pair ${number}`);
+    const work = async (): Promise<void> => {
+      for (let key = keys.pop(); key !== undefined; key = keys.pop()) {
+        pairs.push(await Promise.all([create(key), create(key)]));
+      }
+    };
+    await Promise.all(Array.from({ length: 6 }, work));
+    expect(pairs).toHaveLength(200);
+    for (const pair of pairs) {
+      const made = pair.filter(({ status }) => status === 201);
+      expect(made.filter((answer) => !isReplayed(answer))).toHaveLength(1);
+      expect(new Set(made.map(({ body }) => body.id)).size).toBe(1);
+      for (const answer of pair) if (answer.status !== 201) expectProblem(answer, 409, 'idempotency_in_progress');
+    }
+    expect(await rows()).toEqual(grown(before, 200));
+  });
+
+  it('are one encounter when the second comes while the first is at work: it waits and gets the answer', async () => {
+    const before = await rows();
+    const answers = await whileEventsWait(async () => {
+      const first = create('meeting');
+      await waiting(1);
+      const second = create('meeting');
+      await waiting(2);
+      return { first, second };
+    });
+    const [first, second] = [await answers.first, await answers.second];
+    expect([first.status, isReplayed(first)]).toEqual([201, false]);
+    expect([second.status, isReplayed(second), second.body]).toEqual([201, true, first.body]);
+    expect(await rows()).toEqual(grown(before, 1));
+  });
+
+  it('do not wait for ever: the second is told to come back in a second', async () => {
+    const { tenantId, clientId } = partner;
+    const { id } = await harness.domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+    const before = await rows();
+    await other.query('BEGIN');
+    await other.query(`INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
+      VALUES ($1, $2, 'createEncounter', 'slow', sha256(''))`, [tenantId, id]);
+    const answer = await create('slow');
+    await other.query('ROLLBACK');
+    expectProblem(answer, 409, 'idempotency_in_progress');
+    expect(answer.headers.get('Retry-After')).toBe('1');
+    expect(await rows()).toEqual(before);
+    const retry = await create('slow');
+    expect([retry.status, isReplayed(retry)]).toEqual([201, false]);
+  });
+});
+
+describe('a request that is cut off', () => {
+  it('leaves neither effect nor key when its session dies, and the twin that waited does the work', async () => {
+    const before = await rows();
+    const answers = await whileEventsWait(async () => {
+      const first = create('cut');
+      await waiting(1);
+      const second = create('cut');
+      await waiting(2);
+      await other.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+        AND wait_event_type = 'Lock' AND wait_event = 'relation'`);
+      return { first: await first, second };
+    });
+    expectProblem(answers.first, 503, 'dependency_unavailable');
+    const second = await answers.second;
+    expect([second.status, isReplayed(second)]).toEqual([201, false]);
+    expect(await rows()).toEqual(grown(before, 1));
+    expect(isReplayed(await create('cut'))).toBe(true);
+  });
+
+  it('leaves neither effect nor key when it fails at its last step', async () => {
+    const before = await rows();
+    expectProblem(await withoutTable(harness, 'event', () => create('broken')), 500, 'internal_error');
+    expect(await rows()).toEqual(before);
+    const retry = await create('broken');
+    expect([retry.status, isReplayed(retry)]).toEqual([201, false]);
+  });
+});

@@ -1,0 +1,60 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { purgeIdempotencyKeys } from '../../../src/domain/events/retention.js';
+import { packageRoot } from '../../../src/packageRoot.js';
+import { newSandbox, reset } from '../../support/sandbox.js';
+import type { Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+
+// An operator may partition a table by tenant. A ctid is then no key: each partition has its own row (0,1).
+
+let harness: Harness;
+let one: Partner;
+let other: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  [one, other] = [await newSandbox(harness), await newSandbox(harness)];
+  for (const statement of [
+    'CREATE TABLE partitioned (LIKE idempotency_key INCLUDING ALL) PARTITION BY LIST (tenant_id)',
+    `CREATE TABLE partition_one PARTITION OF partitioned FOR VALUES IN ('${one.tenantId}')`,
+    'CREATE TABLE partition_other PARTITION OF partitioned DEFAULT',
+    'DROP TABLE idempotency_key',
+    'ALTER TABLE partitioned RENAME TO idempotency_key',
+  ]) await harness.domain.db.$executeRawUnsafe(statement);
+});
+afterAll(() => harness.close());
+
+beforeEach(async () => {
+  await harness.domain.db.$executeRaw`TRUNCATE idempotency_key`;
+});
+
+async function useKeys({ clientId, tenantId }: Partner, count: number, age: string): Promise<void> {
+  await harness.domain.db.$executeRaw`
+    INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, created_at)
+    SELECT tenant_id, id, 'createPatient', n, sha256(''), now() - ${age}::text::interval
+    FROM api_client, generate_series(1, ${count}) AS n WHERE tenant_id = ${tenantId} AND client_id = ${clientId}`;
+}
+
+const keysOf = ({ tenantId }: Partner): Promise<number> =>
+  harness.domain.db.idempotencyKey.count({ where: { tenantId } });
+
+it('a reset deletes no row of another tenant', async () => {
+  for (const partner of [one, other]) await useKeys(partner, 3, '1 minute');
+  expect((await reset(harness, one)).status).toBe(204);
+  expect([await keysOf(one), await keysOf(other)]).toEqual([0, 3]);
+});
+
+it('a purge deletes no row that is young, whoever it belongs to', async () => {
+  await useKeys(one, 3, '25 hours');
+  await useKeys(other, 3, '1 minute');
+  expect(await purgeIdempotencyKeys(harness.domain)).toBe(3);
+  expect([await keysOf(one), await keysOf(other)]).toEqual([0, 3]);
+});
+
+it('no statement identifies a row by its ctid', async () => {
+  const folder = fileURLToPath(new URL('src/', packageRoot));
+  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts'));
+  const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
+  expect(files.filter((_, index) => /\bctid\b/i.test(texts[index] ?? ''))).toEqual([]);
+});

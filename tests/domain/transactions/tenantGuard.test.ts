@@ -1,0 +1,126 @@
+import { Client } from 'pg';
+import { v7 } from 'uuid';
+import { Prisma } from '../../../generated/prisma/client.js';
+import { openDatabase } from '../../../src/adapters/database/database.js';
+import type { Database, Queries } from '../../../src/adapters/database/database.js';
+import { assertTenantNamed } from '../../../src/adapters/database/tenantGuard.js';
+import { createTestDatabase } from '../../support/postgres.js';
+import type { TestDatabase } from '../../support/postgres.js';
+
+const at = new Date('2027-01-01T00:00:00.000Z');
+const category = (tenantId: string, id = v7()) =>
+  ({ tenantId, id, categoryName: id, reviewOften: 'YEARLY', reviewRecurring: true, createdAt: at, updatedAt: at });
+// A model whose id is unique over all tenants.
+const secret = (tenantId: string) =>
+  ({ tenantId, id: v7(), apiClientId: v7(), secretHash: new Uint8Array(32), hint: 'x', createdAt: at });
+/** What a forgotten or lost tenant looks like at run time; the compiler would refuse it. */
+const nothing = JSON.parse('{}') as { tenantId: string };
+
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase(database.url);
+  await db.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', createdAt: at, updatedAt: at } });
+  await db.category.create({ data: category('a') });
+});
+
+afterAll(async () => {
+  await db.$disconnect();
+  await database.drop();
+});
+
+const withoutTenant: Record<string, (tx: Queries) => Promise<unknown>> = {
+  findMany: (tx) => tx.category.findMany(),
+  'findMany by a tenant that is undefined': (tx) => tx.category.findMany({ where: { tenantId: nothing.tenantId } }),
+  'findMany by an empty tenant': (tx) => tx.category.findMany({ where: { tenantId: '' } }),
+  'findMany by a tenant in OR': (tx) => tx.category.findMany({ where: { OR: [{ tenantId: 'a' }, {}] } }),
+  'findMany by every other tenant': (tx) => tx.category.findMany({ where: { NOT: { tenantId: 'a' } } }),
+  'findMany by any tenant': (tx) => tx.category.findMany({ where: { tenantId: { not: 'a' } } }),
+  findFirst: (tx) => tx.category.findFirst({ where: { categoryName: 'x' } }),
+  findFirstOrThrow: (tx) => tx.category.findFirstOrThrow(),
+  'findUnique by id': (tx) => tx.apiClientSecret.findUnique({ where: { id: v7() } }),
+  'findUniqueOrThrow by id': (tx) => tx.apiClientSecret.findUniqueOrThrow({ where: { id: v7() } }),
+  count: (tx) => tx.category.count(),
+  aggregate: (tx) => tx.category.aggregate({ _count: true }),
+  groupBy: (tx) => tx.category.groupBy({ by: ['reviewOften'], _count: true }),
+  create: (tx) => tx.category.create({ data: { ...category('a'), tenantId: nothing.tenantId } }),
+  'createMany with one row that names none': (tx) =>
+    tx.category.createMany({ data: [category('a'), { ...category('a'), tenantId: nothing.tenantId }] }),
+  createManyAndReturn: (tx) =>
+    tx.category.createManyAndReturn({ data: [{ ...category('a'), tenantId: nothing.tenantId }] }),
+  'update by id': (tx) => tx.apiClientSecret.update({ where: { id: v7() }, data: { hint: 'x' } }),
+  updateMany: (tx) => tx.category.updateMany({ data: { reviewOften: 'MONTHLY' } }),
+  'updateMany with the tenant only in data': (tx) => tx.category.updateMany({ data: { tenantId: 'a' } }),
+  'upsert by id': (tx) => tx.apiClientSecret.upsert({ where: { id: v7() }, create: secret('a'), update: {} }),
+  'upsert that creates for none': (tx) => tx.category.upsert({
+    where: { tenantId_id: { tenantId: 'a', id: v7() } },
+    update: {},
+    create: { ...category('a'), tenantId: nothing.tenantId },
+  }),
+  'delete by id': (tx) => tx.apiClientSecret.delete({ where: { id: v7() } }),
+  deleteMany: (tx) => tx.category.deleteMany(),
+  'apiClient by its internal id': (tx) => tx.apiClient.findUnique({ where: { id: v7() } }),
+  'every apiClient with a client_id': (tx) => tx.apiClient.findMany({ where: { clientId: 'x' } }),
+};
+
+const withTenant: Record<string, (tx: Queries) => Promise<unknown>> = {
+  findMany: (tx) => tx.category.findMany({ where: { tenantId: 'a' } }),
+  'findMany by a tenant in AND': (tx) => tx.category.findMany({ where: { AND: [{ tenantId: 'a' }, { id: v7() }] } }),
+  'findUnique by the compound key': (tx) =>
+    tx.category.findUnique({ where: { tenantId_id: { tenantId: 'a', id: v7() } } }),
+  'findUnique by id and tenant': (tx) => tx.apiClientSecret.findUnique({ where: { id: v7(), tenantId: 'a' } }),
+  count: (tx) => tx.category.count({ where: { tenantId: 'a' } }),
+  groupBy: (tx) => tx.category.groupBy({ by: ['reviewOften'], where: { tenantId: 'a' }, _count: true }),
+  create: (tx) => tx.category.create({ data: category('a') }),
+  createMany: (tx) => tx.category.createMany({ data: [category('a'), category('a')] }),
+  updateMany: (tx) => tx.category.updateMany({ where: { tenantId: 'a' }, data: { reviewOften: 'MONTHLY' } }),
+  upsert: (tx) => tx.category.upsert({
+    where: { tenantId_id: { tenantId: 'a', id: v7() } }, update: {}, create: category('a'),
+  }),
+  deleteMany: (tx) => tx.category.deleteMany({ where: { tenantId: 'a', categoryName: 'none' } }),
+  'a model that no tenant owns': (tx) => tx.refState.findMany({ take: 1 }),
+  'the caller by its client_id': (tx) => tx.apiClient.findUnique({ where: { clientId: 'x' } }),
+};
+
+describe('a query on a tenant-owned model that names no tenant', () => {
+  it.each(Object.keys(withoutTenant))('never reaches the database: %s', async (name) => {
+    const query = withoutTenant[name] ?? (() => Promise.resolve());
+    await expect((async () => query(db))()).rejects.toThrow(/names no tenantId/);
+    await expect(db.$transaction(async (tx) => query(tx))).rejects.toThrow(/names no tenantId/);
+  });
+
+  it('never reaches the database in a batch either', async () => {
+    const before = await db.category.count({ where: { tenantId: 'a' } });
+    await expect(db.$transaction([db.category.create({ data: category('a') }), db.category.deleteMany()]))
+      .rejects.toThrow('Category.deleteMany names no tenantId');
+    expect(await db.category.count({ where: { tenantId: 'a' } })).toBe(before);
+  });
+
+  it('is refused for every table that has a tenant', async () => {
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    const { rows } = await client.query(`SELECT table_name FROM information_schema.columns
+      WHERE column_name = 'tenant_id'`);
+    await client.end();
+    const refused = Object.values(Prisma.ModelName).filter((model) => {
+      try {
+        assertTenantNamed(model, 'findMany', undefined);
+        return false;
+      } catch {
+        return true;
+      }
+    });
+    expect(refused).toHaveLength(rows.length);
+    expect(rows.length).toBeGreaterThan(10);
+  });
+});
+
+describe('a query that names its tenant', () => {
+  it.each(Object.keys(withTenant))('runs: %s', async (name) => {
+    const query = withTenant[name] ?? (() => Promise.reject(new Error(name)));
+    await query(db);
+    await db.$transaction(async (tx) => query(tx));
+  });
+});

@@ -1,0 +1,230 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import type { EmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import { isErrno } from '../../src/embedded/postgresCluster.js';
+import { temporaryDataDir } from '../support/postgres.js';
+
+// Closed to every other user, so also to the one that PostgreSQL runs as under root.
+let dataDir: string;
+let remove: () => Promise<void>;
+const open: { close(): Promise<void> }[] = [];
+const settings = { fsync: 'off' };
+
+beforeAll(async () => {
+  ({ dataDir, remove } = await temporaryDataDir());
+});
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+afterAll(async () => {
+  await remove();
+});
+
+async function here(
+  role: 'server' | 'tool', { patienceMs = 10_000, log = (_message: string) => {} } = {},
+): Promise<EmbeddedPostgres> {
+  const postgres = await openEmbeddedPostgres({ dataDir, role, log, settings, patienceMs });
+  open.push(postgres);
+  return postgres;
+}
+
+interface OtherProcess {
+  readonly url: string;
+  readonly started: boolean;
+  readonly process: ChildProcess;
+  close(): Promise<void>;
+}
+
+/** Opens it in another process, which is the leader of its own process group; it closes when its input ends. */
+async function elsewhere(role: 'server' | 'tool', folder = dataDir): Promise<OtherProcess> {
+  const program = `
+    import { openEmbeddedPostgres } from './src/embedded/embeddedPostgres.ts';
+    const [, dataDir, role] = process.argv;
+    const options = { dataDir, role, log() {}, settings: ${JSON.stringify(settings)} };
+    const { url, started, close } = await openEmbeddedPostgres(options);
+    process.stdin.on('end', close).resume();
+    process.stdout.on('error', () => {}).write(JSON.stringify({ url, started }) + '\\n');`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program, folder, role],
+    { cwd: fileURLToPath(new URL('../..', import.meta.url)), detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
+  const [line]: string[] = await once(createInterface(child.stdout), 'line');
+  const other: OtherProcess = {
+    ...JSON.parse(line ?? ''),
+    process: child,
+    async close() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.stdin.end();
+      await once(child, 'exit');
+    },
+  };
+  open.push(other);
+  return other;
+}
+
+async function query(url: string, sql: string): Promise<unknown[][]> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return (await client.query<unknown[]>({ text: sql, rowMode: 'array' })).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 10_000; !(await condition()); await delay(20)) {
+    if (Date.now() > end) throw new Error('did not happen within 10 s');
+  }
+}
+
+async function postmaster(): Promise<number> {
+  return Number((await readFile(join(dataDir, 'postgres', 'data', 'postmaster.pid'), 'utf8')).split('\n')[0]);
+}
+
+const isGone = (url: string): Promise<boolean> =>
+  query(url, 'SELECT 1').then(() => false, (error: unknown) => isErrno(error, 'ECONNREFUSED'));
+
+describe('one owner', () => {
+  it('makes the cluster on the first start only, on loopback, behind a password, with its secrets closed', async () => {
+    const first = await here('server');
+    expect(first).toMatchObject({ started: true, firstStart: true });
+    expect(await query(first.url, 'SHOW listen_addresses')).toEqual([['127.0.0.1']]);
+    expect(await query(first.url, 'SHOW server_encoding')).toEqual([['UTF8']]);
+    expect(await query(first.url, `SELECT lower('ÀÉÎ'), 'a' < 'B'`)).toEqual([['àéî', false]]);
+    const guess = new URL(first.url);
+    guess.password = 'guess';
+    await expect(query(guess.href, 'SELECT 1')).rejects.toThrow('password authentication failed');
+    expect((await stat(join(dataDir, 'postgres', 'password'))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(dataDir, 'postgres'))).mode & 0o777).toBe(0o700);
+    await first.close();
+    expect(await isGone(first.url)).toBe(true);
+    expect(await here('server')).toMatchObject({ started: true, firstStart: false });
+  });
+
+  it('writes no value of a failed statement to the log of PostgreSQL', async () => {
+    const { url } = await here('server');
+    await query(url, 'CREATE TABLE person (email text PRIMARY KEY)');
+    const twice = `INSERT INTO person VALUES ('jane@example.com'), ('jane@example.com')`;
+    await expect(query(url, twice)).rejects.toThrow('duplicate key');
+    const log = await readFile(join(dataDir, 'postgres.log'), 'utf8');
+    expect(log).toContain('ready to accept connections');
+    expect(log).not.toMatch(/jane|person|duplicate/);
+  });
+
+  const asRoot = process.getuid?.() === 0 ? it : it.skip;
+  asRoot('does not run PostgreSQL as root, even inside a folder that only root may enter', async () => {
+    const { url } = await here('server');
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+    expect(await query(url, 'SELECT 1')).toEqual([[1]]);
+    expect(await readFile(`/proc/${await postmaster()}/status`, 'utf8')).not.toMatch(/^[UG]id:.*\t0\b/m);
+  });
+});
+
+describe('a second server', () => {
+  it('gives up with the folder and the owner named', async () => {
+    const first = await elsewhere('server');
+    await expect(here('server', { patienceMs: 300 })).rejects
+      .toThrow(`DATA_DIR ${dataDir} is in use by server process ${first.process.pid}`);
+    expect(await query(first.url, 'SELECT 1')).toEqual([[1]]);
+  });
+
+  it('takes over when the first one leaves, and finds its data', async () => {
+    const first = await elsewhere('server');
+    await query(first.url, 'CREATE TABLE handover AS SELECT 42 AS n');
+    const second = here('server');
+    await first.close();
+    expect(await query((await second).url, 'SELECT n FROM handover')).toEqual([[42]]);
+  });
+
+  it('waits for the first when both start at once on an empty folder', async () => {
+    const empty = await temporaryDataDir();
+    const both = [elsewhere('server', empty.dataDir), elsewhere('server', empty.dataDir)];
+    const first = await Promise.race(both);
+    await query(first.url, 'CREATE TABLE mine AS SELECT 7 AS n');
+    await first.close();
+    const second = (await Promise.all(both)).find((one) => one !== first);
+    expect(await query(second?.url ?? '', 'SELECT n FROM mine')).toEqual([[7]]);
+    await second?.close();
+    await empty.remove();
+  });
+});
+
+describe('a crash', () => {
+  it('of the server leaves PostgreSQL running; the next server adopts it with all that was committed', async () => {
+    const first = await elsewhere('server');
+    await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS n');
+    first.process.kill('SIGKILL');
+    await once(first.process, 'exit');
+    const second = await here('server');
+    expect(second).toMatchObject({ started: false, firstStart: false, url: first.url });
+    expect(await query(second.url, 'SELECT n FROM kept')).toEqual([[1]]);
+    await second.close();
+    expect(await isGone(second.url)).toBe(true);
+  });
+
+  it('of PostgreSQL is repaired by its owner, at the same address', async () => {
+    const { url } = await here('server');
+    await query(url, 'CREATE TABLE durable AS SELECT 1 AS n');
+    process.kill(await postmaster(), 'SIGKILL');
+    await until(() => query(url, 'SELECT n FROM durable').then(([row]) => row?.[0] === 1, () => false));
+  });
+
+  it('is not caused by Ctrl-C: the interrupt of a terminal does not reach PostgreSQL', async () => {
+    const first = await elsewhere('server');
+    process.kill(-(first.process.pid ?? 0), 'SIGINT');
+    await once(first.process, 'exit');
+    expect(await query(first.url, 'SELECT 1')).toEqual([[1]]);
+    await (await here('server')).close();
+    expect(await isGone(first.url)).toBe(true);
+  });
+
+  it('does not block the next start when the recorded process number now belongs to something else', async () => {
+    const first = await elsewhere('server');
+    const lock = join(dataDir, 'postgres', 'data', 'postmaster.pid');
+    const content = await readFile(lock, 'utf8');
+    await first.close();
+    await writeFile(lock, content.replace(/^\d+/, String(process.pid)));
+    expect(await here('server')).toMatchObject({ started: true });
+  });
+});
+
+describe('a tool', () => {
+  it('joins a running server and leaves it running', async () => {
+    const server = await elsewhere('server');
+    const tool = await here('tool');
+    expect(tool).toMatchObject({ url: server.url, started: false });
+    await tool.close();
+    expect(await query(server.url, 'SELECT 1')).toEqual([[1]]);
+  });
+
+  it('alone starts PostgreSQL, and stops it after the sessions of others have ended', async () => {
+    const tool = await here('tool');
+    expect(tool.started).toBe(true);
+    const slow = query(tool.url, `SELECT 'done' FROM pg_sleep(0.5)`);
+    const sleepers = `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'`;
+    await until(async () => (await query(tool.url, sleepers)).length > 0);
+    await tool.close();
+    expect(await slow).toEqual([['done']]);
+    expect(await isGone(tool.url)).toBe(true);
+  });
+
+  it.each(['server', 'tool'] as const)('makes a %s wait, because it will stop PostgreSQL', async (role) => {
+    const first = await elsewhere('tool');
+    const messages: string[] = [];
+    const second = here(role, { log: (message) => messages.push(message) });
+    await until(async () => messages.length > 0);
+    expect(messages).toEqual([`Waiting: DATA_DIR ${dataDir} is in use by tool process ${first.process.pid}`]);
+    await first.close();
+    expect(await second).toMatchObject({ started: true });
+  });
+});

@@ -1,0 +1,241 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { pino, type Logger } from 'pino';
+import { checkJobSchema, migrateJobSchema } from '../../src/adapters/jobs/jobSchema.js';
+import { startJobWorker, type JobWorker, type ScheduledJob } from '../../src/adapters/jobs/jobWorker.js';
+import { openServiceDatabase } from '../../src/runtime/serviceDatabase.js';
+import { jobs } from '../../src/jobs/index.js';
+import { adminUrl, createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+
+let database: TestDatabase;
+let sql: Client;
+let logged: Record<string, unknown>[];
+let workers: JobWorker[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  sql = new Client({ connectionString: database.url });
+  await sql.connect();
+});
+afterEach(async () => {
+  await Promise.all(workers.map((worker) => worker.stop(1_000)));
+  workers = [];
+  await sql.query('DELETE FROM graphile_worker._private_jobs');
+});
+afterAll(async () => {
+  await sql.end();
+  await database.drop();
+});
+
+/** At a time that never comes: tests ask for a run themselves. */
+const never = '0 0 31 2 *';
+
+async function start(name: string, run: ScheduledJob['run'], count = 1): Promise<JobWorker[]> {
+  logged = [];
+  const log: Logger = pino({ base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
+  const job = { name, cron: never, run };
+  const started = await Promise.all(
+    Array.from({ length: count }, () => startJobWorker({ url: database.url, jobs: [job], log })),
+  );
+  workers.push(...started);
+  return started;
+}
+
+/** As the engine's own clock does. */
+const ask = (name: string, payload: object = {}): Promise<unknown> =>
+  sql.query('SELECT graphile_worker.add_job($1, payload => $2)', [name, payload]);
+
+async function waiting(): Promise<Record<string, unknown>[]> {
+  const { rows } = await sql.query<Record<string, unknown>>(
+    'SELECT attempts, last_error, locked_by, run_at FROM graphile_worker._private_jobs');
+  return rows;
+}
+
+/** Gives up before jest does, so that what follows is cleaned up. */
+async function until(condition: () => unknown): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!await condition()) {
+    if (Date.now() > deadline) throw new Error('waited in vain');
+    await delay(20);
+  }
+}
+
+/** The process ids of PostgreSQL that serve the workers. */
+const sessions = async (): Promise<unknown[]> => {
+  const { rows } = await sql.query<{ pid: number }>(`SELECT pid FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'clinical-encounter-jobs'`);
+  return rows.map(({ pid }) => pid);
+};
+
+/** A promise and what resolves it. */
+function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open };
+}
+
+describe('job workers', () => {
+  it('of several processes take each run once', async () => {
+    let runs = 0;
+    await start('count', async () => { runs += 1; }, 3);
+    for (let run = 0; run < 20; run += 1) await ask('count');
+    await until(async () => (await waiting()).length === 0);
+    expect(runs).toBe(20);
+  });
+
+  it('know the timetable of every job of the service', async () => {
+    const log = pino({ level: 'silent' });
+    const idle = jobs.map(({ name, cron }) => ({ name, cron, run: async () => undefined }));
+    workers = await Promise.all([1, 2].map(() => startJobWorker({ url: database.url, jobs: idle, log })));
+    const known = async (): Promise<string[]> => {
+      const select = 'SELECT identifier FROM graphile_worker._private_known_crontabs';
+      const { rows } = await sql.query<{ identifier: string }>(select);
+      return rows.map(({ identifier }) => identifier);
+    };
+    await until(async () => (await known()).length >= jobs.length);
+    expect((await known()).filter((name) => jobs.some((job) => job.name === name)).sort())
+      .toEqual(jobs.map(({ name }) => name).sort());
+  });
+
+  it('run a job that failed again, and neither log nor store what its error says', async () => {
+    let runs = 0;
+    await start('fragile', async () => {
+      runs += 1;
+      if (runs === 1) throw Object.assign(new SyntaxError('jane@example.com is wrong'), { code: 'E_JANE' });
+    });
+    await ask('fragile', { note: 'jane' });
+    await until(async () => (await waiting()).some(({ last_error: error }) => error !== null));
+    expect(await waiting()).toMatchObject([{ attempts: 1, last_error: 'fragile failed', locked_by: null }]);
+    // The engine's delay is some seconds; nobody has to wait for it.
+    await sql.query('UPDATE graphile_worker._private_jobs SET run_at = now()');
+    await sql.query(`SELECT pg_notify('jobs:insert', '{"count":1}')`);
+    await until(async () => (await waiting()).length === 0);
+    expect(runs).toBe(2);
+    expect(logged).toMatchObject([
+      { level: 50, msg: 'job failed', job: 'fragile', attempt: 1, causes: [{ name: 'SyntaxError', code: 'E_JANE' }] },
+    ]);
+    expect(JSON.stringify(logged)).not.toContain('jane');
+  });
+
+  it('go on after the database has ended all their connections, also while a job runs', async () => {
+    let runs = 0;
+    const inside = gate();
+    const goOn = gate();
+    await start('patient', async () => {
+      runs += 1;
+      inside.open();
+      await goOn.opened;
+    });
+    await ask('patient');
+    await inside.opened;
+    const before = await sessions();
+    await sql.query('SELECT pg_terminate_backend(unnest($1::int[]))', [before]);
+    await until(async () => !(await sessions()).some((pid) => before.includes(pid)));
+    goOn.open();
+    await until(async () => (await waiting()).length === 0);
+    await ask('patient');
+    await until(() => runs === 2);
+    await until(async () => (await waiting()).length === 0);
+    expect(logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  });
+
+  it('start again when the end of a run could not be written', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const admin = new Client({ connectionString: adminUrl() });
+    admin.on('error', () => undefined);
+    await admin.connect();
+    const allow = (connections: boolean): Promise<unknown> =>
+      admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS ${connections}`);
+    let runs = 0;
+    await start('cut', async () => {
+      runs += 1;
+      if (runs > 1) return;
+      await allow(false);
+      await admin.query('SELECT pg_terminate_backend(unnest($1::int[]))', [await sessions()]);
+    });
+    await ask('cut');
+    await until(() => logged.some(({ msg }) => msg === 'the job engine gave up, and is started again'))
+      .finally(() => allow(true).then(() => admin.end()));
+    await until(() => runs === 2);
+    await until(async () => (await waiting()).length === 0);
+  });
+});
+
+describe('stopping', () => {
+  it('waits for the job that runs, tells it, and takes no other', async () => {
+    const inside = gate();
+    const told = gate();
+    const goOn = gate();
+    let begun = 0;
+    let ended = 0;
+    const [worker] = await start('slow', async (signal) => {
+      signal.addEventListener('abort', told.open);
+      begun += 1;
+      inside.open();
+      await goOn.opened;
+      ended += 1;
+    });
+    await ask('slow');
+    await inside.opened;
+    const stopped = worker?.stop(20_000);
+    await told.opened;
+    await ask('slow');
+    expect(ended).toBe(0);
+    goOn.open();
+    await stopped;
+    expect([begun, ended]).toEqual([1, 1]);
+    expect(await waiting()).toMatchObject([{ locked_by: null }]);
+    // A session that was ended is listed a moment longer.
+    await until(async () => (await sessions()).length === 0);
+    expect(logged).toEqual([]);
+  });
+
+  it('hands back a job that does not end in time', async () => {
+    const inside = gate();
+    const goOn = gate();
+    const [worker] = await start('endless', async () => {
+      inside.open();
+      await goOn.opened;
+    });
+    await ask('endless');
+    await inside.opened;
+    await worker?.stop(100);
+    expect(await waiting()).toMatchObject([{ attempts: 1, locked_by: null }]);
+    goOn.open();
+  });
+});
+
+describe('the tables of the job engine', () => {
+  it('are made once, however many processes start on one empty database', async () => {
+    const empty = await createEmptyDatabase();
+    expect(await checkJobSchema(empty.url)).toEqual({ state: 'behind', pending: ['graphile_worker'] });
+    const made = await Promise.all([1, 2, 3].map(() => migrateJobSchema(empty.url)));
+    expect(made.flat()).toEqual(['graphile_worker']);
+    expect(await checkJobSchema(empty.url)).toEqual({ state: 'current' });
+    await empty.drop();
+  });
+
+  it.each([
+    [
+      'lack migrations of this build', 'DELETE FROM graphile_worker.migrations WHERE id > 10',
+      'lacks graphile_worker: run "npm run --silent cli -- migrate"',
+    ],
+    [
+      'are newer than this build', 'INSERT INTO graphile_worker.migrations VALUES (999999)',
+      'does not know: graphile_worker 999999',
+    ],
+  ])('stop the start when they %s, and are left alone', async (_state, change, message) => {
+    const changed = await createTestDatabase();
+    const client = new Client({ connectionString: changed.url });
+    await client.connect();
+    await client.query(change);
+    const revisions = async (): Promise<unknown[]> =>
+      (await client.query<{ id: number }>('SELECT id FROM graphile_worker.migrations')).rows;
+    const before = await revisions();
+    const options = { databaseUrl: changed.url, dataDir: '/nowhere', applyMigrations: false, log: () => undefined };
+    await expect(openServiceDatabase({ ...options, role: 'server' })).rejects.toThrow(message);
+    expect(await revisions()).toEqual(before);
+    await client.end();
+    await changed.drop();
+  });
+});

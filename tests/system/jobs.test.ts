@@ -1,0 +1,211 @@
+import { purgeEvents } from '../../src/domain/events/retention.js';
+import { sweeps } from '../../src/jobs/sweeps.js';
+import {
+  newCategory, newEncounter, newPartner, newPatient, newProduct, patientBody, type Partner,
+} from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { claimedEncounter, completedEncounter } from '../support/reviews.js';
+
+/** Processes that do the same run at the same time, as when one was taken for dead. */
+const PROCESSES = 3;
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
+type Rows = Readonly<Record<string, number>>;
+
+/** How much the job did in several processes at once, at a moment of the tenants' time, and once more after that. */
+type Run = (moment?: Date) => Promise<{ together: number; again: number }>;
+
+async function runAtOnce(name: string, moment = harness.clock.now): ReturnType<Run> {
+  const job = sweeps.find((each) => each.name === name);
+  const { domain, services: { objects, log } } = harness;
+  const { signal } = new AbortController();
+  const context = { ...domain, objects, log, signal, now: () => new Date(moment) };
+  const run = async (): Promise<number> => Number(await job?.run(context));
+  const counts = await Promise.all(Array.from({ length: PROCESSES }, run));
+  return { together: counts.reduce((sum, count) => sum + count, 0), again: await run() };
+}
+
+/** How many events of each type a tenant has. */
+async function eventsOf({ tenantId }: Partner): Promise<Rows> {
+  const rows = await harness.domain.db.$queryRaw<{ type: string; count: number }[]>`
+    SELECT type::text, count(*)::int FROM event WHERE tenant_id = ${tenantId} GROUP BY type`;
+  return Object.fromEntries(rows.map(({ type, count }) => [type, count]));
+}
+
+/** How many of a tenant's encounters are in each state. */
+async function statesOf({ tenantId }: Partner): Promise<Rows> {
+  const rows = await harness.domain.db.encounter.groupBy({ by: ['status'], where: { tenantId }, _count: true });
+  return Object.fromEntries(rows.map(({ status, _count }) => [status, _count]));
+}
+
+const threeTimes = async (make: () => Promise<Answer['body']>): Promise<Answer['body'][]> =>
+  [await make(), await make(), await make()];
+const after = (time: string, milliseconds: number): Date => new Date(Date.parse(time) + milliseconds);
+
+/** Two approvals of a partner that end at the same time. */
+async function twoApprovals(): Promise<{ partner: Partner; validUntil: string }> {
+  const partner = await newPartner(harness);
+  const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
+  const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, group)));
+  const encounter = await completedEncounter(harness, partner, { treatmentIds });
+  return { partner, validUntil: encounter.gfe_data[0].validUntil };
+}
+
+/** What each job guarantees, by its name. */
+const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Run): Promise<void> }>> = {
+  'lapse-due-claims': {
+    guarantee: 'puts each claim whose time is over back, and tells of it once',
+    async check(run) {
+      const partner = await newPartner(harness);
+      const [encounter] = await threeTimes(() => claimedEncounter(harness, partner));
+      const { leaseExpiresAt } = encounter;
+      expect(await run(after(leaseExpiresAt, -1))).toEqual({ together: 0, again: 0 });
+      expect(await run(after(leaseExpiresAt, 0))).toEqual({ together: 3, again: 0 });
+      expect(await statesOf(partner)).toEqual({ pending_review: 3 });
+      expect(await eventsOf(partner)).toMatchObject({ 'encounter.review_started': 3, 'encounter.released': 3 });
+    },
+  },
+  'expire-due-encounters': {
+    guarantee: 'ends each encounter that waited too long, and tells of it once',
+    async check(run) {
+      const partner = await newPartner(harness);
+      const [encounter] = await threeTimes(() => newEncounter(harness, partner));
+      // Those of the tests before are due as well.
+      await run(after(encounter.expiresAt, -1));
+      expect(await statesOf(partner)).toEqual({ pending_review: 3 });
+      expect((await run(after(encounter.expiresAt, 0))).again).toBe(0);
+      expect(await statesOf(partner)).toEqual({ expired: 3 });
+      expect(await eventsOf(partner)).toMatchObject({ 'encounter.created': 3, 'encounter.expired': 3 });
+    },
+  },
+  'announce-expiring-approvals': {
+    guarantee: 'tells of each approval that ends once before',
+    async check(run) {
+      const { partner, validUntil } = await twoApprovals();
+      expect(await run(after(validUntil, -1))).toEqual({ together: 2, again: 0 });
+      expect(await eventsOf(partner)).toMatchObject({ 'gfe.expiring': 2 });
+    },
+  },
+  'announce-expired-approvals': {
+    guarantee: 'tells of each approval that has ended once',
+    async check(run) {
+      const { partner, validUntil } = await twoApprovals();
+      // Those of the test before have ended as well.
+      expect((await run(after(validUntil, 0))).again).toBe(0);
+      expect(await eventsOf(partner)).toMatchObject({ 'gfe.expired': 2 });
+    },
+  },
+  'purge-idempotency-keys': {
+    guarantee: 'removes the keys of requests after 24 hours of real time, with their answers, and no others',
+    async check(run) {
+      const { db } = harness.domain;
+      const partner = await newPartner(harness, 'sandbox');
+      const { tenantId, token } = partner;
+      for (const key of ['old', 'young']) {
+        await call(harness, 'POST /clients', { token, json: patientBody(), headers: { 'Idempotency-Key': key } });
+      }
+      const age = (key: string, time: string) => db.$executeRaw`
+        UPDATE idempotency_key SET created_at = now() - ${time}::text::interval
+        WHERE tenant_id = ${tenantId} AND key = ${key}`;
+      await age('old', '24 hours 1 second');
+      await age('young', '23 hours 59 minutes');
+      await db.$executeRaw`
+        INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, created_at)
+        SELECT tenant_id, api_client_id, operation_id, n, fingerprint, created_at
+          FROM idempotency_key, generate_series(1, 2500) AS n WHERE tenant_id = ${tenantId} AND key = 'old'`;
+      await db.tenant.update({ where: { id: tenantId }, data: { clockOffsetMs: 48 * 3600_000 } });
+      expect(await run()).toEqual({ together: 2501, again: 0 });
+      expect(await db.idempotencyKey.findMany({ where: { tenantId } })).toMatchObject([{ key: 'young' }]);
+    },
+  },
+  'purge-events': {
+    guarantee: 'removes events after 30 days of real time and marks how far, in each tenant',
+    async check(run) {
+      const [one, other] = [await newPartner(harness), await newPartner(harness)];
+      for (const partner of [one, other]) await writeOld(partner, 2_500);
+      await newPatient(harness, one);
+      expect(await run()).toEqual({ together: 5_000, again: 0 });
+      expect([await eventsOf(one), await eventsOf(other)]).toEqual([{ 'patient.created': 1 }, {}]);
+      const { db } = harness.domain;
+      const marks = await db.$queryRaw<object[]>`
+        SELECT events_purged_xid::text AS xid FROM tenant WHERE id IN (${one.tenantId}, ${other.tenantId}) ORDER BY id`;
+      expect(marks).toEqual([one, other].sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1)).map(({ tenantId }) =>
+        ({ xid: lastOld.get(tenantId) })));
+    },
+  },
+};
+
+describe('a job that runs in several processes at once, and again', () => {
+  const rows = Object.entries(cases).map(([name, { guarantee, check }]) => ({ name, guarantee, check }));
+
+  it.each(rows)('$name $guarantee', ({ name, check }) => check((moment) => runAtOnce(name, moment)));
+
+  it('is every job that sweeps', () => {
+    expect(Object.keys(cases).sort()).toEqual(sweeps.map(({ name }) => name).sort());
+  });
+});
+
+describe('the purge of events', () => {
+  it('ends at the first that is young, so that a reader who begins with the oldest can go on', async () => {
+    const partner = await newPartner(harness);
+    await writeOld(partner, 1);
+    await newPatient(harness, partner);
+    await writeOld(partner, 2);
+    expect(await purgeEvents(harness.domain)).toBe(1);
+    expect(await eventsOf(partner)).toEqual({ 'patient.created': 1, 'order.paid': 2 });
+  });
+
+  it('ends between two steps when the process is told to stop', async () => {
+    const partner = await newPartner(harness);
+    await writeOld(partner, 1);
+    await expect(purgeEvents({ ...harness.domain, signal: AbortSignal.abort() })).rejects.toThrow();
+    expect(await eventsOf(partner)).toEqual({ 'order.paid': 1 });
+  });
+});
+
+it.each([
+  ['purge-events', 'event'], ['purge-idempotency-keys', 'idempotency_key'],
+])('%s goes on with the other tenants when a row of one cannot be deleted', async (name, table) => {
+  const { db } = harness.domain;
+  // What other tests left.
+  await runAtOnce(name);
+  const [a, b] = [await newPartner(harness), await newPartner(harness)];
+  // The first in the order of a purge.
+  const [one, other] = a.tenantId < b.tenantId ? [a, b] : [b, a];
+  for (const partner of [one, other]) {
+    await writeOld(partner, 1);
+    await db.$executeRaw`
+      INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, created_at)
+      SELECT tenant_id, id, 'createPatient', 'old', sha256(''), now() - interval '25 hours'
+      FROM api_client WHERE tenant_id = ${partner.tenantId}`;
+  }
+  await db.$executeRawUnsafe(`CREATE FUNCTION refuse_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001'; END $$`);
+  await db.$executeRawUnsafe(`CREATE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW
+    WHEN (OLD.tenant_id = '${one.tenantId}') EXECUTE FUNCTION refuse_${table}()`);
+  const logged = harness.logged.length;
+  expect((await runAtOnce(name)).together).toBe(1);
+  await db.$executeRawUnsafe(`DROP TRIGGER refuse ON ${table}`);
+  const lines = harness.logged.slice(logged).filter(({ msg }) => msg === 'a purge failed');
+  expect(lines[0]).toMatchObject({ job: name, tenantId: one.tenantId, sqlstate: 'XX001' });
+  expect(JSON.stringify(lines)).not.toContain('Jane');
+  expect(await runAtOnce(name)).toEqual({ together: 1, again: 0 });
+});
+
+/** The transaction of the last old events of each tenant. */
+const lastOld = new Map<string, string>();
+
+/** Events that are older than 30 days. */
+async function writeOld({ tenantId }: Partner, count: number): Promise<void> {
+  const [row] = await harness.domain.db.$queryRaw<{ xid: string }[]>`
+    INSERT INTO event (id, tenant_id, type, data, timestamp, recorded_at)
+    SELECT gen_random_uuid(), ${tenantId}, 'order.paid', '{}', now(), now() - interval '30 days 1 second'
+    FROM generate_series(1, ${count}) RETURNING xid::text`;
+  lastOld.set(tenantId, row?.xid ?? '');
+}

@@ -1,0 +1,212 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { openObjectStore } from '../../src/adapters/objects/objectStore.js';
+import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
+import { openS3Store } from '../../src/adapters/objects/s3Store.js';
+import { Problem } from '../../src/problem.js';
+import { bodyOf, filesBelow, openFileSubject } from '../support/objectStores.js';
+import type { Subject } from '../support/objectStores.js';
+import { hasS3Server, startS3Server } from '../support/s3.js';
+import type { S3Server } from '../support/s3.js';
+
+const pdfObject = { fileName: 'scan.pdf', contentType: 'application/pdf' };
+const lifetime = 900;
+const keyOf = (fileName: string) => `glow/clients/${randomBytes(8).toString('hex')}/lab-results/d1/${fileName}`;
+const sha256 = (content: Uint8Array) => createHash('sha256').update(content).digest('hex');
+
+/** The contract of an ObjectStore, the same for every driver. */
+function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promise<Subject>): void {
+  let subject: Subject;
+  let store: ObjectStore;
+  let dataDir: string;
+
+  beforeAll(async () => {
+    // With a dot, like the default DATA_DIR.
+    dataDir = await mkdtemp(join(tmpdir(), '.objects-'));
+    subject = await open(dataDir);
+    store = subject.store;
+  });
+  afterAll(async () => {
+    await subject.close();
+    await rm(dataDir, { recursive: true });
+  });
+
+  const linkTo = (key: string, object = pdfObject, from = new Date()) => store.link(key, object, from, lifetime);
+  const put = async (fileName: string, content: Uint8Array | string = 'content') => {
+    const key = keyOf(fileName);
+    await store.put(key, bodyOf(content), 'application/pdf');
+    return key;
+  };
+
+  it('says what it is and that it works', async () => {
+    expect([store.provider, store.container]).toEqual([provider, 'documents']);
+    await expect(store.check()).resolves.toBeUndefined();
+  });
+
+  it('gives back what was stored, byte for byte', async () => {
+    const chunks = Array.from({ length: 100 }, (_, index) => randomBytes(index * 3000));
+    const key = keyOf('big.pdf');
+    await store.put(key, Readable.from(chunks), 'application/pdf');
+    const response = await fetch(await linkTo(key));
+    const content = Buffer.from(await response.arrayBuffer());
+    expect([response.status, sha256(content)]).toEqual([200, sha256(Buffer.concat(chunks))]);
+  });
+
+  it('serves a link as a download of the type it was made for, which nobody keeps', async () => {
+    const key = await put('scan.pdf');
+    const { headers } = await fetch(await linkTo(key, { fileName: 'scan.pdf', contentType: 'image/png' }));
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'image/png',
+      'content-disposition': 'attachment; filename=scan.pdf',
+      'cache-control': 'private, no-store',
+      'content-length': '7',
+    });
+  });
+
+  it('serves parts', async () => {
+    const link = await linkTo(await put('part.pdf', '0123456789'));
+    const part = async (range: string) => {
+      const response = await fetch(link, { headers: { range } });
+      return [response.status, response.headers.get('content-range'), response.status === 206 && await response.text()];
+    };
+    expect(await part('bytes=2-4')).toEqual([206, 'bytes 2-4/10', '234']);
+    expect(await part('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789']);
+    expect((await part('bytes=10-'))[0]).toBe(416);
+  });
+
+  it('serves the parts of the largest file so that they make the whole', async () => {
+    const whole = randomBytes(20 * 1024 * 1024);
+    const link = await linkTo(await put('large.pdf', whole));
+    // At no round number, as viewers that load page by page ask.
+    const size = 3_333_333;
+    const parts: Buffer[] = [];
+    for (let start = 0; start < whole.length; start += size) {
+      const response = await fetch(link, { headers: { range: `bytes=${start}-${start + size - 1}` } });
+      const end = Math.min(start + size, whole.length) - 1;
+      const range = `bytes ${start}-${end}/${whole.length}`;
+      expect([response.status, response.headers.get('content-range')]).toEqual([206, range]);
+      parts.push(Buffer.from(await response.arrayBuffer()));
+    }
+    expect(sha256(Buffer.concat(parts))).toBe(sha256(whole));
+  });
+
+  it.each([
+    'a b.pdf', '100%.pdf', 'a%20b.pdf', '#1?x=y&z.pdf', '"quoted"; filename=evil.html.pdf', "it's (1).pdf",
+    'a+b=c,d.pdf',
+    'Blüte é.pdf', '血液検査.pdf', '👩‍⚕️.pdf', 'نتيجة.pdf', '__proto__.pdf', `${'x'.repeat(251)}.pdf`,
+    `${'é'.repeat(125)}.pdf`,
+  ])('stores and serves a file called %s', async (fileName) => {
+    const key = await put(fileName, fileName);
+    const response = await fetch(await linkTo(key, { ...pdfObject, fileName }));
+    expect([response.status, await response.text()]).toEqual([200, fileName]);
+    const disposition = response.headers.get('content-disposition') ?? '';
+    // RFC 6266 and RFC 8187, strictly: a token or a quoted string, then perhaps the name in UTF-8.
+    const grammar = [
+      /^attachment; filename=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[ !#-[\]-~]|\\["\\])*)")/,
+      /(?:; filename\*=UTF-8''([\w%.!#$&+^`|~-]+))?$/,
+    ].map((part) => part.source).join('');
+    const [, token, quoted, extended] = new RegExp(grammar).exec(disposition) ?? [];
+    const plain = token ?? quoted?.replace(/\\(.)/g, '$1');
+    expect(extended === undefined ? plain : decodeURIComponent(extended)).toBe(fileName);
+  });
+
+  it('refuses a link after its time, and one whose secret is another', async () => {
+    const key = await put('late.pdf');
+    const [ago840, ago901] = [840, 901].map((seconds) => new Date(Date.now() - seconds * 1000));
+    expect((await fetch(await linkTo(key, pdfObject, ago840))).status).toBe(200);
+    expect((await fetch(await linkTo(key, pdfObject, ago901))).status).toBe(403);
+  });
+
+  it('refuses a link in which anything was changed', async () => {
+    const [mine, other] = [await put('mine.pdf'), await put('othe.pdf')];
+    const link = await linkTo(mine);
+    const changes = [
+      link.slice(0, -1) + (link.endsWith('A') ? 'B' : 'A'),
+      link.replace(/.(?=[^.=]*$)/, (letter) => (letter === 'x' ? 'y' : 'x')),
+      link.replace(encodeURIComponent('mine.pdf'), encodeURIComponent('othe.pdf')).replace(mine, other),
+      link.replace('Expires=900', 'Expires=9000'),
+      link.replace('application%2Fpdf', 'text%2Fhtml'),
+      link.slice(0, -10),
+    ].filter((changed) => changed !== link);
+    for (const changed of changes) expect((await fetch(changed)).status).toBe(403);
+  });
+
+  it('answers 404 for an object that is gone, and removing it again is no error', async () => {
+    const key = await put('gone.pdf');
+    const link = await linkTo(key);
+    await store.remove(key);
+    await expect(store.remove(key)).resolves.toBeUndefined();
+    const response = await fetch(link);
+    expect([response.status, response.headers.get('content-disposition')]).toEqual([404, null]);
+    expect(await subject.leftovers()).not.toContain('gone.pdf');
+  });
+
+  it('shows an object only when it is whole', async () => {
+    const key = keyOf('slow.pdf');
+    const link = await linkTo(key);
+    async function* body() {
+      yield randomBytes(200_000);
+      expect((await fetch(link)).status).toBe(404);
+      yield Buffer.from('end');
+    }
+    await store.put(key, body(), 'application/pdf');
+    expect((await (await fetch(link)).arrayBuffer()).byteLength).toBe(200_003);
+  });
+
+  it('stores nothing of a body that fails, and passes its reason', async () => {
+    const before = await subject.leftovers();
+    const key = keyOf('half.pdf');
+    async function* failing(reason: Error) {
+      yield randomBytes(200_000);
+      throw reason;
+    }
+    const reason = new Problem('document_too_large');
+    await expect(store.put(key, failing(reason), 'application/pdf')).rejects.toBe(reason);
+    expect((await fetch(await linkTo(key))).status).toBe(404);
+    expect(await subject.leftovers()).toEqual(before);
+  });
+}
+
+describe('the file store', () => {
+  describeStore('file', openFileSubject);
+});
+
+const describeOnS3 = hasS3Server() ? describe : describe.skip;
+
+describeOnS3('the S3 store', () => {
+  let server: S3Server;
+  let spoolFolder: string;
+
+  beforeAll(async () => {
+    server = await startS3Server();
+    spoolFolder = await mkdtemp(join(tmpdir(), 'spool-'));
+  });
+  afterAll(async () => {
+    await server.close();
+    await rm(spoolFolder, { recursive: true });
+  });
+
+  describeStore('s3', async (dataDir) => ({
+    store: await openObjectStore({ dataDir, baseUrl: () => '', store: { kind: 's3', ...server.account } }),
+    leftovers: async () => [...await server.keys(), ...await filesBelow(dataDir)],
+    close: async () => undefined,
+  }));
+
+  it.each([
+    ['a wrong secret', { secretKey: 'wrong' }, '403 (SignatureDoesNotMatch)'],
+    ['an unknown key', { accessKey: 'test:nobody' }, '403 (SignatureDoesNotMatch)'],
+    ['a bucket that is missing', { bucket: 'missing' }, '404 (NoSuchBucket)'],
+  ])('is unavailable with %s, and tells the operator so', async (_fault, change, answer) => {
+    const store = await openS3Store({ ...server.account, ...change, spoolFolder });
+    // One after the other: what is refused while nobody waits for it would end the process.
+    const attempts = [() => store.check(), () => store.put('a/b.pdf', bodyOf('x'), 'application/pdf')];
+    for (const attempt of attempts) {
+      const error: unknown = await attempt().catch((reason: unknown) => reason);
+      const cause = { message: `The object store answered ${answer}` };
+      expect(error).toMatchObject({ code: 'dependency_unavailable', cause });
+    }
+  });
+});

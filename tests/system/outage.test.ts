@@ -1,0 +1,256 @@
+import { readdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { openDatabase } from '../../src/adapters/database/database.js';
+import { startDatabaseProxy, type DatabaseProxy } from '../support/databaseProxy.js';
+import {
+  operationOf,
+  requiredHeaders,
+  securedOperations,
+  targetOf,
+  type ContractOperation,
+} from '../support/contract.js';
+import { newPartner, newPatient, newToken, type Partner } from '../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { expectProblem } from '../support/refusals.js';
+import { loginBody } from '../support/tokens.js';
+
+let database: TestDatabase;
+let proxy: DatabaseProxy;
+let files: FileHost;
+let harness: Harness;
+let partner: Partner;
+/** Of a tenant of its own, which nothing else is asked of: it is reset. */
+let sandbox: Partner;
+let patientId: string;
+/** Speaks to the database by another way. */
+let observer: Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  proxy = await startDatabaseProxy(database.url);
+  files = await startFileHost();
+  harness = await startHarness({ databaseUrl: proxy.url, environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
+  partner = await newPartner(harness);
+  sandbox = await newPartner(harness, 'sandbox');
+  patientId = await newPatient(harness, partner);
+  observer = new Client({ connectionString: database.url });
+  await observer.connect();
+});
+
+afterEach(async () => {
+  await proxy.mend();
+  await ready();
+  // An outage is no defect of ours.
+  const codes = harness.logged.filter(({ msg }) => msg === 'request failed').map(({ code }) => code);
+  expect([...new Set(codes)].filter((code) => code !== 'dependency_unavailable')).toEqual([]);
+});
+
+afterAll(async () => {
+  await harness.close();
+  await observer.end();
+  await proxy.close();
+  await files.close();
+  await database.drop();
+});
+
+/** Resolves when the service says that it is ready (or not), as a load balancer would wait for it. */
+async function ready(status = 200, objectStore = 'ok'): Promise<Answer> {
+  for (;;) {
+    const answer = await call(harness, 'GET /readyz');
+    if (answer.status === status && answer.body.checks.objectStore === objectStore) return answer;
+    await delay(20);
+  }
+}
+
+/** The operation as its own example has it: it gets as far as the database. */
+function send(operation: ContractOperation): Promise<Answer> {
+  const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
+  return call(harness, targetOf(operation), {
+    token: (operation.path.startsWith('/sandbox') ? sandbox : partner).token,
+    headers: requiredHeaders(operation),
+    ...(example === undefined ? {} : { json: example.value }),
+  });
+}
+
+const login = (): Promise<Answer> => call(harness, 'POST /oauth/token', { json: loginBody(partner) });
+
+function expectUnavailable(answer: Answer): void {
+  expectProblem(answer, 503, 'dependency_unavailable');
+  expect(answer.headers.get('Retry-After')).toBe('5');
+  expect(answer.text).not.toMatch(/ECONN|prisma|postgres|127\.0\.0\.1|timeout/i);
+}
+
+const documents = async (): Promise<unknown[]> =>
+  (await observer.query<{ id: string }>('SELECT id FROM document WHERE tenant_id = $1', [partner.tenantId])).rows;
+
+/** The files of the object store, by their names, but those of the sandbox. */
+async function objects(): Promise<string[]> {
+  const entries = await readdir(join(harness.dataDir, 'documents'), { recursive: true, withFileTypes: true });
+  const ours = entries.filter(({ parentPath }) => !parentPath.includes(sandbox.tenantId));
+  return ours.filter((entry) => entry.isFile()).map(({ name }) => name);
+}
+
+function upload(path: string): Promise<Answer> {
+  const target = `POST /clients-documents/${patientId}/upload-url/lab-results`;
+  return call(harness, target, { token: partner.token, json: { url: `http://${files.host}${path}` } });
+}
+
+describe('while nothing listens where the database was', () => {
+  const ids = securedOperations.map(({ operationId }) => operationId);
+
+  it.each(ids)('%s asks to come back later, and works again without a restart', async (operationId) => {
+    const operation = operationOf(operationId);
+    const before = (await send(operation)).status;
+    expect(before).toBeLessThan(500);
+    await proxy.cut();
+    expectUnavailable(await send(operation));
+    // Also when the state of the caller is not known any more.
+    harness.clock.advance(31);
+    expectUnavailable(await send(operation));
+    await proxy.mend();
+    await ready();
+    expect((await send(operation)).status).toBeLessThan(500);
+  });
+
+  it('the token endpoint asks to come back later, and works again without a restart', async () => {
+    await proxy.cut();
+    expectUnavailable(await login());
+    await proxy.mend();
+    await ready();
+    expect((await login()).status).toBe(200);
+  });
+
+  it('the service is alive but not ready, and its keys can be read', async () => {
+    await proxy.cut();
+    expect((await call(harness, 'GET /healthz')).status).toBe(200);
+    expect((await call(harness, 'GET /.well-known/jwks.json')).status).toBe(200);
+    const { body, headers } = await ready(503);
+    expect({ retry: headers.get('Retry-After'), body }).toMatchObject({ retry: '5', body: { status: 'unavailable' } });
+    expect(body.checks.database).toBe('failing');
+  });
+
+  it('what is wrong with a request is still said', async () => {
+    await send(operationOf('listClinics'));
+    await proxy.cut();
+    expectProblem(await call(harness, 'GET /clinics', { token: 'garbage' }), 401, 'token_invalid');
+    expectProblem(await call(harness, 'GET /clinics?page=0', { token: partner.token }), 400, 'validation_failed');
+    expectProblem(await call(harness, 'GET /nowhere'), 404, 'route_not_found');
+  });
+});
+
+it('a database that hangs is given up in time for everybody, and found again', async () => {
+  await login();
+  proxy.hang();
+  const answers = await Promise.all([...securedOperations.map(send), login()]);
+  answers.forEach(expectUnavailable);
+  await ready(503);
+  await proxy.mend();
+  await ready();
+  expect((await login()).status).toBe(200);
+});
+
+it('a database that ends its sessions again and again never makes an internal error', async () => {
+  const answers: Answer[] = [];
+  const caller = async (): Promise<void> => {
+    for (let count = 0; count < 15; count += 1) {
+      answers.push(await call(harness, `GET /clients/${patientId}`, { token: partner.token }), await login());
+    }
+  };
+  const callers = Promise.all(Array.from({ length: 5 }, caller)).then(() => 'done');
+  while ((await Promise.race([callers, delay(10)])) !== 'done') {
+    await observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
+  }
+  answers.filter(({ status }) => status !== 200).forEach(expectUnavailable);
+  await ready();
+  expect((await login()).status).toBe(200);
+});
+
+describe('when every connection to the database is taken', () => {
+  it('a request is answered in time with 503, and the next one is served', async () => {
+    const { db } = harness.services;
+    const small = openDatabase(database.url, { poolSize: 1, timeoutMs: 1_000 });
+    Object.assign(harness.services, { db: small });
+    try {
+      await small.$transaction(async (transaction) => {
+        await transaction.$queryRaw`SELECT 1`;
+        const answers = [call(harness, `GET /clients/${patientId}`, { token: partner.token }), login()];
+        // Requests that queue must not look like a database that is down: every server would leave the balancer.
+        expect((await call(harness, 'GET /readyz')).status).toBe(200);
+        (await Promise.all(answers)).forEach(expectUnavailable);
+      }, { timeout: 20_000 });
+      expect((await call(harness, `GET /clients/${patientId}`, { token: partner.token })).status).toBe(200);
+    } finally {
+      Object.assign(harness.services, { db });
+      await small.$disconnect();
+    }
+  });
+
+  it('many requests wait for the few connections and are all served', async () => {
+    const { db } = harness.services;
+    const small = openDatabase(database.url, { poolSize: 2, timeoutMs: 20_000 });
+    Object.assign(harness.services, { db: small });
+    try {
+      const list = () => call(harness, 'GET /clinics', { token: partner.token });
+      const answers = await Promise.all(Array.from({ length: 50 }, list));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    } finally {
+      Object.assign(harness.services, { db });
+      await small.$disconnect();
+    }
+  });
+});
+
+describe('while the object store is broken', () => {
+  it('only uploads ask to come back later, and leave nothing; they work again without a restart', async () => {
+    const folder = join(harness.dataDir, 'documents');
+    files.serve('/a.pdf', { content: sampleFiles.pdf });
+    const [rows, kept] = [await documents(), await objects()];
+    await rename(folder, `${folder}.gone`);
+    await writeFile(folder, 'a file where the folder was');
+    expectUnavailable(await upload('/a.pdf'));
+    expect(await ready(200, 'failing')).toMatchObject({ body: { status: 'ready' } });
+    expect((await call(harness, `GET /clients/${patientId}`, { token: partner.token })).status).toBe(200);
+    await rename(`${folder}.gone`, `${folder}.back`);
+    await rename(folder, `${folder}.file`);
+    await rename(`${folder}.back`, folder);
+    expect(await documents()).toEqual(rows);
+    expect(await objects()).toEqual(kept);
+    expect((await upload('/a.pdf')).status).toBe(200);
+  });
+
+  it('an upload whose file ends early leaves neither row nor object', async () => {
+    files.serve('/half.pdf', (_request, response) => {
+      response.writeHead(200, { 'Content-Length': '100000' }).write(sampleFiles.pdf, () => response.destroy());
+    });
+    const [rows, kept] = [await documents(), await objects()];
+    expectProblem(await upload('/half.pdf'), 400, 'document_fetch_failed');
+    expect(await documents()).toEqual(rows);
+    expect(await objects()).toEqual(kept);
+  });
+
+  it('an upload that loses the database meanwhile is not acknowledged and has no row', async () => {
+    files.serve('/cut.pdf', (_request, response) => void proxy.cut().then(() => response.end(sampleFiles.pdf)));
+    const rows = await documents();
+    expectUnavailable(await upload('/cut.pdf'));
+    expect(await documents()).toEqual(rows);
+    await proxy.mend();
+    await ready();
+    files.serve('/cut.pdf', { content: sampleFiles.pdf });
+    expect((await upload('/cut.pdf')).status).toBe(200);
+  });
+});
+
+it('a token from before an outage is good after it', async () => {
+  const token = await newToken(harness, partner);
+  await proxy.cut();
+  await proxy.mend();
+  await ready();
+  harness.clock.advance(31);
+  expect((await call(harness, 'GET /clinics', { token })).status).toBe(200);
+});

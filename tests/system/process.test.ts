@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
+import { domainContext } from '../../src/runtime/systemContext.js';
+import { newToken, patientBody } from '../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { call, type Answer } from '../support/http.js';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { openConnection } from '../support/rawHttp.js';
+import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
+
+let dataDir: string;
+let database: TestDatabase;
+let db: Database;
+let files: FileHost;
+let credentials: { clientId: string; clientSecret: string };
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'ces-process-'));
+  database = await createTestDatabase();
+  db = openDatabase(database.url);
+  files = await startFileHost();
+  const domain = domainContext(db);
+  const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
+  credentials = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
+});
+
+afterEach(killServers);
+
+afterAll(async () => {
+  await db.$disconnect();
+  await database.drop();
+  await files.close();
+  await rm(dataDir, { recursive: true });
+});
+
+const start = (environment: Record<string, string> = {}, ...args: string[]) => startServer({
+  DATA_DIR: dataDir, DATABASE_URL: database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: files.host, ...environment,
+}, ...args);
+
+/** Uploads a file whose host has been asked for it and does not answer yet. */
+async function holdUpload(baseUrl: string, path: string) {
+  const token = await newToken({ baseUrl }, credentials);
+  const json = patientBody({ email: `${path.slice(1)}@example.com` });
+  const { body: patient } = await call({ baseUrl }, 'POST /clients', { token, json });
+  const asked = new Promise<ServerResponse>((resolve) => {
+    files.serve(path, (_request, response) => resolve(response));
+  });
+  const target = `POST /clients-documents/${patient.user_id}/upload-url/lab-results`;
+  const upload = call({ baseUrl }, target, { token, json: { url: `http://${files.host}${path}` } })
+    .then((answer): Answer | null => answer, () => null);
+  return { patientId: String(patient.user_id), host: await asked, upload };
+}
+
+/** Resolves when nobody listens any more. */
+async function refusesConnections(baseUrl: string): Promise<void> {
+  for (;;) {
+    const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
+    const accepted = await once(socket, 'connect').then(() => true, () => false);
+    socket.destroy();
+    if (!accepted) return;
+    await delay(20);
+  }
+}
+
+describe('with DATABASE_URL', () => {
+  it('a start with --migrate brings an empty database up to date and makes no demo', async () => {
+    const empty = await createEmptyDatabase();
+    const fresh = openDatabase(empty.url);
+    try {
+      const server = start({ DATABASE_URL: empty.url }, '--migrate');
+      const baseUrl = await server.started;
+      expect(await call({ baseUrl }, 'GET /readyz')).toMatchObject({ status: 200 });
+      expect(await fresh.tenant.count()).toBe(0);
+      expect(await readdir(dataDir)).not.toContain('demo-credentials.json');
+      expect(server.stderr()).toBe(`Clinical Encounter Service on ${baseUrl}\n  reference    ${baseUrl}/docs\n`);
+      expect(await call({ baseUrl }, 'GET /docs')).toMatchObject({ status: 200 });
+    } finally {
+      await fresh.$disconnect();
+      await killServers();
+      await empty.drop();
+    }
+  });
+
+  it('a start with --demo makes the demo tenants, says where their credentials are, and ends on SIGINT', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ces-demo-'));
+    const server = start({ DATA_DIR: folder }, '--demo');
+    await server.started;
+    expect(await readdir(folder)).toContain('demo-credentials.json');
+    expect(server.stderr()).toContain(join(folder, 'demo-credentials.json'));
+    expect(await db.tenant.count({ where: { id: { in: ['demo', 'harbor'] } } })).toBe(2);
+    server.child.kill('SIGINT');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await rm(folder, { recursive: true });
+  });
+
+  it('the log is JSON on standard output, and silent if that is wanted', async () => {
+    const server = start({ LOG_LEVEL: 'silent' });
+    // Without a log it says where it is on standard error only.
+    while (!server.stderr().includes('/docs\n')) await delay(20);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(server.stdout()).toBe('');
+  });
+});
+
+describe('SIGTERM', () => {
+  const stopped = (server: ServerProcess) => server.logged().filter(({ msg }) => msg === 'stopped').length;
+
+  it('lets a request in flight end, takes no new connection, closes idle ones and exits with 0', async () => {
+    const server = start();
+    const baseUrl = await server.started;
+    const idle = await openConnection({ baseUrl });
+    idle.socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await idle.answer()).toMatchObject({ status: 200 });
+    const { host, upload, patientId } = await holdUpload(baseUrl, '/slow');
+
+    server.child.kill('SIGTERM');
+    await refusesConnections(baseUrl);
+    await idle.closed();
+    // A terminal and npm may both send one.
+    server.child.kill('SIGTERM');
+    server.child.kill('SIGINT');
+    host.writeHead(200, { 'Content-Type': 'application/pdf' }).end(sampleFiles.pdf);
+
+    expect(await upload).toMatchObject({ status: 200, body: { userDocument: { user_id: patientId } } });
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(await db.document.count({ where: { tenantId: 'lakeside', patientId } })).toBe(1);
+    expect(stopped(server)).toBe(1);
+    expect(server.logged().filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  });
+
+  it('cuts requests that have not ended after DRAIN_TIMEOUT', async () => {
+    const server = start({ DRAIN_TIMEOUT: '1' });
+    const { upload, patientId } = await holdUpload(await server.started, '/never');
+    server.child.kill('SIGTERM');
+    expect(await upload).toBeNull();
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(await db.document.count({ where: { tenantId: 'lakeside', patientId } })).toBe(0);
+  });
+});

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import type { RequestListener, Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openS3Store } from '../../src/adapters/objects/s3Store.js';
+import { Problem } from '../../src/problem.js';
+import { bodyOf, closeServer, listen, outcomeOf } from '../support/objectStores.js';
+
+describe('the S3 store without its server', () => {
+  let spoolFolder: string;
+  const account = { region: 'us-east-1', bucket: 'documents', accessKey: 'key', secretKey: 'a secret' };
+
+  beforeAll(async () => { spoolFolder = await mkdtemp(join(tmpdir(), 'spool-')); });
+  afterAll(async () => {
+    await Promise.all(servers.map(closeServer));
+    await rm(spoolFolder, { recursive: true });
+  });
+
+  /** They end with the file, also when a test fails. */
+  const servers: Server[] = [];
+  const serve = async (listener: RequestListener) => {
+    const { server, origin } = await listen(listener);
+    servers.push(server);
+    return { server, origin };
+  };
+
+  const faults: [string, RequestListener][] = [
+    ['is overloaded', (request, response) => {
+      request.resume();
+      response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
+    }],
+    ['redirects', (request, response) => {
+      request.resume();
+      response.writeHead(301, { location: '/elsewhere' }).end();
+    }],
+    ['never answers', (request) => { request.resume(); }],
+    ['hangs up in the middle', (request) => { request.once('data', () => { request.socket.destroy(); }).resume(); }],
+    ['hangs up at once', (request) => { request.socket.destroy(); }],
+  ];
+
+  it.each(faults)('is unavailable, within its time limit, when the server %s', async (_fault, listener) => {
+    const { server, origin } = await serve(listener);
+    const store = await openS3Store({ ...account, endpoint: origin, spoolFolder, timeout: 300 });
+    const attempts = [
+      store.put('a/b.pdf', bodyOf(randomBytes(3_000_000)), 'application/pdf'), store.remove('a/b.pdf'), store.check(),
+    ];
+    expect(await Promise.all(attempts.map(outcomeOf))).toEqual(Array(3).fill('dependency_unavailable'));
+    expect(await readdir(spoolFolder)).toEqual([]);
+    await closeServer(server);
+    expect(await outcomeOf(store.check())).toBe('dependency_unavailable');
+  });
+
+  it('takes “no such key” for removed, as some servers answer, but no other 404', async () => {
+    let code = 'NoSuchKey';
+    const { origin } = await serve((_request, response) => {
+      response.writeHead(404).end(`<Error><Code>${code}</Code></Error>`);
+    });
+    const store = await openS3Store({ ...account, endpoint: origin, spoolFolder });
+    expect(await outcomeOf(store.remove('a/b.pdf'))).toBe('accepted');
+    code = 'NoSuchBucket';
+    expect(await outcomeOf(store.remove('a/b.pdf'))).toBe('dependency_unavailable');
+  });
+
+  it('never writes a signed URL or the secret into an error', async () => {
+    const store = await openS3Store({ ...account, endpoint: 'http://127.0.0.1:1', spoolFolder });
+    const error: unknown = await store.check().catch((reason: unknown) => reason);
+    const text = error instanceof Problem ? JSON.stringify([error, error.stack, error.cause, String(error.cause)]) : '';
+    expect(text).toContain('ECONNREFUSED');
+    expect(text).not.toMatch(/X-Amz|secret|documents\?/);
+  });
+
+  it('refuses an endpoint that is no origin', async () => {
+    const endpoint = 'https://s3.example.com/path';
+    await expect(openS3Store({ ...account, endpoint, spoolFolder })).rejects.toThrow('S3_ENDPOINT');
+  });
+});

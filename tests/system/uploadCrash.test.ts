@@ -1,0 +1,220 @@
+import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { openObjectStore, type ObjectStore } from '../../src/adapters/objects/objectStore.js';
+import { readConfig } from '../../src/config.js';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { removeOrphanedObjects } from '../../src/domain/documents/orphans.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
+import { domainContext } from '../../src/runtime/systemContext.js';
+import { newToken, patientBody } from '../support/factories.js';
+import { portOf, startFileHost, type FileHost } from '../support/fileHost.js';
+import { call } from '../support/http.js';
+import { bodyOf } from '../support/objectStores.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
+import { killServers, startServer } from '../support/serverProcess.js';
+
+/** Tokens are for this address, wherever a server of the deployment listens. */
+const publicUrl = 'http://crash.example.com';
+const tenantId = 'lakeside';
+const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
+
+/** What a partner holds in its hands after a 200. */
+interface Acknowledged {
+  readonly id: string;
+  readonly checksum: string;
+  readonly link: string;
+}
+
+let database: TestDatabase;
+let db: Database;
+let host: FileHost;
+let dataDir: string;
+
+beforeAll(async () => { host = await startFileHost(); });
+afterAll(() => host.close());
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'ces-crash-'));
+  database = await createTestDatabase();
+  db = openDatabase(database.url);
+});
+afterEach(async () => {
+  await killServers();
+  await db.$disconnect();
+  await database.drop();
+  await rm(dataDir, { recursive: true });
+});
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A server that says that it is at the public address, and where it really is. */
+async function started(environment: Readonly<Record<string, string>>) {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const port = portOf(probe.address());
+  probe.close();
+  await once(probe, 'close');
+  const server = startServer({ ...environment, PORT: String(port) });
+  await server.started;
+  return { server, baseUrl: `http://127.0.0.1:${port}` };
+}
+
+interface Plan {
+  readonly environment: Record<string, string>;
+  readonly uploads: number;
+  readonly kills: number;
+  /** Servers that run, and are killed, beside each other. */
+  readonly servers: number;
+  /** Where parts of objects lie while they arrive, below DATA_DIR. */
+  readonly incoming: string;
+}
+
+/** A patient to upload for, made by a server that nobody kills. */
+async function provision(environment: Readonly<Record<string, string>>) {
+  const { server, baseUrl } = await started(environment);
+  const domain = domainContext(db);
+  const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
+  const client = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
+  const token = await newToken({ baseUrl }, client);
+  const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
+  server.child.kill('SIGKILL');
+  await server.ended;
+  return { token, patientId: String(body.user_id) };
+}
+
+/** Uploads until enough were acknowledged, while servers are killed; returns what was acknowledged. */
+async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan, random: () => number) {
+  const acknowledged: Acknowledged[] = [];
+  let [begun, killed] = [0, 0];
+  const { token, patientId } = await provision(environment);
+
+  const upload = async (baseUrl: string): Promise<void> => {
+    const path = `/${begun += 1}.pdf`;
+    const middle = randomBytes(200_000 * random());
+    const content = Buffer.concat([Buffer.from('%PDF-1.4\n'), middle, Buffer.from('\n%%EOF\n')]);
+    const json = { url: host.serve(path, { content, headers: { 'Content-Type': 'application/pdf' } }) };
+    const target = `POST /clients-documents/${patientId}/upload-url/lab-results`;
+    const { status, body } = await call({ baseUrl }, target, { token, json });
+    expect([status, body.code]).toEqual([200, undefined]);
+    const { id, checksum, fileUrl } = body.userDocument;
+    expect(checksum).toBe(sha256(content));
+    acknowledged.push({ id, checksum, link: fileUrl });
+  };
+
+  /** One server after the other, each with three uploads at any time, and killed in the middle of them. */
+  const liveAndDie = async (): Promise<void> => {
+    while (killed < kills || acknowledged.length < uploads) {
+      const { server, baseUrl } = await started(environment);
+      let alive = true;
+      const enough = (): boolean => killed >= kills && acknowledged.length >= uploads;
+      const partner = async (): Promise<void> => {
+        while (alive && !enough()) {
+          await upload(baseUrl).catch((error: unknown) => {
+            // A server that is killed cuts its connections; anything else is a fault.
+            if (alive) throw error;
+          });
+        }
+      };
+      const partners = Promise.all([partner(), partner(), partner()]);
+      if (killed < kills) {
+        const until = acknowledged.length + Math.floor(random() * 8);
+        while (acknowledged.length < until) await Promise.race([delay(5), partners]);
+        await delay(40 * random());
+        killed += 1;
+      } else await partners;
+      alive = false;
+      server.child.kill('SIGKILL');
+      await Promise.all([server.ended, partners]);
+    }
+  };
+  await Promise.all(Array.from({ length: servers }, liveAndDie));
+  return acknowledged;
+}
+
+async function keysOf(objects: ObjectStore): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key } of objects.list()) keys.push(key);
+  return keys.sort();
+}
+
+/** What must hold whenever servers were killed, wherever they were. */
+async function holds(plan: Plan): Promise<void> {
+  const environment = { DATA_DIR: dataDir, BASE_URL: publicUrl, ...plan.environment };
+  const seed = Number(process.env['CRASH_SEED'] ?? randomInt(2 ** 31));
+  try {
+    const acknowledged = await uploadAmongCrashes({
+      ...plan,
+      environment: { ...environment, DATABASE_URL: database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: host.host },
+    }, randomFrom(seed));
+    const { objectStore } = readConfig(environment);
+    const objects = await openObjectStore({ dataDir, baseUrl: () => publicUrl, store: objectStore });
+    const rows = await db.document.findMany({ where: { tenantId }, orderBy: { blobPath: 'asc' } });
+    const rowKeys = rows.map(({ blobPath }) => blobPath).sort();
+
+    expect(acknowledged.length).toBeGreaterThanOrEqual(plan.uploads);
+    const known = new Map(rows.map((row) => [row.id, row]));
+    expect(acknowledged.filter(({ id, checksum }) => known.get(id)?.checksum !== checksum)).toEqual([]);
+
+    const { baseUrl } = await started({ ...environment, DATABASE_URL: database.url });
+    const contentOf = async (link: string): Promise<string> => {
+      const response = await fetch(link.replace(publicUrl, baseUrl));
+      return sha256(Buffer.from(await response.arrayBuffer()));
+    };
+    for (const { fileName, contentType, blobPath, checksum } of rows) {
+      expect(await contentOf(await objects.link(blobPath, { fileName, contentType }, new Date(), 900))).toBe(checksum);
+    }
+    for (const { link, checksum } of acknowledged) expect(await contentOf(link)).toBe(checksum);
+
+    // There is something to remove also when no server was killed at the moment that leaves it.
+    const orphan = `${tenantId}/clients/${randomUUID()}/lab-results/${randomUUID()}/blood.pdf`;
+    await objects.put(orphan, bodyOf('%PDF-'), 'application/pdf');
+    const incoming = join(dataDir, plan.incoming);
+    await writeFile(join(incoming, 'left'), '%PDF-');
+    expect(await keysOf(objects)).toEqual(expect.arrayContaining([orphan, ...rowKeys]));
+    // Every server that uploads is dead, so nothing is too young.
+    const later = { ...domainContext(db), now: () => new Date(Date.now() + 60_000), objects };
+    await removeOrphanedObjects(later, { safeAge: 0 });
+    expect(await keysOf(objects)).toEqual(rowKeys);
+    expect(await readdir(incoming)).toEqual([]);
+  } catch (error) {
+    throw new Error(`CRASH_SEED=${seed}`, { cause: error });
+  }
+}
+
+describe('kill -9 during uploads', () => {
+  it('leaves no row without its object, loses nothing acknowledged, and what it leaves is removed', async () => {
+    await holds({ environment: {}, uploads: 200, kills: 30, servers: 2, incoming: 'documents/.incoming' });
+  });
+});
+
+const describeOnS3 = hasS3Server() ? describe : describe.skip;
+
+describeOnS3('kill -9 during uploads to S3', () => {
+  let s3: S3Server;
+  beforeAll(async () => { s3 = await startS3Server(); });
+  afterAll(() => s3.close());
+
+  it('leaves no row without its object, loses nothing acknowledged, and what it leaves is removed', async () => {
+    const { endpoint, region, bucket, accessKey, secretKey } = s3.account;
+    const environment = {
+      OBJECT_STORE: 's3', S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey,
+      S3_SECRET_KEY: secretKey,
+    };
+    await holds({ environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' });
+  });
+});
