@@ -3431,3 +3431,5 @@ export interface operations {
         };
     };
 }
+
+export type Scope = 'admin:clinic' | 'read:client' | 'write:client' | 'write:document' | 'read:product' | 'write:encounter' | 'read:encounter' | 'read:order' | 'write:order' | 'read:event' | 'admin:webhook' | 'review:encounter' | 'sandbox:simulate';

@@ -1,13 +1,19 @@
 import type { Logger } from 'pino';
 import type { Config } from './config.js';
-import type { ClientPermission } from './domain/access/permissions.js';
-import type { Parts } from './runtime/readiness.js';
+import type { Permission } from './contract.js';
 import type { Database } from './adapters/database/database.js';
 import type { DocumentScanner } from './adapters/scanner/documentScanner.js';
-import type { Downloader } from './adapters/download/download.js';
+import type { Downloader } from './adapters/download/downloader.js';
 import type { ObjectStore } from './adapters/objects/objectStore.js';
 import type { SigningKeys } from './adapters/tokens/signingKeys.js';
 import type { Tokens } from './adapters/tokens/tokens.js';
+
+/** Which parts of the service respond; null = not in use. */
+export interface Parts {
+  readonly database: boolean;
+  readonly objectStore: boolean;
+  readonly documentScanner: boolean | null;
+}
 
 /** What every rule of the domain may use: data, time, ids and randomness. The operator's program has just this. */
 export interface DomainContext {
@@ -68,7 +74,7 @@ export interface Caller {
   readonly apiClientId: string;
   /** OAuth `client_id`. */
   readonly clientId: string;
-  readonly permissions: ReadonlySet<ClientPermission>;
+  readonly permissions: ReadonlySet<Permission>;
   /** Clinics that the client is limited to; null = every clinic of the tenant (domain rule "Permissions"). */
   readonly allowedClinicIds: readonly string[] | null;
 }

@@ -1,11 +1,12 @@
-import type { components, operations } from '../generated/openapi.js';
-import type { Context, PublicContext } from './context.js';
+import type { components, operations, Scope } from '../generated/openapi.js';
 
 // Everything here is derived from the contract: nothing may be written down a second time.
 
 export type OperationId = keyof operations;
 export type Schemas = components['schemas'];
 export type ProblemCode = Schemas['ProblemCode'];
+/** A permission: a scope of the security scheme. */
+export type Permission = Scope;
 export type OAuthErrorCode = Schemas['OAuthError']['error'];
 
 /** Types of events (domain rule "Events and webhooks"): one that the contract does not list does not compile. */
@@ -29,7 +30,8 @@ export interface Input<Id extends OperationId> {
   readonly body: BodyOf<Id>;
 }
 
-type Responses<Id extends OperationId> = operations[Id]['responses'];
+/** The responses of an operation, by status. */
+export type Responses<Id extends OperationId> = operations[Id]['responses'];
 /** `null` for an answer without a body (204). */
 type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : null;
 /** Failures are thrown, so their statuses cannot be returned. */
@@ -55,9 +57,3 @@ export type Output<Id extends OperationId> = {
     readonly body: Json<Responses<Id>[Status]>;
   } & WithHeaders<Responses<Id>[Status]>;
 }[ReturnedStatus<Id>];
-
-/** Secured operations are those that can answer 403 (checked by the contract tests against `security`). */
-type ContextOf<Id extends OperationId> = Responses<Id> extends { 403: unknown } ? Context : PublicContext;
-
-export type Operation<Id extends OperationId> = (input: Input<Id>, context: ContextOf<Id>) => Promise<Output<Id>>;
-export type Operations = { readonly [Id in OperationId]: Operation<Id> };

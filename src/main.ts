@@ -12,7 +12,7 @@ import { contractVersion } from './http/contractDocument.js';
 import { refusalLog } from './http/requestLog.js';
 import { createHttpServer, drain, listen } from './http/server.js';
 import { domainContext } from './runtime/systemContext.js';
-import { errorCode } from './errorCode.js';
+import { errorCode, reasonOf } from './failures.js';
 import { jobsWith } from './jobs/index.js';
 import { openServiceLog } from './runtime/serviceLog.js';
 import { openServices } from './runtime/services.js';
@@ -152,12 +152,6 @@ function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: rea
     lines.push('  credentials  none on file: npm run --silent cli -- client create --tenant demo --preset partner');
   }
   process.stderr.write(`${lines.join('\n')}\n`);
-}
-
-/** What is behind a failure, without its stack: "ECONNREFUSED" says more than "temporarily unavailable". */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
 /** Nobody can connect to "any address". */

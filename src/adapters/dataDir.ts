@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode } from '../errorCode.js';
+import { errorCode } from '../failures.js';
 
 /**
  * Makes the folder of DATA_DIR if it is missing.

@@ -12,7 +12,7 @@ import {
 } from '../domain/catalog/import/importCatalog.js';
 import type { JsonFault, JsonPlace } from '../domain/catalog/import/jsonDocument.js';
 import { findTenant } from '../domain/access/tenants.js';
-import { errorCode } from '../errorCode.js';
+import { errorCode } from '../failures.js';
 import { withDatabase } from './operator.js';
 import { example, print, table } from './output.js';
 import type { Terminal } from './cliIo.js';

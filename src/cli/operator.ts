@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { databaseClock, openDatabase } from '../adapters/database/database.js';
-import { openObjectStore, type ObjectStore } from '../adapters/objects/objectStore.js';
+import { openObjectStore } from '../adapters/objects/openObjectStore.js';
+import { type ObjectStore } from '../adapters/objects/objectStore.js';
 import { openServiceDatabase } from '../runtime/serviceDatabase.js';
 import { readConfig } from '../config.js';
 import type { DomainContext } from '../context.js';

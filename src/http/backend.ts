@@ -7,9 +7,11 @@ import {
 } from 'openapi-backend';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Caller, Context, PublicContext, Services } from '../context.js';
-import type { OperationId, Operations } from '../contract.js';
+import type { OperationId } from '../contract.js';
+import type { Operations } from '../operations/operation.js';
 import { Problem } from '../problem.js';
 import { clockOffset } from '../domain/sandbox/clock.js';
+import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
 import { inTenantTime } from '../domain/transactions/transaction.js';
 import { readBody } from './body.js';
 import { readContract } from './contractDocument.js';
@@ -106,7 +108,7 @@ function registerOperations(api: ContractBackend, operations: Operations, checkA
   if (missing.length > 0) throw new Error(`no code for ${missing.map(({ operationId }) => operationId).join(', ')}`);
 }
 
-/** What a secured operation gets, with the tenant's time: a sandbox may be ahead of the world. */
+/** What a secured operation gets. A sandbox has its own time, and sample files. */
 async function securedContext(
   { operation, request }: MatchedRequest,
   { plain, context }: Exchange,
@@ -114,8 +116,10 @@ async function securedContext(
 ): Promise<Context> {
   const { headers, path } = plain;
   const idempotency = idempotencyOf(operation, { headers, path, body: request.requestBody });
-  const ahead = caller.tenantMode === 'sandbox' ? await clockOffset(context, caller.tenantId) : 0;
-  return inTenantTime({ ...context, caller, realNow: context.now, idempotency }, ahead);
+  const live = { ...context, caller, realNow: context.now, idempotency };
+  if (caller.tenantMode === 'live') return live;
+  const sandbox = { ...live, download: withSampleFiles(context.download) };
+  return inTenantTime(sandbox, await clockOffset(context, caller.tenantId));
 }
 
 function securityHandler() {

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { isUnavailable } from '../adapters/database/database.js';
-import { describeCauses } from '../errorCauses.js';
+import { describeCauses } from '../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
 import { requestIdOf } from './requestId.js';
 import { routeOf } from './route.js';

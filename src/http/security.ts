@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Caller, PublicContext } from '../context.js';
 import type { TokenClaims } from '../adapters/tokens/tokens.js';
 import { callerOf, findClientState, type ClientState } from '../domain/access/callerState.js';
-import type { ClientPermission } from '../domain/access/permissions.js';
+import type { Permission } from '../contract.js';
 import { isRevoked } from '../domain/access/issueTokens.js';
 import { Problem } from '../problem.js';
 
@@ -83,7 +83,7 @@ function bearerToken(authorization: string | undefined): string {
 }
 
 function requirePermissions({ permissions }: Caller, alternatives: Alternatives): void {
-  const held: ReadonlySet<string> = permissions satisfies ReadonlySet<ClientPermission>;
+  const held: ReadonlySet<string> = permissions satisfies ReadonlySet<Permission>;
   const missing = alternatives.map((required) => required.filter((permission) => !held.has(permission)));
   if (missing.some((permissions) => permissions.length === 0)) return;
   const wanted = missing.map((permissions) => permissions.join(', ')).join(' or ');

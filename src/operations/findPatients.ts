@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import * as patients from '../domain/patients/patients.js';
 import { pageMeta } from '../views/pageMeta.js';
 import { patientView } from '../views/patientView.js';

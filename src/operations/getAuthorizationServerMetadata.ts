@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import { permissions } from '../domain/access/permissions.js';
 import { metadataView } from '../views/oauthView.js';
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import { readClock } from '../domain/sandbox/clock.js';
 import { clockView } from '../views/clockView.js';
 

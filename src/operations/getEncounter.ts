@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import * as encounters from '../domain/encounters/encounters.js';
 import { encounterView } from '../views/encounterView.js';
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import { findEncounter } from '../domain/encounters/encounters.js';
 import { encounterStatusView } from '../views/encounterView.js';
 

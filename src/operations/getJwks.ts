@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import { jwksView } from '../views/oauthView.js';
 
 /** GET /.well-known/jwks.json: the public halves of the signing keys (RFC 7517). */

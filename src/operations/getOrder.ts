@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import * as orders from '../domain/orders/orders.js';
 import { orderView } from '../views/orderView.js';
 

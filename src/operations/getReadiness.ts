@@ -1,9 +1,12 @@
-import type { Operation } from '../contract.js';
-import { checkReadiness } from '../runtime/readiness.js';
 import { readinessView } from '../views/readinessView.js';
+import type { Operation } from './operation.js';
 
-/** GET /readyz: for load balancers; 503 while the database is down or the process is stopping. */
-export const getReadiness: Operation<'getReadiness'> = async (_input, context) => {
-  const readiness = await checkReadiness(context);
-  return { status: readiness.ready ? 200 : 503, body: readinessView(readiness) };
+/**
+ * GET /readyz: for load balancers; 503 while the database is down or the process is stopping. The parts that only uploads
+ * need are reported: without them every server would leave the load balancer, and reads would end too (D-95).
+ */
+export const getReadiness: Operation<'getReadiness'> = async (_input, { checkParts, isStopping }) => {
+  const parts = await checkParts();
+  const ready = parts.database && !isStopping();
+  return { status: ready ? 200 : 503, body: readinessView(parts, ready) };
 };

@@ -1,4 +1,4 @@
-import type { Operations } from '../contract.js';
+import type { Operations } from './operation.js';
 import { cancelEncounter } from './cancelEncounter.js';
 import { claimEncounter } from './claimEncounter.js';
 import { createEncounter } from './createEncounter.js';

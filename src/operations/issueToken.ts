@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import { grantTokens } from '../domain/access/issueTokens.js';
 
 /** POST /oauth/token: client credentials, or a refresh token with them (RFC 6749 §4.4 and §6). */

@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import * as clinics from '../domain/catalog/clinics.js';
 import { totalPages } from '../domain/values/paging.js';
 import { clinicView } from '../views/clinicView.js';

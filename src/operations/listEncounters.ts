@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import * as encounterList from '../domain/encounters/list.js';
 import { encounterView } from '../views/encounterView.js';
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import { readEvents } from '../domain/events/feed.js';
 import { eventView } from '../views/eventView.js';
 

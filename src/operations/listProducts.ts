@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import * as products from '../domain/catalog/products.js';
 import { pageMeta } from '../views/pageMeta.js';
 import { productView } from '../views/productView.js';

@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import * as reviewQueue from '../domain/encounters/queue.js';
 import { encounterView } from '../views/encounterView.js';
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import { checkEncounterRequest, draftEncounter } from '../domain/encounters/draft.js';
 import { encounterPreviewView } from '../views/encounterPreviewView.js';
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import { lockOrder } from '../domain/orders/orders.js';
 import * as payments from '../domain/orders/payments.js';
 import { orderView } from '../views/orderView.js';

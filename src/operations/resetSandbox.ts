@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import * as sandboxReset from '../domain/sandbox/reset.js';
 
 /** POST /sandbox/reset: what the examples of the contract show, and nothing else. */

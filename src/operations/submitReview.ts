@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import * as reviews from '../domain/encounters/review.js';
 import { encounterChange } from './encounterChange.js';
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../contract.js';
+import type { Operation } from './operation.js';
 import { uploadDocument } from '../domain/documents/upload.js';
 import { uploadView } from '../views/documentView.js';
 import { earlierResponse, withIdempotency } from './withIdempotency.js';

@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Services } from '../context.js';
 import { createDemo } from '../domain/sandbox/demo.js';
-import { errorCode } from '../errorCode.js';
+import { errorCode } from '../failures.js';
 
 export interface DemoTenant {
   readonly name: string;

@@ -1,32 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabaseProbe } from '../adapters/database/databaseProbe.js';
-import type { PublicContext, Services } from '../context.js';
-
-/** Whether each part answers; null = it is not in use. */
-export interface Parts {
-  readonly database: boolean;
-  readonly objectStore: boolean;
-  readonly documentScanner: boolean | null;
-}
-
-export interface Readiness extends Parts {
-  readonly ready: boolean;
-}
+import type { Parts, Services } from '../context.js';
 
 /** A database that takes longer is as good as down to a load balancer. */
 const DATABASE_TIMEOUT_MS = 2_000;
 /** Short, because a part that only uploads need must not delay the response beyond a probe's own limit. */
 const UPLOAD_PART_TIMEOUT_MS = 500;
 const CACHE_MS = 1_000;
-
-/**
- * Whether requests can be served: the database answers and the process is not stopping. The parts that only uploads
- * need are reported: without them every server would leave the load balancer, and reads would end too.
- */
-export async function checkReadiness({ checkParts, isStopping }: PublicContext): Promise<Readiness> {
-  const parts = await checkParts();
-  return { ...parts, ready: parts.database && !isStopping() };
-}
 
 /** Asks every part, once for all who ask within a second: probes cost the same however many there are. */
 export function partsCheck(

@@ -1,6 +1,5 @@
 import { isUnavailable } from '../adapters/database/database.js';
 import { makeDataDir } from '../adapters/dataDir.js';
-import { openEmbeddedPostgres } from '../embedded/embeddedPostgres.js';
 import { checkJobSchema, migrateJobSchema } from '../adapters/jobs/jobSchema.js';
 import { checkSchema, migrate } from '../adapters/database/migrations.js';
 
@@ -26,7 +25,11 @@ export interface ServiceDatabase {
 
 /** The database that the configuration names, whatever its schema. */
 export async function configuredDatabase({ databaseUrl, ...embedded }: DatabasePlace): Promise<ServiceDatabase> {
-  if (databaseUrl === null) return openEmbeddedPostgres(embedded);
+  if (databaseUrl === null) {
+    // A server with a database of its own never loads the embedded one.
+    const { openEmbeddedPostgres } = await import('../embedded/embeddedPostgres.js');
+    return openEmbeddedPostgres(embedded);
+  }
   // A server keeps keys and files there in any case.
   if (embedded.role === 'server') await makeDataDir(embedded.dataDir);
   return { url: databaseUrl, close: async () => undefined };

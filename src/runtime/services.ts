@@ -1,12 +1,12 @@
-import { types } from 'node:util';
 import type { Logger } from 'pino';
-import { createDocumentScanner } from '../adapters/scanner/documentScanner.js';
+import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
 import { createDownloader } from '../adapters/download/download.js';
-import { openObjectStore } from '../adapters/objects/objectStore.js';
+import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { openTokens } from '../adapters/tokens/tokens.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
+import { reasonOf } from '../failures.js';
 import { partsCheck } from './readiness.js';
 
 /** What main or a test decides; a test also brings its own clock. */
@@ -37,8 +37,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   const scanner = createDocumentScanner(config.documentScanner);
   // Uploads need it, nothing else does: that it is down for the moment must not keep the service from starting.
   await scanner.check().catch((error: unknown) => {
-    const reason = reasonOf(types.isNativeError(error) ? error.cause : error);
-    log.warn({ reason }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
+    log.warn({ reason: reasonOf(error) }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
   });
   const objects = await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore });
   return {
@@ -57,5 +56,3 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     isStopping,
   };
 }
-
-const reasonOf = (error: unknown): string => (types.isNativeError(error) ? error.message : 'unknown');

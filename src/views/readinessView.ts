@@ -1,8 +1,11 @@
 import type { Schemas } from '../contract.js';
-import type { Readiness } from '../runtime/readiness.js';
+import type { Parts } from '../context.js';
 
 /** The state of each part. */
-export function readinessView({ ready, database, objectStore, documentScanner }: Readiness): Schemas['Readiness'] {
+export function readinessView(
+  { database, objectStore, documentScanner }: Parts,
+  ready: boolean,
+): Schemas['Readiness'] {
   const check = (works: boolean) => (works ? 'ok' : 'failing');
   return {
     status: ready ? 'ready' : 'unavailable',

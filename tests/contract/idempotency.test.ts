@@ -1,4 +1,4 @@
-import type { ClientPermission } from '../../src/domain/access/permissions.js';
+import type { Permission } from '../../src/contract.js';
 import { operationOf, operations, type ContractOperation } from '../support/contract.js';
 import {
   encounterBody, newClient, newClinic, newPartner, newToken, patientBody, type Partner,
@@ -115,7 +115,7 @@ describe.each(keyed)('$operationId', (operation) => {
     const { security } = operationOf(operationId);
     const [lacking] = security.flatMap((requirement) => Object.values(requirement).flat());
     if (security.length === 1) {
-      const token = await tokenWithout(harness, partner, lacking as ClientPermission);
+      const token = await tokenWithout(harness, partner, lacking as Permission);
       const answer = await call(harness, target, { token, json: {}, headers: { 'Idempotency-Key': key } });
       expectProblem(answer, 403, 'insufficient_permission');
     }

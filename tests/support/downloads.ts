@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
-import type { Downloaded, Downloader, RemoteFile } from '../../src/adapters/download/download.js';
+import type { Downloaded, Downloader, RemoteFile } from '../../src/adapters/download/downloader.js';
 import { Problem } from '../../src/problem.js';
 
 /** Reads a fetched file into memory. */

@@ -1,5 +1,6 @@
 import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { permissions, type ClientPermission } from '../../src/domain/access/permissions.js';
+import { permissions } from '../../src/domain/access/permissions.js';
+import type { Permission } from '../../src/contract.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import type { Harness } from './harness.js';
 import { call, type Answer } from './http.js';
@@ -29,7 +30,7 @@ export async function newPartner(harness: Harness, mode: 'live' | 'sandbox' = 'l
 export async function newClient(
   harness: Harness,
   tenantId: string,
-  granted: readonly ClientPermission[] = permissions,
+  granted: readonly Permission[] = permissions,
   clinics: readonly string[] = [],
 ): Promise<Partner> {
   const wanted = { tenant: tenantId, name: `Client ${next()}`, permissions: granted, clinics };

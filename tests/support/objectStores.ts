@@ -5,7 +5,7 @@ import type { RequestListener, Server } from 'node:http';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import express from 'express';
-import { openObjectStore } from '../../src/adapters/objects/objectStore.js';
+import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { fileRoutes } from '../../src/http/files.js';
 import { Problem } from '../../src/problem.js';

@@ -1,7 +1,8 @@
 import { openDatabase } from '../../src/adapters/database/database.js';
 import type { ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
-import { permissions, type ClientPermission } from '../../src/domain/access/permissions.js';
+import { permissions } from '../../src/domain/access/permissions.js';
+import type { Permission } from '../../src/contract.js';
 import { partsCheck } from '../../src/runtime/readiness.js';
 import { newClient, newToken, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
@@ -46,7 +47,7 @@ export const unauthenticated: [string, TokenMaker, ProblemCode][] = [
 ];
 
 /** A token of the partner's tenant that lacks just one permission. */
-export async function tokenWithout(harness: Harness, partner: Partner, lacking: ClientPermission): Promise<string> {
+export async function tokenWithout(harness: Harness, partner: Partner, lacking: Permission): Promise<string> {
   const held = permissions.filter((permission) => permission !== lacking);
   const { token } = await newClient(harness, partner.tenantId, held);
   return token;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.js';
-import { assertTenantNamed } from './tenantGuard.js';
+import { assertTenantNamed, isRecord } from './tenantGuard.js';
 
 /** The client that domain code queries with: guarded by {@link assertTenantNamed}, pooled, statements prepared. */
 export type Database = ReturnType<typeof openDatabase>;
@@ -140,8 +140,4 @@ function inUtc(url: string): string {
   const address = new URL(url);
   address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} -c TimeZone=UTC`.trim());
   return address.href;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

@@ -39,6 +39,7 @@ function isTenant(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** Whether its properties may be looked at. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }

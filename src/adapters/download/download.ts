@@ -8,43 +8,10 @@ import {
 } from './addressRules.js';
 import { fetchHop } from './requestOnce.js';
 import type { Exchange, HopOptions } from './requestOnce.js';
+import type { Downloader } from './downloader.js';
 import { lookupInDns, lookupOnThisMachine } from './hostAddresses.js';
 import type { HostAddress, HostLookup } from './hostAddresses.js';
 import { sniffLength, sniffType } from './sniffType.js';
-
-/** A file on somebody else's server, about to be read. */
-export interface RemoteFile {
-  /** The type by content, or undefined when it is unknown. */
-  readonly sniffedType: string | undefined;
-  /** The server's Content-Type as sent, or undefined. */
-  readonly declaredType: string | undefined;
-  /** The whole content; can be read once. Rejects with a Problem: document_fetch_failed or document_too_large. */
-  readonly body: AsyncIterable<Uint8Array>;
-}
-
-/** What was read, and what the reader made of it. */
-export interface Downloaded<T> {
-  readonly value: T;
-  readonly sizeBytes: number;
-  /** SHA-256 in hex. */
-  readonly checksum: string;
-}
-
-export interface DownloadLimits {
-  readonly maxBytes: number;
-}
-
-/**
- * Fetches a URL and hands the file to `use`, which has to read its body to the end; the connection is closed when
- * `use` has ended, however it ended. Memory does not depend on the size of the file.
- * @throws Problem document_url_invalid, document_url_forbidden, document_fetch_failed, document_empty,
- *   document_too_large (domain rule "Documents"), or whatever `use` throws
- */
-export type Downloader = <T>(
-  url: string,
-  limits: DownloadLimits,
-  use: (file: RemoteFile) => Promise<T>,
-) => Promise<Downloaded<T>>;
 
 export interface DownloaderOptions {
   /** `host:port` origins that may be fetched over http and at any address (DOCUMENT_FETCH_ALLOWED_HOSTS). */
@@ -184,10 +151,10 @@ async function* joined(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
 /** One answer for every fault of the other side; the cause is for our log and names neither host nor address. */
 function failed(error: unknown): never {
   if (error instanceof Problem) throw error;
-  throw new Problem('document_fetch_failed', undefined, { cause: new Error(reasonOf(error)) });
+  throw new Problem('document_fetch_failed', undefined, { cause: new Error(nameless(error)) });
 }
 
-function reasonOf(error: unknown): string {
+function nameless(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   // got gives its own code to errors that have none; their message is ours.
   const code = 'code' in error && error.code !== 'ERR_GOT_REQUEST_ERROR' ? error.code : undefined;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger as EngineLogger, parseCronItems, run, type Runner, type Task } from 'graphile-worker';
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
-import { describeCauses } from '../../errorCauses.js';
+import { describeCauses } from '../../failures.js';
 
 /** Work that is done again and again; it may run twice at the same time, and again after it was cut off. */
 export interface ScheduledJob {

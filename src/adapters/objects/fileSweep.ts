@@ -1,6 +1,6 @@
 import { opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from '../../errorCode.js';
+import { errorCode } from '../../failures.js';
 
 /** A file that was found, and when it was last written. */
 export interface FoundFile {

@@ -1,9 +1,3 @@
-import { join } from 'node:path';
-import type { ObjectStoreConfig } from '../../config.js';
-import { createFileLinks, loadLinkSecret } from './fileLinks.js';
-import { openFileStore } from './fileStore.js';
-import { openS3Store } from './s3Store.js';
-
 /** What a link needs to know of an object besides its key. */
 export interface LinkedObject {
   readonly fileName: string;
@@ -51,23 +45,4 @@ export interface ObjectStore {
    * when the link was not made here, was changed or has expired.
    */
   readonly openLink?: (link: string, now: Date) => LinkedFile | undefined;
-}
-
-export interface ObjectStoreOptions {
-  /** Absolute folder; files, the link secret and files on their way to S3 lie in it. */
-  readonly dataDir: string;
-  /** The service's public address without a final slash, asked for when a link is made. */
-  readonly baseUrl: () => string;
-  readonly store: ObjectStoreConfig;
-}
-
-/**
- * Opens the store that the configuration names; `check` tells whether it works.
- * @throws Error when DATA_DIR can't be used or the configuration can't be right
- */
-export async function openObjectStore(options: ObjectStoreOptions): Promise<ObjectStore> {
-  const { dataDir, baseUrl, store } = options;
-  if (store.kind === 's3') return openS3Store({ ...store, spoolFolder: join(dataDir, 'spool') });
-  const links = createFileLinks(await loadLinkSecret(join(dataDir, 'file-link.key')));
-  return openFileStore({ folder: join(dataDir, 'documents'), links, baseUrl });
 }

@@ -1,6 +1,3 @@
-import type { DocumentScannerConfig } from '../../config.js';
-import { createClamavScanner } from './clamavScanner.js';
-
 /** Looks for malware in documents on their way into the object store. */
 export interface DocumentScanner {
   /**
@@ -11,10 +8,4 @@ export interface DocumentScanner {
   scanned(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
   /** Rejects with Problem dependency_unavailable when the scanner does not answer. */
   check(): Promise<void>;
-}
-
-/** Makes the scanner that the configuration names; it is first connected to when there is something to scan. */
-export function createDocumentScanner(config: DocumentScannerConfig): DocumentScanner {
-  if (config.kind === 'clamav') return createClamavScanner({ address: config.address });
-  return { scanned: (body) => body, check: async () => undefined };
 }

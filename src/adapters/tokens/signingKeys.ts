@@ -3,7 +3,7 @@ import {
 } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode } from '../../errorCode.js';
+import { errorCode } from '../../failures.js';
 import { makeFolder } from '../dataDir.js';
 
 /** One ES256 key pair; tokens name it by `kid`. */

@@ -1,7 +1,8 @@
 import { isUniqueViolation } from '../../adapters/database/database.js';
 import { canonicalUuid } from '../values/uuid.js';
 import { issueSecret, withSecrets, type ApiClientWithSecrets, type IssuedSecret } from './apiClientSecrets.js';
-import { isPermission, permissions, presetPermissions, type ClientPermission, type Preset } from './permissions.js';
+import type { Permission } from '../../contract.js';
+import { isPermission, permissions, presetPermissions, type Preset } from './permissions.js';
 import { assertName, findTenant } from './tenants.js';
 import type { QueryContext } from '../transactions/transaction.js';
 
@@ -20,7 +21,7 @@ export interface NewApiClient {
 export interface ProvisionedApiClient extends IssuedSecret {
   readonly tenantId: string;
   readonly name: string;
-  readonly permissions: readonly ClientPermission[];
+  readonly permissions: readonly Permission[];
   readonly allowedClinicIds: readonly string[];
 }
 
@@ -109,7 +110,7 @@ export async function findApiClient({ db }: QueryContext, clientId: string): Pro
 export function grantedPermissions(
   { preset, permissions: more = [] }: Pick<NewApiClient, 'preset' | 'permissions'>,
   mode: 'live' | 'sandbox',
-): ClientPermission[] {
+): Permission[] {
   const unknown = more.filter((name) => !isPermission(name));
   if (unknown.length > 0) {
     throw new Error(`Unknown permission: ${unknown.join(', ')}. The permissions are ${permissions.join(', ')}.`);

@@ -1,6 +1,7 @@
 import type { TokenClaims } from '../../adapters/tokens/tokens.js';
 import type { Caller, DomainContext } from '../../context.js';
-import { isPermission, type ClientPermission } from './permissions.js';
+import type { Permission } from '../../contract.js';
+import { isPermission } from './permissions.js';
 
 /** The state of an API client that can change while its tokens live. */
 export interface ClientState {
@@ -35,7 +36,7 @@ export function callerOf(claims: TokenClaims, state: ClientState): Caller {
     tenantMode: state.tenantMode,
     apiClientId: state.apiClientId,
     clientId: claims.clientId,
-    permissions: new Set<ClientPermission>(claims.scope.split(' ').filter(isPermission)),
+    permissions: new Set<Permission>(claims.scope.split(' ').filter(isPermission)),
     allowedClinicIds: state.allowedClinicIds,
   };
 }

@@ -1,3 +1,5 @@
+import type { Permission } from '../../contract.js';
+
 /** Every permission there is (domain rule "Permissions"): exact matches, no wildcards, none implies another. */
 export const permissions = [
   'admin:clinic',
@@ -13,10 +15,7 @@ export const permissions = [
   'admin:webhook',
   'review:encounter',
   'sandbox:simulate',
-] as const;
-
-/** One of the closed vocabulary; an API client may hold some that no operation asks for yet. */
-export type ClientPermission = (typeof permissions)[number];
+] as const satisfies readonly Permission[];
 
 /** What an API client of each kind needs; in a sandbox tenant a partner also simulates reviews. */
 export const presets = {
@@ -34,16 +33,16 @@ export const presets = {
   ],
   provider: ['review:encounter', 'read:encounter'],
   billing: ['read:order', 'write:order'],
-} as const satisfies Record<string, readonly ClientPermission[]>;
+} as const satisfies Record<string, readonly Permission[]>;
 
 export type Preset = keyof typeof presets;
 
 /** Whether the text names a permission. */
-export function isPermission(text: string): text is ClientPermission {
+export function isPermission(text: string): text is Permission {
   return permissions.some((permission) => permission === text);
 }
 
 /** The permissions of a preset in a tenant of this mode. */
-export function presetPermissions(preset: Preset, mode: 'live' | 'sandbox'): ClientPermission[] {
+export function presetPermissions(preset: Preset, mode: 'live' | 'sandbox'): Permission[] {
   return preset === 'partner' && mode === 'sandbox' ? [...presets.partner, 'sandbox:simulate'] : [...presets[preset]];
 }

@@ -6,7 +6,6 @@ import { Problem } from '../../problem.js';
 import { wholeDocument } from './content.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
 import { recordEvent } from '../events/record.js';
-import { downloaderOf } from '../sandbox/sampleFiles.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 
 /** Seconds that a link to a stored document works (domain rule "Documents"). */
@@ -63,7 +62,7 @@ async function fetchInto(context: Context, patientId: string, request: UploadReq
   const { tenantId } = context.caller;
   const { documentType, documentId, url } = request;
   const { maxBytes } = documentRules[documentType];
-  const { value, sizeBytes, checksum } = await downloaderOf(context)(url, { maxBytes }, async (file) => {
+  const { value, sizeBytes, checksum } = await context.download(url, { maxBytes }, async (file) => {
     const description = describeFile(request, file);
     const key = blobPath({ tenantId, patientId, documentType, documentId, fileName: description.fileName });
     const { contentType } = description;

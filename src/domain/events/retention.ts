@@ -1,5 +1,5 @@
 import { isUnavailable, sqlState } from '../../adapters/database/database.js';
-import { describeCauses } from '../../errorCauses.js';
+import { describeCauses } from '../../failures.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
 
 /** What a purge needs: the database, whose real time counts here, and a signal to end early. */

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Downloader } from '../../adapters/download/download.js';
-import type { Context } from '../../context.js';
+import type { Downloader } from '../../adapters/download/downloader.js';
 import { Problem } from '../../problem.js';
 import type { DocumentMediaType } from '../documents/fileRules.js';
 
@@ -46,12 +45,11 @@ const samples: ReadonlyMap<string, SampleFile> = new Map(Object.entries({ pdf, j
 export const sha256 = (content: Buffer): string => hash('sha256', content, 'hex');
 
 /**
- * What fetches the documents of a caller. In a sandbox the host of the contract's examples delivers a built-in sample,
- * so that an upload needs no file server (domain rule "Sandbox"); everything else is fetched as anywhere.
+ * What fetches documents in a sandbox: the host of the contract's examples delivers a built-in sample, so that an upload
+ * needs no file server (D-83); everything else is fetched as anywhere.
  * @throws Problem document_fetch_failed when the host has no sample of that kind
  */
-export function downloaderOf({ caller, download }: Pick<Context, 'caller' | 'download'>): Downloader {
-  if (caller.tenantMode !== 'sandbox') return download;
+export function withSampleFiles(download: Downloader): Downloader {
   return async (url, limits, use) => {
     if (!isSampleUrl(url)) return download(url, limits, use);
     const sample = samples.get(/\.([a-z]+)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '');

@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { sqlState, type Transaction } from '../../adapters/database/database.js';
 import type { DomainContext, Services } from '../../context.js';
-import { describeCauses } from '../../errorCauses.js';
+import { describeCauses } from '../../failures.js';
 import { inTenantTime, inTransaction, type TransactionContext } from './transaction.js';
 
 /** What a sweep may use: it goes on after a failure, so it logs what failed. */

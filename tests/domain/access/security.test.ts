@@ -2,7 +2,8 @@ import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject } from
 import type { Services } from '../../../src/context.js';
 import type { ProblemCode } from '../../../src/contract.js';
 import { deactivateApiClient, revokeTokens } from '../../../src/domain/access/apiClients.js';
-import { permissions, type ClientPermission } from '../../../src/domain/access/permissions.js';
+import { permissions } from '../../../src/domain/access/permissions.js';
+import type { Permission } from '../../../src/contract.js';
 import { setTenantActive } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, newToken, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
@@ -249,7 +250,7 @@ describe('permissions', () => {
   };
 
   const others = permissions.filter((permission) => permission !== 'admin:clinic');
-  it.each<ClientPermission>(others)('%s does not stand for admin:clinic', async (granted) => {
+  it.each<Permission>(others)('%s does not stand for admin:clinic', async (granted) => {
     await refused((await newClient(harness, partner.tenantId, [granted])).token);
   });
 

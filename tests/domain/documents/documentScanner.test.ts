@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { mock } from 'node:test';
 import { createClamavScanner } from '../../../src/adapters/scanner/clamavScanner.js';
-import { createDocumentScanner } from '../../../src/adapters/scanner/documentScanner.js';
+import { createDocumentScanner } from '../../../src/adapters/scanner/createDocumentScanner.js';
 import type { DocumentScanner } from '../../../src/adapters/scanner/documentScanner.js';
 import { codeOf, refusalOf, until } from '../../support/downloads.js';
 import { afterTheFile, eicar, startFakeClamd } from '../../support/fakeClamd.js';

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createDownloader } from '../../../src/adapters/download/download.js';
-import type { Downloader, DownloaderOptions } from '../../../src/adapters/download/download.js';
+import type { DownloaderOptions } from '../../../src/adapters/download/download.js';
+import type { Downloader } from '../../../src/adapters/download/downloader.js';
 import type { HostLookup } from '../../../src/adapters/download/hostAddresses.js';
 import { codeOf, endless, fetchWith, refusalOf, until } from '../../support/downloads.js';
 import { sampleFiles, startFileHost } from '../../support/fileHost.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openObjectStore } from '../../../src/adapters/objects/objectStore.js';
+import { openObjectStore } from '../../../src/adapters/objects/openObjectStore.js';
 import { bodyOf, filesBelow, openFileSubject, outcomeOf } from '../../support/objectStores.js';
 import type { FileSubject } from '../../support/objectStores.js';
 

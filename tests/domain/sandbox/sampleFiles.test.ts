@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { downloaderOf } from '../../../src/domain/sandbox/sampleFiles.js';
 import { cast } from '../../support/cast.js';
-import type { Partner } from '../../support/factories.js';
+import { newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
@@ -59,8 +58,9 @@ describe('in a sandbox', () => {
   });
 });
 
-it('nothing is delivered to a live tenant but what a host has', () => {
-  const { download } = harness.services;
-  const caller = { tenantMode: 'live' } as Parameters<typeof downloaderOf>[0]['caller'];
-  expect(downloaderOf({ caller, download })).toBe(download);
+it('nothing is delivered to a live tenant but what a host has', async () => {
+  const live = await newPartner(harness);
+  const target = `POST /clients-documents/${await newPatient(harness, live)}/upload-url/intake-forms`;
+  const url = 'https://files.northwind.example/a.pdf';
+  expectProblem(await call(harness, target, { token: live.token, json: { url } }), 400, 'document_fetch_failed');
 });

@@ -1,6 +1,19 @@
 import { types } from 'node:util';
-import { errorCode } from './errorCode.js';
 import { Problem } from './problem.js';
+
+/**
+ * The `code` of an error of Node or a library (`ENOENT`, `ECONNRESET`, …); undefined when it has none. Read from the
+ * property, because `instanceof` is false for errors of another realm.
+ */
+export function errorCode(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}
+
+/** What is behind a failure, without its stack: "ECONNREFUSED" says more than "temporarily unavailable". */
+export function reasonOf(error: unknown): string {
+  if (!types.isNativeError(error)) return String(error);
+  return types.isNativeError(error.cause) ? error.cause.message : error.message;
+}
 
 /** Thrown by our code and the language, with messages that hold no values. */
 const OWN_ERRORS: readonly string[] = [Problem, Error, TypeError, RangeError].map(({ name }) => name);
