@@ -5,6 +5,7 @@ export default {
   // Plain Node instead of a sandbox for each file: the service is loaded once per worker, not once per file.
   runner: 'jest-light-runner/child-process',
   maxWorkers: 2,
+  setupFiles: ['<rootDir>/tests/support/setup.js'],
   globalSetup: '<rootDir>/tests/support/globalSetup.js',
   globalTeardown: '<rootDir>/tests/support/globalTeardown.js',
   reporters: ['default', '<rootDir>/tests/support/statusReporter.js', '<rootDir>/tests/support/stuckReporter.js'],

@@ -1,5 +1,4 @@
 import express, { type RequestHandler, type Router } from 'express';
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../packageRoot.js';
@@ -49,12 +48,11 @@ const sendPage: RequestHandler = (req, res, next) => {
 
 /** The contract with the service's own address, for tools that read it from elsewhere. One copy serves all readers. */
 function contractSender(service: { readonly baseUrl: string }): RequestHandler {
-  let served: { readonly body: Buffer; readonly etag: string } | undefined;
+  let served: Buffer | undefined;
   return (_req, res) => {
     // The address is known as soon as the server listens, which is before the first request.
-    served ??= withEtag(addressedContract(service.baseUrl));
-    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache', ETag: served.etag });
-    res.type('json').send(served.body);
+    served ??= Buffer.from(addressedContract(service.baseUrl));
+    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' }).type('json').send(served);
   };
 }
 
@@ -64,8 +62,4 @@ function addressedContract(baseUrl: string): string {
   for (const server of contract.servers) server.url = baseUrl;
   flow.tokenUrl = flow.refreshUrl = `${baseUrl}/oauth/token`;
   return `${JSON.stringify(contract, null, 2)}\n`;
-}
-
-function withEtag(text: string): { body: Buffer; etag: string } {
-  return { body: Buffer.from(text), etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
 }

@@ -11,6 +11,7 @@ import { problems } from '../../src/problem.js';
 import { contract, operationOf, operations } from '../support/contract.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { rawCall } from '../support/rawHttp.js';
 
 /** What the reference shows of the contract. */
 interface Document {
@@ -34,7 +35,25 @@ function policyOf({ headers }: Answer): Record<string, string[]> {
   return Object.fromEntries(directives.map(([name = '', ...sources]) => [name, sources]));
 }
 
+it('GET / leads to the reference', async () => {
+  const { status, headers } = await call(harness, 'GET /');
+  expect([status, headers.get('Location')]).toEqual([302, '/docs']);
+});
+
 describe('GET /docs', () => {
+  it('is sent as it was compressed at build time, to those who can read that', async () => {
+    const sizes: number[] = [];
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const target = { target: '/docs', headers: [['Accept-Encoding', encoding]] as [string, string][] };
+      const { headers } = await rawCall(harness, target);
+      expect([headers['vary'], headers['content-encoding'] ?? 'identity']).toEqual(['Accept-Encoding', encoding]);
+      sizes.push(Number(headers['content-length']));
+    }
+    const [brotli = 0, gzip = 0, plain = 0] = sizes;
+    expect([brotli < gzip, 2 * gzip < plain]).toEqual([true, true]);
+    expect((await call(harness, 'GET /docs')).text).toContain('</html>');
+  });
+
   it('is the rendered reference, under a policy that lets it talk to nobody else', async () => {
     const answer = await call(harness, 'GET /docs');
     expect(answer.status).toBe(200);
@@ -55,7 +74,7 @@ describe('GET /docs', () => {
     const markup = text.replaceAll(/<script\b[^>]*>[\s\S]*?<\/script>/g,
       (script) => script.slice(0, script.indexOf('>') + 1));
     expect(markup.match(/<(?:script|img|iframe|source)\b[^>]*\bsrc=(?!"data:)[^>]*>/g)).toBeNull();
-    expect(markup.match(/<link\b[^>]*>/g)).toBeNull();
+    expect(markup.match(/<link\b(?! rel="icon" href="data:)[^>]*>/g)).toBeNull();
     expect(markup.match(/@import|url\(\s*["']?(?:https?:)?\/\//g)).toBeNull();
   });
 });
@@ -73,6 +92,13 @@ describe('GET /openapi.json', () => {
     const members = Object.entries({ ...(target as object), ...others });
     return Object.fromEntries(members.map(([key, item]) => [key, dereferenced(document, item)]));
   }
+
+  it('names the address of the service, for tools that read it from elsewhere', async () => {
+    const { body } = await call(harness, 'GET /openapi.json');
+    const { clientCredentials } = body.components.securitySchemes.oauth2.flows;
+    const address = { url: harness.baseUrl, tokenUrl: `${harness.baseUrl}/oauth/token` };
+    expect({ url: body.servers[0].url, tokenUrl: clientCredentials.tokenUrl }).toEqual(address);
+  });
 
   it('is the contract that the service runs from, with named components, for everybody', async () => {
     const { status, headers, body } = await call(harness, 'GET /openapi.json');

@@ -74,7 +74,7 @@ it('no condition in a request makes an operation return a status that the contra
 });
 
 describe('a target that is no path of the contract', () => {
-  const unknown = ['/', '/nowhere', '/clinics/', '/clinics//', '//clinics', '/CLINICS', '/clients/../clinics',
+  const unknown = ['/index.html', '/nowhere', '/clinics/', '/clinics//', '//clinics', '/CLINICS', '/clients/../clinics',
     '/clinics;x=1', '/clinics%2F', '/clinics%00', '/%zz', '/%', '/%00', '/%2e%2e/%2e%2e/etc/passwd', '/clinics%E0%A4%A',
     '*', '/__proto__', '/constructor', '/files', '/files/a/b', '/encounters/1/2', `/${'a'.repeat(15_000)}`,
     'http://other.example/nowhere'];
@@ -110,9 +110,7 @@ describe('a target that is no path of the contract', () => {
   it.each([['Range', 'bytes=99999999-', 416], ['If-Match', '"other"', 412]])(
     'of a page that does not meet %s: %s is answered so',
     async (name, value, status) => {
-      for (const target of ['/docs', '/openapi.json']) {
-        expect((await rawCall(harness, { target, headers: [[name, value]] })).status).toBe(status);
-      }
+      expect((await rawCall(harness, { target: '/docs', headers: [[name, value]] })).status).toBe(status);
     },
   );
 });

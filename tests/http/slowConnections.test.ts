@@ -231,7 +231,7 @@ describe('CONNECT, which is for proxies,', () => {
 
   it('ends the connection when a response is still under way, into which a refusal would be mixed', async () => {
     const connection = await openConnection(harness);
-    connection.socket.write(`GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n${connectRequest}`);
+    connection.socket.write(`GET /docs HTTP/1.1\r\nHost: x\r\n\r\n${connectRequest}`);
     expect((await connection.closed()).filter(({ status }) => status !== 200)).toEqual([]);
   });
 
