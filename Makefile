@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start migrate migration-sql mock test check lint typecheck fresh breaking release bench measure-uploads clean
+.PHONY: help node port install generate build docs start migrate migration-sql mock test check format lint typecheck fresh breaking release bench measure-uploads clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -44,7 +44,13 @@ migration-sql: install generated/.fresh ## print the SQL that prisma/schema.pris
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
 
-lint: install generated/.fresh ## the contract's rules (Redocly and ours) and the code's
+FORMATTED := 'src/**/*.ts' 'scripts/**/*.{ts,js,cjs}' 'prisma/*.ts'
+
+format: install ## lay out the code as Prettier has it
+	node_modules/.bin/prettier --log-level warn --write $(FORMATTED)
+
+lint: install generated/.fresh ## the contract's rules (Redocly and ours), the code's, and its layout
+	node_modules/.bin/prettier --log-level warn --check $(FORMATTED)
 	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml
 	node_modules/.bin/eslint --config scripts/eslint.config.js --max-warnings 0 src scripts tests
 

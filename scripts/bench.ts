@@ -40,7 +40,11 @@ const post = async (path: string, body: object, token = ''): Promise<Record<stri
   return (await response.json()) as Record<string, string>;
 };
 const { clientId: client_id, clientSecret: client_secret } = tenant;
-const { access_token: token } = await post('/oauth/token', { grant_type: 'client_credentials', client_id, client_secret });
+const { access_token: token } = await post('/oauth/token', {
+  grant_type: 'client_credentials',
+  client_id,
+  client_secret,
+});
 const jane = { firstName: 'Jane', lastName: 'Miller', email: 'jane@example.com', dateOfBirth: '1990-06-30' };
 const { user_id: id } = await post('/clients', { ...jane, countryCode: '+1', phone: '5125550142' }, token);
 
@@ -56,7 +60,12 @@ const baselineUrl = `http://127.0.0.1:${await listen(baseline, 0, '127.0.0.1')}`
 
 const measure = async (url: string): Promise<number> => {
   // In a worker of its own, so that the load does not count as work of the server.
-  const options = { url: `${url}/clients/${id}`, connections: 20, workers: 1, headers: { Authorization: `Bearer ${token}` } };
+  const options = {
+    url: `${url}/clients/${id}`,
+    connections: 20,
+    workers: 1,
+    headers: { Authorization: `Bearer ${token}` },
+  };
   await autocannon({ ...options, duration: 3 });
   const { requests, non2xx, errors } = await autocannon({ ...options, duration: SECONDS });
   if (non2xx + errors > 0) throw new Error(`${non2xx + errors} requests failed`);
@@ -64,7 +73,9 @@ const measure = async (url: string): Promise<number> => {
 };
 const plain = await measure(baselineUrl);
 const service = await measure(baseUrl);
-process.stdout.write(`plain node:http + pg   ${plain.toFixed(0)} requests/s\nGET /clients/{id}      ${service.toFixed(0)} requests/s\n`);
+process.stdout.write(
+  `plain node:http + pg   ${plain.toFixed(0)} requests/s\nGET /clients/{id}      ${service.toFixed(0)} requests/s\n`,
+);
 process.stdout.write(`ratio                  ${(plain / service).toFixed(1)}\n`);
 
 baseline.close();

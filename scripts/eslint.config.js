@@ -37,7 +37,8 @@ export default ts.config(
       'no-restricted-syntax': [
         'error',
         {
-          selector: ':matches(Property, PropertyDefinition, MethodDefinition, TSPropertySignature, TSMethodSignature)[key.name="then"]',
+          selector:
+            ':matches(Property, PropertyDefinition, MethodDefinition, TSPropertySignature, TSMethodSignature)[key.name="then"]',
           message: 'An object with a `then` is a thenable: choose another name.',
         },
       ],
@@ -51,7 +52,10 @@ export default ts.config(
     rules: {
       '@typescript-eslint/no-explicit-any': 'off',
       ...Object.fromEntries(
-        ['argument', 'assignment', 'call', 'member-access', 'return'].map((use) => [`@typescript-eslint/no-unsafe-${use}`, 'off']),
+        ['argument', 'assignment', 'call', 'member-access', 'return'].map((use) => [
+          `@typescript-eslint/no-unsafe-${use}`,
+          'off',
+        ]),
       ),
     },
   },

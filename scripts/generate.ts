@@ -34,7 +34,8 @@ const vocabularyType = (schema: object): ts.TypeNode | undefined => {
   if ('examples' in schema) return undefined;
   if (!('x-extensible-enum' in schema) || !Array.isArray(schema['x-extensible-enum'])) return undefined;
   const literals: ts.TypeNode[] = schema['x-extensible-enum'].map((value) =>
-    ts.factory.createLiteralTypeNode(ts.factory.createStringLiteral(String(value))));
+    ts.factory.createLiteralTypeNode(ts.factory.createStringLiteral(String(value))),
+  );
   const nullable = 'type' in schema && Array.isArray(schema.type) && schema.type.includes('null');
   if (nullable) literals.push(ts.factory.createLiteralTypeNode(ts.factory.createNull()));
   return ts.factory.createUnionTypeNode(literals);
@@ -50,7 +51,10 @@ const withDefaultsFilled = (contract: OpenAPI3): OpenAPI3 => {
 
 /** The scopes of the security scheme, which openapi-typescript leaves out. */
 const scopeType = ({ components }: OpenAPI3): string => {
-  const { oauth2 } = (components?.securitySchemes ?? {}) as Record<string, { flows: { clientCredentials: { scopes: object } } }>;
+  const { oauth2 } = (components?.securitySchemes ?? {}) as Record<
+    string,
+    { flows: { clientCredentials: { scopes: object } } }
+  >;
   const scopes = Object.keys(oauth2?.flows.clientCredentials.scopes ?? {});
   return `\nexport type Scope = ${scopes.map((scope) => `'${scope}'`).join(' | ')};\n`;
 };

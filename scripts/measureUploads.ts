@@ -43,13 +43,20 @@ async function measure(store: string, environment: Record<string, string>): Prom
     const response = await fetch(baseUrl + path, { method: 'POST', headers, body: JSON.stringify(body) });
     return { status: response.status, body: (await response.json()) as Record<string, string> };
   };
-  const { tenants: [demo] } = JSON.parse(await readFile(join(dataDir, 'demo-credentials.json'), 'utf8')) as
-    { tenants: { clientId: string; clientSecret: string }[] };
+  const {
+    tenants: [demo],
+  } = JSON.parse(await readFile(join(dataDir, 'demo-credentials.json'), 'utf8')) as {
+    tenants: { clientId: string; clientSecret: string }[];
+  };
   const credentials = { client_id: demo?.clientId, client_secret: demo?.clientSecret };
   const grant = { grant_type: 'client_credentials', ...credentials };
-  const { body: { access_token: token } } = await post('/oauth/token', grant);
+  const {
+    body: { access_token: token },
+  } = await post('/oauth/token', grant);
   const jane = { firstName: 'Jane', lastName: 'Miller', email: 'jane@example.com', dateOfBirth: '1990-06-30' };
-  const { body: { user_id: id } } = await post('/clients', { ...jane, countryCode: '+1', phone: '5125550142' }, token);
+  const {
+    body: { user_id: id },
+  } = await post('/clients', { ...jane, countryCode: '+1', phone: '5125550142' }, token);
   const target = `/clients-documents/${id}/upload-url/lab-results`;
   const upload = (number: number) => post(target, { url: `http://${files}/${number}.pdf` }, token);
 
@@ -57,8 +64,9 @@ async function measure(store: string, environment: Record<string, string>): Prom
   await upload(0);
   const idle = await mebibytesOf(server.child.pid);
   const seen = { peak: idle, over: false };
-  const uploads = Promise.all(Array.from({ length: UPLOADS }, (_, index) => upload(index + 1)))
-    .finally(() => (seen.over = true));
+  const uploads = Promise.all(Array.from({ length: UPLOADS }, (_, index) => upload(index + 1))).finally(
+    () => (seen.over = true),
+  );
   for (; !seen.over; await delay(50)) seen.peak = Math.max(seen.peak, await mebibytesOf(server.child.pid));
   const failed = (await uploads).filter(({ status }) => status !== 200);
   const [before, most, growth] = [idle, seen.peak, seen.peak - idle].map((size) => `${size.toFixed(0)} MiB`);
@@ -71,7 +79,10 @@ async function measure(store: string, environment: Record<string, string>): Prom
 
 let good = await measure('file', {});
 if (hasS3Server()) {
-  const { account: { endpoint, region, bucket, accessKey, secretKey }, close } = await startS3Server();
+  const {
+    account: { endpoint, region, bucket, accessKey, secretKey },
+    close,
+  } = await startS3Server();
   const keys = { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey };
   const place = { OBJECT_STORE: 's3', S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket };
   good = (await measure('s3', { ...place, ...keys })) && good;

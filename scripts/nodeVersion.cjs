@@ -8,6 +8,8 @@ const wanted = require('../package.json').engines.node.replace('>=', '');
 const { node } = process.versions;
 
 if (node.localeCompare(wanted, 'en', { numeric: true }) < 0) {
-  process.stderr.write(`Node.js ${node} is too old: install ${wanted} or newer ("nvm install" takes what .nvmrc says).\n`);
+  process.stderr.write(
+    `Node.js ${node} is too old: install ${wanted} or newer ("nvm install" takes what .nvmrc says).\n`,
+  );
   process.exit(1);
 }

@@ -17,7 +17,10 @@ export async function createApp(services: Services): Promise<Express> {
   // An ETag or `If-None-Match: *` would make Express send 304, which the contract does not declare.
   app.disable('etag');
   Object.defineProperty(app.request, 'fresh', { value: false });
-  app.use(requestIds(() => services.newId()), requestLog(services.log));
+  app.use(
+    requestIds(() => services.newId()),
+    requestLog(services.log),
+  );
   app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } } }));
   app.use((_req, res, next) => {
     res.set({ 'API-Version': version, 'Cache-Control': 'no-store' });

@@ -50,8 +50,7 @@ export type ObjectStoreConfig =
     };
 
 export type DocumentScannerConfig =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'clamav'; readonly address: SocketAddress };
+  { readonly kind: 'none' } | { readonly kind: 'clamav'; readonly address: SocketAddress };
 
 /** Where a server listens: on TCP, or at the absolute path of a Unix socket. */
 export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string };
@@ -145,12 +144,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   ajv.addFormat(socketAddress, (value) => socketAddressOf(value) !== undefined);
   const valid = ajv.compile<Variables>(variables);
   if (!valid(values)) {
-    const faults = (valid.errors ?? []).filter(({ keyword }) => keyword !== 'if').map((fault) => {
-      const wrong = fault.instancePath.slice(1);
-      if (wrong !== '') return `${wrong} must be ${ruleOf(fault.parentSchema ?? {})}`;
-      const name = String(fault.params['missingProperty']);
-      return `${name} is required with ${s3Variables.includes(name) ? 'OBJECT_STORE=s3' : 'DOCUMENT_SCANNER=clamav'}`;
-    });
+    const faults = (valid.errors ?? [])
+      .filter(({ keyword }) => keyword !== 'if')
+      .map((fault) => {
+        const wrong = fault.instancePath.slice(1);
+        if (wrong !== '') return `${wrong} must be ${ruleOf(fault.parentSchema ?? {})}`;
+        const name = String(fault.params['missingProperty']);
+        return `${name} is required with ${s3Variables.includes(name) ? 'OBJECT_STORE=s3' : 'DOCUMENT_SCANNER=clamav'}`;
+      });
     throw new Error(`Wrong configuration: ${[...new Set(faults)].join('; ')}.`);
   }
   return Object.freeze({
@@ -166,7 +167,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     signingKeysFile: resolve(values.SIGNING_KEYS_FILE ?? join(values.DATA_DIR, 'signing-keys.json')),
     createSigningKeys: values.SIGNING_KEYS_FILE === undefined,
     objectStore: objectStoreOf(values),
-    documentFetchAllowedHosts: values.DOCUMENT_FETCH_ALLOWED_HOSTS.split(',').map((host) => host.trim()).filter(Boolean),
+    documentFetchAllowedHosts: values.DOCUMENT_FETCH_ALLOWED_HOSTS.split(',')
+      .map((host) => host.trim())
+      .filter(Boolean),
     documentScanner: documentScannerOf(values),
     validateResponses: values.VALIDATE_RESPONSES,
     drainTimeout: values.DRAIN_TIMEOUT * 1000,

@@ -52,8 +52,7 @@ type WithHeaders<Response> = keyof OwnHeaders<Response> extends never
 
 /** An answer that the contract declares for the operation, one of its statuses with the body of that status. */
 export type Output<Id extends OperationId> = {
-  [Status in ReturnedStatus<Id>]: {
-    readonly status: Status;
-    readonly body: Json<Responses<Id>[Status]>;
-  } & WithHeaders<Responses<Id>[Status]>;
+  [Status in ReturnedStatus<Id>]: { readonly status: Status; readonly body: Json<Responses<Id>[Status]> } & WithHeaders<
+    Responses<Id>[Status]
+  >;
 }[ReturnedStatus<Id>];

@@ -32,7 +32,10 @@ export function describeCauses(error: unknown): object[] {
       code,
       // Errors of Node have its plain constructor but a code, and quote paths, in which file names are.
       ...(OWN_ERRORS.includes(constructor.name) && (cause instanceof Problem || code === undefined) ? { message } : {}),
-      stack: stack?.split('\n').filter((line) => /^ +at /.test(line)).slice(0, 8),
+      stack: stack
+        ?.split('\n')
+        .filter((line) => /^ +at /.test(line))
+        .slice(0, 8),
     });
   }
   return causes;

@@ -108,7 +108,11 @@ export const problems = {
   client_inactive: unauthenticated('API client not active', 'The API client or its tenant has been deactivated.'),
   patient_access_denied: unauthenticated('No access to this patient', 'You may not upload documents for this patient.'),
   insufficient_permission: { status: 403, title: 'Insufficient permission', detail: 'The token lacks a permission.' },
-  clinic_not_permitted: { status: 403, title: 'Clinic not permitted', detail: 'Your API client may not see this clinic.' },
+  clinic_not_permitted: {
+    status: 403,
+    title: 'Clinic not permitted',
+    detail: 'Your API client may not see this clinic.',
+  },
   sandbox_only: { status: 403, title: 'Only in a sandbox', detail: 'This operation works in sandbox tenants only.' },
   clinic_not_found: notFound('Clinic'),
   patient_not_found: notFound('Patient'),
@@ -134,13 +138,13 @@ export const problems = {
     'Treatment not available at this clinic',
     'See clinicAvailability of the product.',
   ),
-  document_patient_mismatch: conflict('Document of another patient', 'Send documents of this encounter’s patient only.'),
+  document_patient_mismatch: conflict(
+    'Document of another patient',
+    'Send documents of this encounter’s patient only.',
+  ),
   invalid_state: conflict('Not possible in this state', 'The current state does not allow this; see current_status.'),
   claimed_by_other: conflict('Claimed by another provider', 'Another provider has this encounter.'),
-  not_due: conflict(
-    'Not due yet',
-    'A scheduled synchronous encounter can be claimed from 15 minutes before its time.',
-  ),
+  not_due: conflict('Not due yet', 'A scheduled synchronous encounter can be claimed from 15 minutes before its time.'),
   payment_exceeds_balance: conflict('Payment exceeds the balance', 'The amount is above what is left to pay.'),
   idempotency_in_progress: conflict(
     'Same request under way',

@@ -105,7 +105,9 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?
  * @returns the connection that holds it, or its holder ("server process 123"); undefined when PostgreSQL is stopping.
  */
 async function claimOwnership(
-  cluster: Cluster, found: RunningPostgres, role: string,
+  cluster: Cluster,
+  found: RunningPostgres,
+  role: string,
 ): Promise<Client | string | undefined> {
   const client = new Client({ connectionString: found.url, application_name: `${role} process ${process.pid}` });
   client.on('error', () => {});
@@ -114,7 +116,9 @@ async function claimOwnership(
     const { rows } = await client.query<{ owned: boolean; holder: string | null }>(
       `SELECT pg_try_advisory_lock($1, $2) AS owned,
         (SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid)
-          WHERE locktype = 'advisory' AND classid = $1 AND objid = $2 AND granted LIMIT 1) AS holder`, [...ownerLock]);
+          WHERE locktype = 'advisory' AND classid = $1 AND objid = $2 AND granted LIMIT 1) AS holder`,
+      [...ownerLock],
+    );
     // The last owner signals PostgreSQL before it lets go: whoever is still admitted owns one that stays.
     if (rows[0]?.owned === true && typeof (await findPostgres(cluster)) === 'object') return client;
     await client.end();

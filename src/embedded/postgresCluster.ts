@@ -49,9 +49,12 @@ async function initialise(folder: string): Promise<boolean> {
   }
   // The builtin provider makes lower(), comparison and patterns the same on every machine.
   const locale = platform() === 'linux' ? 'C.UTF-8' : 'C';
-  const [program = '', ...args] = [...(await commandPrefix(draft)), binary('initdb'),
+  const [program = '', ...args] = [
+    ...(await commandPrefix(draft)),
+    binary('initdb'),
     ...['-D', join(draft, 'data'), '-U', 'postgres', '--auth=scram-sha-256', `--pwfile=${password}`],
-    ...['-E', 'UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', `--locale=${locale}`]];
+    ...['-E', 'UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', `--locale=${locale}`],
+  ];
   try {
     await run(program, args, { cwd: '/', env: environment() });
     await rename(draft, folder);
@@ -82,15 +85,27 @@ async function commandPrefix(folder: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
   const { uid, gid } = await lstat(folder);
   const plain = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'];
-  const passing = [...plain, '--securebits=+no_setuid_fixup',
-    '--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+  const passing = [
+    ...plain,
+    '--securebits=+no_setuid_fixup',
+    '--inh-caps=+dac_override',
+    '--ambient-caps=+dac_override',
+  ];
   const probe = ['sh', '-c', 'test -x "$0" && test -w "$1"', binary('postgres'), folder];
   for (const [program = '', ...args] of [plain, passing]) {
     const ran = run(program, [...args, ...probe], { cwd: '/', env: environment() });
-    if (await ran.then(() => true, () => false)) return [program, ...args];
+    if (
+      await ran.then(
+        () => true,
+        () => false,
+      )
+    )
+      return [program, ...args];
   }
-  throw new Error(`PostgreSQL refuses to run as root, and user ${uid} cannot reach ${folder} or ${probe[3]}. ` +
-    'Start the service as another user, move it where every user may read it, or set DATABASE_URL.');
+  throw new Error(
+    `PostgreSQL refuses to run as root, and user ${uid} cannot reach ${folder} or ${probe[3]}. ` +
+      'Start the service as another user, move it where every user may read it, or set DATABASE_URL.',
+  );
 }
 
 /** Whether a process of this number is alive, whoever's it is. */

@@ -22,13 +22,22 @@ export interface RunningPostgres {
  * running until the server has drained. Undefined when another process started it meanwhile.
  */
 export async function startPostgres(
-  cluster: Cluster, settings: Readonly<Record<string, string>>, wantedPort?: number,
+  cluster: Cluster,
+  settings: Readonly<Record<string, string>>,
+  wantedPort?: number,
 ): Promise<RunningPostgres | undefined> {
   await removeStaleLock(cluster);
   const port = wantedPort ?? (await freePort());
   const all = { ...defaultSettings, ...settings };
-  const [program = '', ...args] = [...cluster.prefix, binary('postgres'), '-D', cluster.pgdata, '-p', String(port),
-    ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  const [program = '', ...args] = [
+    ...cluster.prefix,
+    binary('postgres'),
+    '-D',
+    cluster.pgdata,
+    '-p',
+    String(port),
+    ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ];
   const log = await open(cluster.logFile, 'a', 0o600);
   const { size } = await log.stat();
   const options = { cwd: '/', detached: true, env: environment() };
@@ -88,7 +97,10 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
  * `release` ends our own session once PostgreSQL admits nobody else.
  */
 export async function stopPostgres(
-  cluster: Cluster, { pid }: RunningPostgres, mode: 'fast' | 'smart', release: () => Promise<void>,
+  cluster: Cluster,
+  { pid }: RunningPostgres,
+  mode: 'fast' | 'smart',
+  release: () => Promise<void>,
 ): Promise<void> {
   if (await isPostgres(cluster, pid)) process.kill(pid, mode === 'fast' ? 'SIGINT' : 'SIGTERM');
   await release();

@@ -84,7 +84,13 @@ export async function createBackend(operations: Operations, services: Services):
       throw new Problem('method_not_allowed');
     }
     setRoute(res, { operationId: found.operationId as OperationId, path: found.path });
-    const plain = { method: req.method, path, headers: req.headers, query: req.query, operation: found } as PlainRequest;
+    const plain = {
+      method: req.method,
+      path,
+      headers: req.headers,
+      query: req.query,
+      operation: found,
+    } as PlainRequest;
     const context = { ...services, requestId: requestIdOf(res), authorization: req.get('Authorization') };
     await api.handleRequest(plain, { req, res, plain, context } satisfies Exchange);
   };

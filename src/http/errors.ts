@@ -58,7 +58,10 @@ function sendProblem(req: Request, res: Response, problem: Problem): void {
   if (problem.code === 'idempotency_in_progress') res.set('Retry-After', '1');
   res.locals['code'] = problem.code;
   closeUnlessRead(req, res);
-  res.status(status).type(mediaType(req)).send(JSON.stringify(problemBody(problem, requestIdOf(res))));
+  res
+    .status(status)
+    .type(mediaType(req))
+    .send(JSON.stringify(problemBody(problem, requestIdOf(res))));
 }
 
 /** RFC 6749 §5.2 for whatever is wrong with a token request; only failures of ours keep the common shape. */
@@ -76,9 +79,10 @@ function tokenRequestFault({ errors, message }: Problem): OAuthProblem {
   if (!first) return new OAuthProblem('invalid_request', message);
   const unsupported = first.pointer === '#/grant_type' && first.code === 'enum';
   // The operation has no parameters: what is not in the body is in the query.
-  const place = first.pointer === undefined
-    ? `The query parameter ${first.parameter ?? ''}`.trim()
-    : first.pointer.slice(2) || 'The body';
+  const place =
+    first.pointer === undefined
+      ? `The query parameter ${first.parameter ?? ''}`.trim()
+      : first.pointer.slice(2) || 'The body';
   // RFC 6749 §5.2 allows neither quotes nor backslashes in a description; a pattern has both.
   const detail = first.code === 'pattern' ? 'has a character that is not allowed' : first.detail;
   return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${place} ${detail}.`);

@@ -8,11 +8,7 @@ import { problemBody } from './errors.js';
 import { cutSlowReaders, type SlowReaderLimits } from './slowReaders.js';
 
 /** Milliseconds; slow connections are closed after these times, so that they cannot pile up. */
-const TIMEOUTS = {
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
-  connectionsCheckingInterval: 2_000,
-};
+const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 15_000, connectionsCheckingInterval: 2_000 };
 
 /** A stalled reader keeps its response in memory; see {@link cutSlowReaders}. */
 const READER_LIMITS = { stallTimeout: 30_000, maxUnsent: 32 * 1024 ** 2 };

@@ -42,7 +42,10 @@ export function cutSlowReaders(server: Server, { stallTimeout, maxUnsent }: Slow
     }
   };
   const timer = setInterval(look, LOOK_INTERVAL_MS).unref();
-  return server.on('request', add).on('checkExpectation', add).once('close', () => clearInterval(timer));
+  return server
+    .on('request', add)
+    .on('checkExpectation', add)
+    .once('close', () => clearInterval(timer));
 }
 
 function measure(socket: Socket, reader: Reader, now: number): void {

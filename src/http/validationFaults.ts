@@ -18,7 +18,9 @@ export function validationProblem(errors: readonly ErrorObject[]): Problem {
 
 /** A pattern beside a format says what the format means; where both fail, the format is easier to read. */
 function withoutRepetition(errors: readonly ErrorObject[]): ErrorObject[] {
-  const malformed = new Set(errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath));
+  const malformed = new Set(
+    errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath),
+  );
   return errors.filter(({ keyword, instancePath }) => keyword !== 'pattern' || !malformed.has(instancePath));
 }
 

@@ -36,7 +36,14 @@ function newCompiler(options: Options, purpose: string): Ajv2020 {
     strictRequired: false,
     allowUnionTypes: true,
   });
-  for (const annotation of ['example', 'externalDocs', 'xml', 'discriminator', 'x-extensible-enum', 'x-problem-codes']) {
+  for (const annotation of [
+    'example',
+    'externalDocs',
+    'xml',
+    'discriminator',
+    'x-extensible-enum',
+    'x-problem-codes',
+  ]) {
     ajv.addKeyword(annotation);
   }
   addFormats.default(ajv);

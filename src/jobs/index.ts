@@ -8,7 +8,9 @@ export const jobs: readonly Job[] = [...sweeps, orphanedObjects];
 
 /** The jobs as the engine runs them, each with what it may use. */
 export function jobsWith({ db, now, newId, randomBytes, objects, log }: Omit<JobContext, 'signal'>): ScheduledJob[] {
-  return jobs.map(({ name, cron, run }) => (
-    { name, cron, run: (signal) => run({ db, now, newId, randomBytes, objects, log, signal }) }
-  ));
+  return jobs.map(({ name, cron, run }) => ({
+    name,
+    cron,
+    run: (signal) => run({ db, now, newId, randomBytes, objects, log, signal }),
+  }));
 }

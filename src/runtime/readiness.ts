@@ -30,5 +30,11 @@ export function partsCheck(
 }
 
 function answers(check: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  return Promise.race([check.then(() => true, () => false), delay(timeoutMs, false, { ref: false })]);
+  return Promise.race([
+    check.then(
+      () => true,
+      () => false,
+    ),
+    delay(timeoutMs, false, { ref: false }),
+  ]);
 }

@@ -2,7 +2,11 @@ import type { Schemas } from '../contract.js';
 import type { StoredDocument } from '../domain/documents/upload.js';
 
 /** The answer to an upload (interface §2.4). */
-export function uploadView({ document, documentType, fileUrl }: StoredDocument): Schemas['UploadPatientDocumentResponse'] {
+export function uploadView({
+  document,
+  documentType,
+  fileUrl,
+}: StoredDocument): Schemas['UploadPatientDocumentResponse'] {
   return {
     message: 'Document uploaded successfully',
     documentId: document.id,

@@ -12,10 +12,7 @@ export function jwksView(keys: readonly SigningKey[]): Schemas['JsonWebKeySet'] 
 }
 
 /** RFC 8414 §2. */
-export function metadataView(
-  issuer: string,
-  scopes: readonly string[],
-): Schemas['AuthorizationServerMetadata'] {
+export function metadataView(issuer: string, scopes: readonly string[]): Schemas['AuthorizationServerMetadata'] {
   return {
     issuer,
     token_endpoint: `${issuer}/oauth/token`,

@@ -21,7 +21,7 @@ it('lists what is pending and changes nothing, applies it, and has nothing to do
   expect(before).toEqual({
     code: 1,
     stdout: expect.any(String),
-    stderr: 'Migrations are pending: run "npm run --silent cli -- migrate".\n',
+    stderr: '{"error":{"message":"Migrations are pending: run \\"npm run --silent cli -- migrate\\"."}}\n',
   });
   const { pending } = JSON.parse(before.stdout) as { pending: string[] };
   expect(pending).toEqual(expect.arrayContaining(['20261120180000_initial', 'graphile_worker']));

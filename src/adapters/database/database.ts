@@ -107,17 +107,29 @@ export function isUnavailable(error: unknown): boolean {
   return unavailableCode.test(code) || (code === '' && unavailableMessage.test(String(error['message'])));
 }
 
-const unavailableKinds = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections',
-  'TlsConnectionError', 'AuthenticationFailed', 'DatabaseAccessDenied', 'DatabaseDoesNotExist']);
+const unavailableKinds = new Set([
+  'DatabaseNotReachable',
+  'ConnectionClosed',
+  'SocketTimeout',
+  'TooManyConnections',
+  'TlsConnectionError',
+  'AuthenticationFailed',
+  'DatabaseAccessDenied',
+  'DatabaseDoesNotExist',
+]);
 /**
  * SQLSTATE 08 connection, 53 resources, 57P0x shut down or starting, 57014 statement timeout, 25P03 idle transaction,
  * 55P03 lock timeout, 40P01 deadlock, 40001 serialization; Prisma P2028 no transaction in time; the operating system's
  * network errors.
  */
-const unavailableCode = new RegExp('^(08...|53...|57P0.|57014|25P03|55P03|40P01|40001|P2028' +
-  '|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$');
-const unavailableMessage = new RegExp('^(timeout exceeded when trying to connect|Query read timeout' +
-  '|Connection terminated|Client has encountered a connection error|Client was closed)');
+const unavailableCode = new RegExp(
+  '^(08...|53...|57P0.|57014|25P03|55P03|40P01|40001|P2028' +
+    '|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$',
+);
+const unavailableMessage = new RegExp(
+  '^(timeout exceeded when trying to connect|Query read timeout' +
+    '|Connection terminated|Client has encountered a connection error|Client was closed)',
+);
 
 /** What PostgreSQL said, as Prisma 7 with adapter-pg carries it: `error.meta.driverAdapterError.cause`. */
 function driverError(error: unknown): Record<string, unknown> | undefined {

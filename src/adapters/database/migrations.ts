@@ -37,8 +37,11 @@ export type SchemaState =
 export async function checkSchema(url: string): Promise<SchemaState> {
   const known = await readMigrations();
   const recorded = await readRecorded(url);
-  const names = recorded.filter(({ name, checksum, finished }) =>
-    !finished || !known.some((migration) => migration.name === name && migration.checksum === checksum))
+  const names = recorded
+    .filter(
+      ({ name, checksum, finished }) =>
+        !finished || !known.some((migration) => migration.name === name && migration.checksum === checksum),
+    )
     .map(({ name }) => name);
   if (names.length > 0) return { state: 'unknown', names };
   const pending = known.map(({ name }) => name).filter((name) => !recorded.some((row) => row.name === name));
@@ -60,21 +63,27 @@ export async function migrate(url: string, log: (message: string) => void = () =
   }
   const migrations = await readMigrations();
   const lockfile = { path: 'migration_lock.toml', content: await readFile(folder('migration_lock.toml'), 'utf8') };
-  const migrationDirectories = migrations.map(({ name, sql }) =>
-    ({ path: name, migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: sql } } }));
+  const migrationDirectories = migrations.map(({ name, sql }) => ({
+    path: name,
+    migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: sql } },
+  }));
 
   return withEngine(url, async (engine, connection, failure) => {
     // The engine's own lock, taken first because the engine would wait for it no longer than 10 s.
     await connection.query('SELECT pg_advisory_lock(72707369)');
     await connection.query(`BEGIN; SET LOCAL TIME ZONE 'UTC'`);
-    const { appliedMigrationNames } = await engine.applyMigrations({
-      migrationsList: { baseDir: fileURLToPath(folder()), lockfile, shadowDbInitScript: '', migrationDirectories },
-      filters: everything,
-    }).catch((error: unknown) => {
-      const name = migrations.find(({ sql }) => sql === failure()?.script)?.name;
-      const cause = failure()?.error ?? error;
-      throw new Error(`${name ? `Migration ${name} was` : 'Migrations were'} not applied: ${String(cause)}`, { cause });
-    });
+    const { appliedMigrationNames } = await engine
+      .applyMigrations({
+        migrationsList: { baseDir: fileURLToPath(folder()), lockfile, shadowDbInitScript: '', migrationDirectories },
+        filters: everything,
+      })
+      .catch((error: unknown) => {
+        const name = migrations.find(({ sql }) => sql === failure()?.script)?.name;
+        const cause = failure()?.error ?? error;
+        throw new Error(`${name ? `Migration ${name} was` : 'Migrations were'} not applied: ${String(cause)}`, {
+          cause,
+        });
+      });
     await connection.query('COMMIT');
     // A connection lost just before would have been replaced by one without a transaction, which "commits" as well.
     if ((await checkSchema(url)).state !== 'current') throw new Error('Migrations were not applied: connection lost');
@@ -88,8 +97,10 @@ export async function migrate(url: string, log: (message: string) => void = () =
  * @param url a database to connect to: the engine insists on one, but does not look into it.
  */
 export async function schemaDiff(url: string, olderSchema?: string): Promise<string> {
-  const datamodel = (content: string) =>
-    ({ tag: 'schemaDatamodel' as const, files: [{ path: 'schema.prisma', content }] });
+  const datamodel = (content: string) => ({
+    tag: 'schemaDatamodel' as const,
+    files: [{ path: 'schema.prisma', content }],
+  });
   const present = await readFile(new URL('prisma/schema.prisma', packageRoot), 'utf8');
   return withEngine(url, async (engine) => {
     const from = olderSchema === undefined ? { tag: 'empty' as const } : datamodel(olderSchema);
@@ -113,14 +124,15 @@ async function withEngine<T>(
   const factory: SqlMigrationAwareDriverAdapterFactory = {
     provider: adapter.provider,
     // Prisma's own executeScript cuts scripts at every semicolon, also in comments, texts and functions.
-    connect: async () => Object.assign(await adapter.connect(), {
-      executeScript: async (script: string) => {
-        await pool.query(script).catch((error: unknown) => {
-          failure ??= { script, error };
-          throw error;
-        });
-      },
-    }),
+    connect: async () =>
+      Object.assign(await adapter.connect(), {
+        executeScript: async (script: string) => {
+          await pool.query(script).catch((error: unknown) => {
+            failure ??= { script, error };
+            throw error;
+          });
+        },
+      }),
     adapterName: adapter.adapterName,
     connectToShadowDb: () => adapter.connectToShadowDb(),
   };
@@ -138,7 +150,9 @@ let engineLoaded: Promise<void> | undefined;
 /** Node 20 cannot import a .wasm file by itself, so the engine's bindings are joined with it here. */
 async function loadEngine(): Promise<void> {
   engineLoaded ??= (async () => {
-    const file = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm').replace(/\.js$/, '_bg.wasm');
+    const file = createRequire(import.meta.url)
+      .resolve('@prisma/schema-engine-wasm')
+      .replace(/\.js$/, '_bg.wasm');
     // The engine never clears the timer of its lock, which would keep a program alive for 10 s after its work.
     const timers = Object.keys(bindings).filter((name) => name.startsWith('__wbg_setTimeout'));
     const unref = (callback: () => void, ms: number) => setTimeout(callback, ms).unref();
@@ -156,11 +170,16 @@ function folder(path = ''): URL {
 
 async function readMigrations(): Promise<Migration[]> {
   const entries = await readdir(folder(), { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
-  return Promise.all(names.map(async (name) => {
-    const sql = await readFile(folder(`${name}/migration.sql`), 'utf8');
-    return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-  }));
+  const names = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(folder(`${name}/migration.sql`), 'utf8');
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
 }
 
 async function readRecorded(url: string): Promise<{ name: string; checksum: string; finished: boolean }[]> {
@@ -168,12 +187,14 @@ async function readRecorded(url: string): Promise<{ name: string; checksum: stri
   client.on('error', () => {});
   await client.connect();
   try {
-    const { rows: [table] } = await client.query<{ present: boolean }>(
-      `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present`);
+    const {
+      rows: [table],
+    } = await client.query<{ present: boolean }>(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present`);
     if (table?.present !== true) return [];
     const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(
       `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
-        FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY migration_name`);
+        FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY migration_name`,
+    );
     return rows;
   } finally {
     await client.end();

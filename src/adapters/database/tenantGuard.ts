@@ -17,7 +17,8 @@ export function assertTenantNamed(model: string | undefined, operation: string, 
   if (model === undefined || !tenantOwned.has(model)) return;
   const { where, data, create } = isRecord(args) ? args : {};
   const creates = operation === 'upsert' ? [create] : operation.startsWith('create') ? [data].flat() : [];
-  const named = creates.every((row) => isRecord(row) && isTenant(row['tenantId'])) &&
+  const named =
+    creates.every((row) => isRecord(row) && isTenant(row['tenantId'])) &&
     (operation.startsWith('create') || whereNamesTenant(where) || learnsTenant(model, operation, where));
   if (!named) throw new Error(`${model}.${operation} names no tenantId`);
 }
@@ -26,8 +27,9 @@ function whereNamesTenant(where: unknown): boolean {
   if (!isRecord(where)) return false;
   if (isTenant(where['tenantId']) || [where['AND']].flat().some(whereNamesTenant)) return true;
   // A compound unique key is spelled { tenantId_id: { tenantId, id } }.
-  return Object.entries(where).some(([key, value]) =>
-    key.split('_').includes('tenantId') && isRecord(value) && isTenant(value['tenantId']));
+  return Object.entries(where).some(
+    ([key, value]) => key.split('_').includes('tenantId') && isRecord(value) && isTenant(value['tenantId']),
+  );
 }
 
 /** The one way to learn a tenant: the machine caller's own record, by its globally unique `client_id`. */

@@ -15,10 +15,8 @@ const urlPattern = /^https?:\/\/([^/?#\\\s\p{Cc}]+)(?:[/?#][^\\\s\p{Cc}]*)?$/iu;
 const badPorts = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
-  540,
-  548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000,
-  6566,
-  6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
 /**
@@ -71,14 +69,16 @@ export function parseRedirect(location: string, from: URL): URL {
  * @throws Error naming an entry that is not `host:port`
  */
 export function allowedOrigins(hosts: readonly string[]): ReadonlySet<string> {
-  return new Set(hosts.map((entry) => {
-    const text = `https://${entry}`;
-    const url = /:\d+$/.test(entry) && URL.canParse(text) ? new URL(text) : undefined;
-    if (url?.pathname !== '/' || url.username || url.password || url.search || url.hash) {
-      throw new Error(`"${entry}" in DOCUMENT_FETCH_ALLOWED_HOSTS is not host:port`);
-    }
-    return originOf(url);
-  }));
+  return new Set(
+    hosts.map((entry) => {
+      const text = `https://${entry}`;
+      const url = /:\d+$/.test(entry) && URL.canParse(text) ? new URL(text) : undefined;
+      if (url?.pathname !== '/' || url.username || url.password || url.search || url.hash) {
+        throw new Error(`"${entry}" in DOCUMENT_FETCH_ALLOWED_HOSTS is not host:port`);
+      }
+      return originOf(url);
+    }),
+  );
 }
 
 /** Whether the operator exempts this origin: http and addresses that are not public are then fine. */

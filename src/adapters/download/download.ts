@@ -4,7 +4,13 @@ import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Problem } from '../../problem.js';
 import {
-  allowedOrigins, checkOrigin, hostOf, isAllowedOrigin, isPublicAddress, parseDocumentUrl, parseRedirect,
+  allowedOrigins,
+  checkOrigin,
+  hostOf,
+  isAllowedOrigin,
+  isPublicAddress,
+  parseDocumentUrl,
+  parseRedirect,
 } from './addressRules.js';
 import { fetchHop } from './requestOnce.js';
 import type { Exchange, HopOptions } from './requestOnce.js';
@@ -30,7 +36,10 @@ export interface DownloaderOptions {
 
 /** How long and how far a document is fetched unless said otherwise; in milliseconds (domain rule "Documents"). */
 export const fetchDefaults = {
-  connectTimeout: 5_000, stallTimeout: 10_000, totalTimeout: 30_000, maxRedirects: 3,
+  connectTimeout: 5_000,
+  stallTimeout: 10_000,
+  totalTimeout: 30_000,
+  maxRedirects: 3,
 } as const;
 
 const redirectStatuses: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
@@ -107,7 +116,10 @@ async function* chunksOf(stream: Readable, stallTimeout: number): AsyncGenerator
   const iterator: AsyncIterator<unknown> = stream[Symbol.asyncIterator]();
   for (;;) {
     const timer = setTimeout(() => stream.destroy(new Error('The server stalled')), stallTimeout);
-    const next = await iterator.next().catch(failed).finally(() => clearTimeout(timer));
+    const next = await iterator
+      .next()
+      .catch(failed)
+      .finally(() => clearTimeout(timer));
     if (next.done) return;
     if (next.value instanceof Uint8Array) yield next.value;
   }

@@ -55,11 +55,13 @@ async function recordedRevision(url: string): Promise<number> {
   client.on('error', () => {});
   await client.connect();
   try {
-    const { rows: [table] } = await client.query<{ present: boolean }>(
-      `SELECT to_regclass('${SCHEMA}.migrations') IS NOT NULL AS present`);
+    const {
+      rows: [table],
+    } = await client.query<{ present: boolean }>(`SELECT to_regclass('${SCHEMA}.migrations') IS NOT NULL AS present`);
     if (table?.present !== true) return 0;
-    const { rows: [row] } = await client.query<{ newest: number }>(
-      `SELECT coalesce(max(id), 0) AS newest FROM ${SCHEMA}.migrations`);
+    const {
+      rows: [row],
+    } = await client.query<{ newest: number }>(`SELECT coalesce(max(id), 0) AS newest FROM ${SCHEMA}.migrations`);
     return row?.newest ?? 0;
   } finally {
     await client.end();

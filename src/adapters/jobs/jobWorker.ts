@@ -51,18 +51,23 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
   const pool = openPool(url);
   const surroundings = { halt: halt.signal, running, owners, log };
   const taskList = Object.fromEntries(jobs.map((job) => [job.name, taskOf(job, surroundings)]));
-  const start = (): Promise<Runner> => run({
-    pgPool: pool,
-    taskList,
-    parsedCronItems: parseCronItems(jobs.map(({ name, cron }) => (
-      { task: name, match: cron, options: { jobKey: name, jobKeyMode: 'replace', maxAttempts: ATTEMPTS } }
-    ))),
-    logger: engineLogger(log),
-    noHandleSignals: true,
-    concurrency: CONCURRENCY,
-    // Without these a run whose end cannot be written is an unhandled rejection, which ends the process.
-    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
-  });
+  const start = (): Promise<Runner> =>
+    run({
+      pgPool: pool,
+      taskList,
+      parsedCronItems: parseCronItems(
+        jobs.map(({ name, cron }) => ({
+          task: name,
+          match: cron,
+          options: { jobKey: name, jobKeyMode: 'replace', maxAttempts: ATTEMPTS },
+        })),
+      ),
+      logger: engineLogger(log),
+      noHandleSignals: true,
+      concurrency: CONCURRENCY,
+      // Without these a run whose end cannot be written is an unhandled rejection, which ends the process.
+      preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+    });
   let runner = await start().catch(async (error: unknown) => {
     await pool.end();
     throw error;
@@ -76,7 +81,9 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
       let next: Runner | undefined;
       while (next === undefined && !halted()) {
         await delay(RESTART, undefined, { signal: halt.signal }).catch(() => undefined);
-        next = await handBack(pool, owners).then(start).catch(() => undefined);
+        next = await handBack(pool, owners)
+          .then(start)
+          .catch(() => undefined);
       }
       runner = next ?? runner;
     }
@@ -89,10 +96,13 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
     halt.abort();
     // It rejects when it has stopped by itself.
     const stopped = runner.stop().catch(() => undefined);
-    if (!await endsWithin(limit, Promise.allSettled(running))) {
+    if (!(await endsWithin(limit, Promise.allSettled(running)))) {
       log.warn({ jobs: running.size }, 'jobs were cut off, to be run again');
       // The engine's own kill() does nothing once it has been told to stop.
-      await endsWithin(GRACE, handBack(pool, owners).catch(() => undefined));
+      await endsWithin(
+        GRACE,
+        handBack(pool, owners).catch(() => undefined),
+      );
     } else await endsWithin(GRACE, Promise.all([stopped, kept]));
     await endsWithin(GRACE, pool.end());
   };
@@ -151,7 +161,7 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
 /** The engine's own words quote errors; those of jobs are logged where they happen. */
 function engineLogger(log: Logger): EngineLogger {
   return new EngineLogger(() => (_level, _message, meta = {}) => {
-    const error = meta['failure'] === true ? undefined : meta['error'] ?? meta['fatalError'];
+    const error = meta['failure'] === true ? undefined : (meta['error'] ?? meta['fatalError']);
     if (error !== undefined) log.warn({ causes: describeCauses(error) }, 'the job engine has trouble');
   });
 }

@@ -78,7 +78,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
 
     async removeUnfinished(before) {
       const spooled = await removeFilesOlderThan(spoolFolder, before).catch(unavailable);
-      return spooled + await abortUploads(client, bucket, timeout, before);
+      return spooled + (await abortUploads(client, bucket, timeout, before));
     },
 
     async link(key, { fileName, contentType }, now, seconds) {
@@ -135,7 +135,9 @@ async function inTime<T>(timeout: number, request: Promise<T>): Promise<T> {
   const late = delay(timeout, undefined, { signal: timer.signal }).then(() => {
     throw new Error('The object store did not answer in time');
   });
-  return Promise.race([request, late]).catch(unavailable).finally(() => timer.abort());
+  return Promise.race([request, late])
+    .catch(unavailable)
+    .finally(() => timer.abort());
 }
 
 function clientFor({ endpoint, region, accessKey, secretKey }: S3StoreOptions): Client {

@@ -41,7 +41,7 @@ export function createClamavScanner({ address, patience = 10_000 }: ClamavOption
     async check() {
       const clamd = converse(address, patience);
       try {
-        if (await clamd.ask('zPING\0') !== 'PONG') throw unavailable(new Error('The scanner is not clamd'));
+        if ((await clamd.ask('zPING\0')) !== 'PONG') throw unavailable(new Error('The scanner is not clamd'));
       } finally {
         clamd.close();
       }
@@ -67,7 +67,9 @@ interface Conversation {
 
 function converse(address: SocketAddress, patience: number): Conversation {
   const socket = connect(address).setNoDelay();
-  const give = (reason: string) => { socket.destroy(new Error(reason)); };
+  const give = (reason: string) => {
+    socket.destroy(new Error(reason));
+  };
   let left = patience;
   let asked = false;
   let answer = '';
@@ -79,16 +81,25 @@ function converse(address: SocketAddress, patience: number): Conversation {
       else if (answer.endsWith('\0')) resolve(answer.slice(0, -1));
       else if (answer.length > maxAnswerLength) give('The scanner’s answer does not end');
     });
-    socket.on('end', () => { give('The scanner hung up'); });
+    socket.on('end', () => {
+      give('The scanner hung up');
+    });
     socket.on('error', reject);
-    socket.on('close', () => { reject(new Error('The connection to the scanner is closed')); });
+    socket.on('close', () => {
+      reject(new Error('The connection to the scanner is closed'));
+    });
   });
   // It may fail while nobody waits for it; whoever sends or asks next is told.
   answered.catch(() => undefined);
 
   /** Waits for clamd, as long as there is patience left for this file. */
   async function wait<T>(step: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => { give('The scanner is too slow'); }, Math.max(left, 1));
+    const timer = setTimeout(
+      () => {
+        give('The scanner is too slow');
+      },
+      Math.max(left, 1),
+    );
     const started = performance.now();
     try {
       return await step;
@@ -101,9 +112,13 @@ function converse(address: SocketAddress, patience: number): Conversation {
     }
   }
 
-  const write = (data: Uint8Array | string) => new Promise<void>((resolve, reject) => {
-    socket.write(data, (error) => { if (error) reject(error); else resolve(); });
-  });
+  const write = (data: Uint8Array | string) =>
+    new Promise<void>((resolve, reject) => {
+      socket.write(data, (error) => {
+        if (error) reject(error);
+        else resolve();
+      });
+    });
 
   return {
     send: (data) => wait(write(data)),
@@ -111,7 +126,9 @@ function converse(address: SocketAddress, patience: number): Conversation {
       asked = true;
       return wait(Promise.all([answered, write(last)]).then(([text]) => text));
     },
-    close: () => { socket.destroy(); },
+    close: () => {
+      socket.destroy();
+    },
   };
 }
 

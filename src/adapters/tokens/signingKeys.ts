@@ -1,5 +1,11 @@
 import {
-  createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify, type JsonWebKey, type KeyObject,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+  type JsonWebKey,
+  type KeyObject,
 } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -122,8 +128,14 @@ function parseKeys(file: string, text: string): StoredKey[] {
 function isKey(key: unknown): key is StoredKey {
   if (typeof key !== 'object' || key === null || !('kid' in key && 'created_at' in key)) return false;
   const { kid, created_at: createdAt } = key;
-  return typeof kid === 'string' && typeof createdAt === 'string' && !Number.isNaN(Date.parse(createdAt))
-    && 'd' in key && 'crv' in key && key.crv === 'P-256';
+  return (
+    typeof kid === 'string' &&
+    typeof createdAt === 'string' &&
+    !Number.isNaN(Date.parse(createdAt)) &&
+    'd' in key &&
+    'crv' in key &&
+    key.crv === 'P-256'
+  );
 }
 
 /** Whole or not at all: a server that reads meanwhile sees the old or the new keys. */

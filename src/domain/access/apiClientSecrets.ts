@@ -25,7 +25,10 @@ const ACTIVE_LIMIT = 2;
 const TIMEOUT_MS = 30_000;
 
 /** A new secret and the row that keeps its hash. */
-export function issueSecret(context: Pick<TransactionContext, 'newId' | 'now' | 'randomBytes'>, mode: 'live' | 'sandbox') {
+export function issueSecret(
+  context: Pick<TransactionContext, 'newId' | 'now' | 'randomBytes'>,
+  mode: 'live' | 'sandbox',
+) {
   const clientSecret = newClientSecret(context, mode);
   const hint = clientSecret.slice(-4);
   const row = { id: context.newId(), secretHash: hashClientSecret(clientSecret), hint, createdAt: context.now() };

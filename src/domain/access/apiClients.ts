@@ -34,10 +34,7 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
  * Creates an API client with its first secret, which is known only now (domain rule "API-client provisioning").
  * @throws Error for an unknown tenant, permission or clinic, and for a name that is taken in the tenant
  */
-export async function createApiClient(
-  context: QueryContext,
-  wanted: NewApiClient,
-): Promise<ProvisionedApiClient> {
+export async function createApiClient(context: QueryContext, wanted: NewApiClient): Promise<ProvisionedApiClient> {
   const tenant = await findTenant(context, wanted.tenant);
   const mode = tenant.mode === 'live' ? 'live' : 'sandbox';
   const granted = grantedPermissions(wanted, mode);
@@ -126,11 +123,7 @@ export function assertClinicIds(ids: readonly string[]): void {
   if (malformed.length > 0) throw new Error(`Not the id of a clinic: ${malformed.join(', ')}.`);
 }
 
-async function existingClinics(
-  { db }: QueryContext,
-  tenantId: string,
-  given: readonly string[],
-): Promise<string[]> {
+async function existingClinics({ db }: QueryContext, tenantId: string, given: readonly string[]): Promise<string[]> {
   const ids = [...new Set(given.map(canonicalUuid))];
   assertClinicIds(ids);
   const found = await db.clinic.findMany({ where: { tenantId, id: { in: ids } }, select: { id: true } });

@@ -69,11 +69,7 @@ export async function configureTenant(
  * Refuses the callers of a tenant, or admits them again; its records stay as they are.
  * @throws Error when there is no such tenant
  */
-export async function setTenantActive(
-  context: QueryContext,
-  idOrName: string,
-  isActive: boolean,
-): Promise<Tenant> {
+export async function setTenantActive(context: QueryContext, idOrName: string, isActive: boolean): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   return context.db.tenant.update({ where: { id }, data: { isActive, updatedAt: context.now() } });
 }

@@ -36,7 +36,10 @@ export async function listProducts(
   return { products, total };
 }
 
-function matching(context: Context, { isActive, search, categoryId, clinicId }: ProductFilter): Prisma.ProductWhereInput {
+function matching(
+  context: Context,
+  { isActive, search, categoryId, clinicId }: ProductFilter,
+): Prisma.ProductWhereInput {
   const { tenantId } = context.caller;
   const needle = searchNeedle(search);
   return {

@@ -14,7 +14,17 @@ const longestZipEnd = zipEndLength + 0xffff;
 const markup = /<(!doctype|html|head|body|script|iframe|svg|\?php)/i;
 /** How a file of another type starts: archives, programs, scripts, documents. */
 const foreignStarts = [
-  'PK\x03\x04', 'PK\x05\x06', 'Rar!', '7z\xbc\xaf', '\x1f\x8b', 'MZ', '\x7fELF', '#!', '%PDF-', 'GIF8', '{\\rtf',
+  'PK\x03\x04',
+  'PK\x05\x06',
+  'Rar!',
+  '7z\xbc\xaf',
+  '\x1f\x8b',
+  'MZ',
+  '\x7fELF',
+  '#!',
+  '%PDF-',
+  'GIF8',
+  '{\\rtf',
   '\xd0\xcf\x11\xe0',
 ];
 /** What fills up the blocks of disks and old transfers: NUL, blanks, line ends, Ctrl-Z. */

@@ -77,9 +77,7 @@ export async function findEncounter(
   ];
   // One lookup by a unique index for each; a single query with OR would have to join all orders of the tenant.
   const [first = null, ...others] = await Promise.all(
-    wheres.map((where) =>
-      context.db.encounter.findFirst({ where: { ...where, tenantId }, include: encounterParts }),
-    ),
+    wheres.map((where) => context.db.encounter.findFirst({ where: { ...where, tenantId }, include: encounterParts })),
   );
   if (others.some((other) => other?.id !== first?.id)) throw new Problem('identifier_mismatch');
   return permitted(context, first);

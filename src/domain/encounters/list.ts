@@ -78,9 +78,7 @@ function positionOf(cursor: string): Position {
   const position = createdAt.getTime() >= 0 ? { createdAt, encounterNo: BigInt(number) } : null;
   if (position && cursorOf(position) === cursor) return position;
   const detail = 'is not a cursor of this list';
-  throw new Problem('cursor_invalid', undefined, {
-    errors: [{ parameter: 'cursor', code: 'cursor_invalid', detail }],
-  });
+  throw new Problem('cursor_invalid', undefined, { errors: [{ parameter: 'cursor', code: 'cursor_invalid', detail }] });
 }
 
 /** Within what PostgreSQL can compare. */

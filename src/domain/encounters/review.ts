@@ -35,7 +35,8 @@ export function claimEncounter(
   return changeEncounter(context, encounterNo, (encounter, now) => {
     const leaseExpiresAt = new Date(now.getTime() + leaseSeconds * 1000);
     const actor = actorOf(encounter, { reviewerRef });
-    if (encounter.status === 'in_review') return { event: 'renew', actor, set: { leaseExpiresAt }, effects: nothingElse };
+    if (encounter.status === 'in_review')
+      return { event: 'renew', actor, set: { leaseExpiresAt }, effects: nothingElse };
     nextState(encounter.status, 'claim', actor);
     if (now < encounter.claimableFrom) throw new Problem('not_due');
     return { event: 'claim', actor, set: { reviewerRef, claimedAt: now, leaseExpiresAt }, effects: tellOfReview };
@@ -93,11 +94,7 @@ function tellOfReview(context: TransactionContext, encounter: EncounterRecord): 
 }
 
 function reviewColumns(visit: Visit | null, notes: string | undefined) {
-  return {
-    reviewNotes: notes ?? null,
-    visitStartedAt: visit?.startedAt ?? null,
-    visitEndedAt: visit?.endedAt ?? null,
-  };
+  return { reviewNotes: notes ?? null, visitStartedAt: visit?.startedAt ?? null, visitEndedAt: visit?.endedAt ?? null };
 }
 
 function isApproved({ gfeItems }: EncounterRecord, decided: readonly DecidedItem[]): boolean {

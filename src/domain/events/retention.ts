@@ -68,10 +68,7 @@ async function purgeOldestEvents({ db }: PurgeContext, tenantId: string): Promis
 }
 
 /** Tenant by tenant: one that cannot be purged is logged and left to the next run. */
-async function inTenants(
-  context: PurgeContext,
-  purgeSome: (tenantId: string) => Promise<number>,
-): Promise<number> {
+async function inTenants(context: PurgeContext, purgeSome: (tenantId: string) => Promise<number>): Promise<number> {
   const tenants = await context.db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
   let purged = 0;
   for (const { id: tenantId } of tenants) {

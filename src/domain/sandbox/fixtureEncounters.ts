@@ -152,7 +152,10 @@ function orderLineRows(place: FixturePlace, encounter: FixtureEncounter) {
 }
 
 /** The estimate, and the order if everything is approved. */
-export function fixtureAmounts({ catalog }: Pick<FixturePlace, 'catalog'>, { treatmentIds }: FixtureEncounter): Amounts {
+export function fixtureAmounts(
+  { catalog }: Pick<FixturePlace, 'catalog'>,
+  { treatmentIds }: FixtureEncounter,
+): Amounts {
   return amountsOf(treatmentIds.map((id) => productOf(catalog, id).productOffer));
 }
 

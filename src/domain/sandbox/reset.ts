@@ -73,7 +73,10 @@ export async function resetSandbox(context: Context): Promise<void> {
     return documents.map(({ blobPath }) => blobPath);
   };
   const stale = await inTransaction(parts, work, RESET_MS);
-  await removeObjects(context, stale.filter((key) => key !== fixtureObject(tenantId).key));
+  await removeObjects(
+    context,
+    stale.filter((key) => key !== fixtureObject(tenantId).key),
+  );
 }
 
 /**

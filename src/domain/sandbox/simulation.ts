@@ -41,8 +41,7 @@ const outcomes: Readonly<Record<Outcome, Play>> = {
   approve_all: review(() => true),
   deny_all: review(() => false),
   approve_first: review((index) => index === 0),
-  no_show: (context, encounterNo) =>
-    cancelEncounter(context, encounterNo, { reason: 'patient_no_show' }, 'provider'),
+  no_show: (context, encounterNo) => cancelEncounter(context, encounterNo, { reason: 'patient_no_show' }, 'provider'),
   expire: expireEncounter,
 };
 

@@ -94,7 +94,10 @@ async function succeeds<Row extends DueRow>(
       ON CONFLICT (tenant_id, row_id) DO UPDATE SET failures = sweep_failure.failures + 1,
         retry_at = ${now()}::timestamptz + interval '1 minute' * 2 ^ least(sweep_failure.failures, 8)
       RETURNING failures, retry_at AS "retryAt"`;
-    log.error({ tenantId, ...failure, sqlstate: sqlState(error), causes: describeCauses(error) }, 'a row of a sweep failed');
+    log.error(
+      { tenantId, ...failure, sqlstate: sqlState(error), causes: describeCauses(error) },
+      'a row of a sweep failed',
+    );
     return false;
   }
 }

@@ -20,12 +20,7 @@ const count = {
   maximum: 2_147_483_647,
   description: 'must be a whole number from 0 to 2147483647',
 } as const;
-const uuid = {
-  type: 'string',
-  format: 'uuid',
-  maxLength: 36,
-  description: 'must be a UUID of 36 characters',
-} as const;
+const uuid = { type: 'string', format: 'uuid', maxLength: 36, description: 'must be a UUID of 36 characters' } as const;
 const timeZone = {
   type: 'string',
   timeZone: true,
@@ -169,10 +164,7 @@ export const catalogSchema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    clinics: {
-      ...optionalList(clinic),
-      uniqueBy: { members: ['legalName', 'email'], ignoreCase: true },
-    },
+    clinics: { ...optionalList(clinic), uniqueBy: { members: ['legalName', 'email'], ignoreCase: true } },
     pharmacies: optionalList(element(['name'], { name }), 'name'),
     categories: optionalList(category, 'categoryName'),
     products: optionalList(product, 'sku'),
