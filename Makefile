@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start migrate migration-sql mock test check format lint typecheck fresh breaking release bench measure-uploads clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql mock test test-quick check format lint typecheck fresh breaking release bench measure-uploads clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -19,8 +19,14 @@ help: ## list the targets
 start: port build ## install, generate, build and serve: embedded PostgreSQL, demo data, reference at /docs
 	@node generated/build/src/main.js
 
+dev: install generated/.fresh generated/docs/index.html ## serve from the sources and restart on every change of code, contract or schema
+	@$(TSX) watch --clear-screen=false --include 'openapi/**/*' --include prisma/schema.prisma scripts/dev.ts
+
 test: install generated/.fresh generated/docs/index.html ## run every test (needs nothing but Node, make and the npm registry)
 	npm test --silent -- $(ARGS)
+
+test-quick: install generated/.fresh generated/docs/index.html ## the inner loop: contract, domain and operations
+	npm test --silent -- tests/contract tests/domain tests/operations tests/runtime $(ARGS)
 
 check: install fresh lint typecheck breaking ## generated files are fresh, lint, types, no breaking change (CI runs this and test)
 

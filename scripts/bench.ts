@@ -16,7 +16,7 @@ import { createApp } from '../src/app.js';
 import { readConfig } from '../src/config.js';
 import { createDemo } from '../src/domain/sandbox/demo.js';
 import { createHttpServer, listen } from '../src/http/server.js';
-import { domainContext } from '../src/runtime/systemContext.js';
+import { systemContext } from '../src/runtime/systemContext.js';
 import { openServices } from '../src/runtime/services.js';
 
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 10);
@@ -24,7 +24,7 @@ const dataDir = await mkdtemp(join(tmpdir(), 'ces-bench-'));
 const config = readConfig({ DATA_DIR: dataDir });
 const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined });
 await migrate(database.url);
-const domain = domainContext(openDatabase(database.url, { poolSize: 10 }));
+const domain = systemContext(openDatabase(database.url, { poolSize: 10 }));
 const log = pino({ level: 'silent' });
 let baseUrl = '';
 const options = { config, domain, databaseUrl: database.url, log, baseUrl: () => baseUrl, isStopping: () => false };

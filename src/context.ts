@@ -57,7 +57,7 @@ export interface Context extends PublicContext {
   readonly idempotency: IdempotencyRequest | null;
 }
 
-/** A request that may be a retry of an earlier one (domain rule "Idempotency"). */
+/** A request that may be a retry of an earlier one (R-67). */
 export interface IdempotencyRequest {
   readonly operationId: string;
   /** Without quotation marks. */
@@ -66,7 +66,7 @@ export interface IdempotencyRequest {
   readonly fingerprint: Buffer;
 }
 
-/** The authenticated API client: the only source of the tenant (interface §5.5). */
+/** The authenticated API client: the only source of the tenant. */
 export interface Caller {
   readonly tenantId: string;
   readonly tenantMode: 'live' | 'sandbox';
@@ -75,6 +75,6 @@ export interface Caller {
   /** OAuth `client_id`. */
   readonly clientId: string;
   readonly permissions: ReadonlySet<Permission>;
-  /** Clinics that the client is limited to; null = every clinic of the tenant (domain rule "Permissions"). */
+  /** Clinics that the client is limited to; null = every clinic of the tenant (R-04). */
   readonly allowedClinicIds: readonly string[] | null;
 }

@@ -9,7 +9,7 @@ export type ProblemCode = Schemas['ProblemCode'];
 export type Permission = Scope;
 export type OAuthErrorCode = Schemas['OAuthError']['error'];
 
-/** Types of events (domain rule "Events and webhooks"): one that the contract does not list does not compile. */
+/** Types of events: one that the contract does not list does not compile. */
 export type EventType = Schemas['Event']['type'];
 export type EncounterState = Schemas['Encounter']['status'];
 

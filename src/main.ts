@@ -11,7 +11,7 @@ import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
 import { contractVersion } from './http/contractDocument.js';
 import { refusalLog } from './http/requestLog.js';
 import { createHttpServer, drain, listen } from './http/server.js';
-import { domainContext } from './runtime/systemContext.js';
+import { systemContext } from './runtime/systemContext.js';
 import { errorCode, reasonOf } from './failures.js';
 import { jobsWith } from './jobs/index.js';
 import { openServiceLog } from './runtime/serviceLog.js';
@@ -68,7 +68,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     applyMigrations: options.migrate ?? false,
     log: (text) => log.info(text),
   });
-  const domain = domainContext(openDatabase(database.url, { poolSize: config.databasePoolSize }));
+  const domain = systemContext(openDatabase(database.url, { poolSize: config.databasePoolSize }));
   try {
     const services = await openServices({
       config,

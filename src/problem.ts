@@ -53,7 +53,7 @@ const notFound = (what: string): ProblemType => ({
 });
 const conflict = (title: string, detail: string): ProblemType => ({ status: 409, title, detail });
 
-/** Every code with its status (domain rule "Errors"). A code missing from here or from the contract does not compile. */
+/** Every code with its status. A code missing from here or from the contract does not compile. */
 export const problems = {
   validation_failed: invalid('Request is not valid', 'The request does not match the contract; see errors.'),
   malformed_json: invalid('Malformed JSON', 'The body is not well-formed JSON in UTF-8.'),
@@ -173,7 +173,7 @@ export class OAuthProblem extends Error {
   }
 }
 
-/** Statuses of RFC 6749 §5.2; a refused refresh token is 401, as interface §4.1 has it. */
+/** Statuses of RFC 6749 §5.2; a refused refresh token is 401 (D-55). */
 export const oauthStatuses = {
   invalid_request: 400,
   unsupported_grant_type: 400,

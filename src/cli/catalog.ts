@@ -15,7 +15,7 @@ import { findTenant } from '../domain/access/tenants.js';
 import { errorCode } from '../failures.js';
 import { withDatabase } from './operator.js';
 import { example, print, table } from './output.js';
-import type { Terminal } from './cliIo.js';
+import type { CliIo } from './cliIo.js';
 
 const FORMAT = `
 The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; see prisma/demo/harbor.json
@@ -29,14 +29,14 @@ An import checks more than the schema says: no two elements of a list have the s
 clinic is the primary one, and time zones and the names that products refer to exist.`;
 
 /** Adds `catalog import|export|schema`. */
-export function addCatalogCommands(program: Command, terminal: Terminal): void {
+export function addCatalogCommands(program: Command, terminal: CliIo): void {
   const catalog = program.command('catalog').description('clinics and products of a tenant').helpCommand(false);
   addImport(catalog, terminal);
   addExport(catalog, terminal);
   addSchema(catalog, terminal);
 }
 
-function addImport(catalog: Command, terminal: Terminal): void {
+function addImport(catalog: Command, terminal: CliIo): void {
   catalog
     .command('import')
     .description('import a catalog file: all of it or, if it has a fault, nothing')
@@ -62,7 +62,7 @@ function addImport(catalog: Command, terminal: Terminal): void {
     });
 }
 
-function addExport(catalog: Command, terminal: Terminal): void {
+function addExport(catalog: Command, terminal: CliIo): void {
   catalog
     .command('export')
     .description("print a tenant's catalog as a file that import takes; deleted products are left out")
@@ -78,7 +78,7 @@ function addExport(catalog: Command, terminal: Terminal): void {
     });
 }
 
-function addSchema(catalog: Command, terminal: Terminal): void {
+function addSchema(catalog: Command, terminal: CliIo): void {
   catalog
     .command('schema')
     .description('print the JSON Schema (2020-12) of a catalog file')
@@ -138,7 +138,7 @@ function reportTable(report: CatalogReport): string {
 }
 
 /** Only on a screen: a file or a pipe gets no bar. */
-async function withProgressBar<T>({ screen }: Terminal, work: (progress: Progress) => Promise<T>): Promise<T> {
+async function withProgressBar<T>({ screen }: CliIo, work: (progress: Progress) => Promise<T>): Promise<T> {
   if (!screen) return work(() => {});
   const bar = new SingleBar({
     stream: screen,

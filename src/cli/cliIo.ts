@@ -1,5 +1,5 @@
 /** What the program reads and writes besides its database and files. */
-export interface Terminal {
+export interface CliIo {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Standard output: results only. */
   out(text: string): void;

@@ -12,10 +12,10 @@ import { addSecretCommands } from './clientSecret.js';
 import { addViewCommands, clinicsOf } from './clientView.js';
 import { withDatabase } from './operator.js';
 import { assertUsage, example, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE } from './output.js';
-import type { Terminal } from './cliIo.js';
+import type { CliIo } from './cliIo.js';
 
 /** Adds `client create|list|show|rotate-secret|retire-secret|deactivate|revoke-tokens`. */
-export function addClientCommands(program: Command, terminal: Terminal): void {
+export function addClientCommands(program: Command, terminal: CliIo): void {
   const client = program
     .command('client')
     .description('API clients, the machine callers of a tenant')
@@ -52,7 +52,7 @@ export function addClientCommands(program: Command, terminal: Terminal): void {
     });
 }
 
-function addCreate(client: Command, terminal: Terminal): void {
+function addCreate(client: Command, terminal: CliIo): void {
   const presetList = Object.entries(presets)
     .map(([name, granted]) => `  ${name}: ${granted.join(' ')}`)
     .join('\n');

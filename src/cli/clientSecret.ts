@@ -3,18 +3,18 @@ import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
 import { retireSecret, rotateSecret } from '../domain/access/apiClientSecrets.js';
 import { withDatabase } from './operator.js';
 import { example, EXAMPLE_CLIENT, fields, print, PROGRAM, SHOWN_ONCE } from './output.js';
-import type { Terminal } from './cliIo.js';
+import type { CliIo } from './cliIo.js';
 
 /** Less would end a secret while its caller still changes over; `retire-secret` ends one at once. */
 const SHORTEST_OVERLAP = 3_600;
 
 /** Adds `rotate-secret` and `retire-secret`: a new secret, and the end of the old one once the caller has changed over. */
-export function addSecretCommands(client: Command, terminal: Terminal): void {
+export function addSecretCommands(client: Command, terminal: CliIo): void {
   addRotateSecret(client, terminal);
   addRetireSecret(client, terminal);
 }
 
-function addRotateSecret(client: Command, terminal: Terminal): void {
+function addRotateSecret(client: Command, terminal: CliIo): void {
   client
     .command('rotate-secret')
     .description('add a secret; the old one stays valid until it is retired, so that nobody is locked out')
@@ -48,7 +48,7 @@ function addRotateSecret(client: Command, terminal: Terminal): void {
     });
 }
 
-function addRetireSecret(client: Command, terminal: Terminal): void {
+function addRetireSecret(client: Command, terminal: CliIo): void {
   client
     .command('retire-secret')
     .description('end the older of two secrets, once the caller uses the new one; its refresh tokens end with it')

@@ -3,15 +3,15 @@ import { findApiClient, listApiClients } from '../domain/access/apiClients.js';
 import { activeSecrets, type ApiClientWithSecrets } from '../domain/access/apiClientSecrets.js';
 import { withDatabase } from './operator.js';
 import { example, EXAMPLE_CLIENT, fields, print, table, yesNo } from './output.js';
-import type { Terminal } from './cliIo.js';
+import type { CliIo } from './cliIo.js';
 
 /** Adds `client list|show`. */
-export function addViewCommands(client: Command, terminal: Terminal): void {
+export function addViewCommands(client: Command, terminal: CliIo): void {
   addList(client, terminal);
   addShow(client, terminal);
 }
 
-function addList(client: Command, terminal: Terminal): void {
+function addList(client: Command, terminal: CliIo): void {
   client
     .command('list')
     .description('list API clients with the last four characters of each secret')
@@ -46,7 +46,7 @@ function addList(client: Command, terminal: Terminal): void {
     });
 }
 
-function addShow(client: Command, terminal: Terminal): void {
+function addShow(client: Command, terminal: CliIo): void {
   client
     .command('show')
     .description('show an API client and its secrets, each by its last four characters')

@@ -3,10 +3,10 @@ import { v7 } from 'uuid';
 import { rotateSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { readConfig } from '../config.js';
 import { example, print } from './output.js';
-import type { Terminal } from './cliIo.js';
+import type { CliIo } from './cliIo.js';
 
 /** Adds `keys rotate`. */
-export function addKeyCommands(program: Command, terminal: Terminal): void {
+export function addKeyCommands(program: Command, terminal: CliIo): void {
   const keys = program.command('keys').description('the keys that sign tokens').helpCommand(false);
 
   keys

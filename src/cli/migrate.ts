@@ -2,10 +2,10 @@ import type { Command } from '@commander-js/extra-typings';
 import { configuredDatabase, migrateDatabase, pendingMigrations } from '../runtime/serviceDatabase.js';
 import { readConfig } from '../config.js';
 import { example, print, PROGRAM } from './output.js';
-import type { Terminal } from './cliIo.js';
+import type { CliIo } from './cliIo.js';
 
 /** Adds `migrate`, the one command that works on a database whose schema is behind. */
-export function addMigrateCommand(program: Command, terminal: Terminal): void {
+export function addMigrateCommand(program: Command, terminal: CliIo): void {
   program
     .command('migrate')
     .description('apply the pending migrations; a server refuses to start on a database that lacks one')
@@ -15,14 +15,14 @@ export function addMigrateCommand(program: Command, terminal: Terminal): void {
     .action(({ status, json }) => (status ? showPending(terminal, json) : migrate(terminal, json)));
 }
 
-async function migrate(terminal: Terminal, json: boolean | undefined): Promise<void> {
+async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void> {
   const applied = await withAnySchema(terminal, (url) => migrateDatabase(url));
   print(terminal, json, { applied }, () =>
     applied.length === 0 ? 'The schema is up to date.' : applied.map((name) => `Applied ${name}`).join('\n'),
   );
 }
 
-async function showPending(terminal: Terminal, json: boolean | undefined): Promise<void> {
+async function showPending(terminal: CliIo, json: boolean | undefined): Promise<void> {
   const pending = await withAnySchema(terminal, pendingMigrations);
   print(terminal, json, { pending }, () =>
     pending.length === 0 ? 'The schema is up to date.' : pending.map((name) => `Pending ${name}`).join('\n'),
@@ -30,7 +30,7 @@ async function showPending(terminal: Terminal, json: boolean | undefined): Promi
   if (pending.length > 0) throw new Error(`Migrations are pending: run "${PROGRAM} migrate".`);
 }
 
-async function withAnySchema<T>(terminal: Terminal, work: (url: string) => Promise<T>): Promise<T> {
+async function withAnySchema<T>(terminal: CliIo, work: (url: string) => Promise<T>): Promise<T> {
   const { databaseUrl, dataDir } = readConfig(terminal.environment);
   const log = (message: string): void => terminal.err(`${message}\n`);
   const { url, close } = await configuredDatabase({ databaseUrl, dataDir, role: 'tool', log });

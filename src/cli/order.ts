@@ -6,10 +6,10 @@ import { inTenantTime } from '../domain/transactions/transaction.js';
 import { inTransaction } from '../domain/transactions/transaction.js';
 import { withDatabase } from './operator.js';
 import { example, print } from './output.js';
-import type { Terminal } from './cliIo.js';
+import type { CliIo } from './cliIo.js';
 
 /** Adds `order cancel`. */
-export function addOrderCommands(program: Command, terminal: Terminal): void {
+export function addOrderCommands(program: Command, terminal: CliIo): void {
   const order = program.command('order').description('pharmacy orders of completed encounters').helpCommand(false);
 
   order

@@ -1,8 +1,8 @@
 import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
-import type { Terminal } from './cliIo.js';
+import type { CliIo } from './cliIo.js';
 
 /** Prints the result: JSON for scripts, or text for people. Nothing else is ever written to standard output. */
-export function print({ out }: Terminal, asJson: boolean | undefined, value: unknown, text: () => string): void {
+export function print({ out }: CliIo, asJson: boolean | undefined, value: unknown, text: () => string): void {
   out(`${asJson ? JSON.stringify(value, null, 2) : text()}\n`);
 }
 

@@ -10,7 +10,7 @@ import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
 import { example, PROGRAM } from './output.js';
 import { addTenantCommands } from './tenant.js';
-import type { Terminal } from './cliIo.js';
+import type { CliIo } from './cliIo.js';
 
 const FAILED = 1;
 const MISUSED = 2;
@@ -20,7 +20,7 @@ const MISUSED = 2;
  * @param args without the interpreter and the program itself
  * @returns the exit code: 0 done, 1 refused or failed, 2 not called as its help says
  */
-export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runCommand(args: readonly string[], terminal: CliIo): Promise<number> {
   const asJson = args.includes('--json');
   const err = (text: string): void => terminal.err(asJson ? lineOf({ notice: text.trimEnd() }) : text);
   // What commander says of wrong usage comes with its error, too.
@@ -51,7 +51,7 @@ function jsonOf(error: unknown): object {
   return { message: messageOf(error), ...faults };
 }
 
-function createProgram(terminal: Terminal, usage: (text: string) => void): Command {
+function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
       'Provisions tenants, API clients, catalogs and keys, cancels orders and migrates. It works on the database of ' +

@@ -12,10 +12,10 @@ import {
 } from '../domain/access/tenants.js';
 import { openStore, withDatabase } from './operator.js';
 import { assertUsage, example, fields, FOLLOW, print, table, yesNo } from './output.js';
-import type { Terminal } from './cliIo.js';
+import type { CliIo } from './cliIo.js';
 
 /** Adds `tenant create|configure|deactivate|activate|list`. */
-export function addTenantCommands(program: Command, terminal: Terminal): void {
+export function addTenantCommands(program: Command, terminal: CliIo): void {
   const tenant = program.command('tenant').description('partner organisations').helpCommand(false);
   addCreate(tenant, terminal);
   addConfigure(tenant, terminal);
@@ -24,7 +24,7 @@ export function addTenantCommands(program: Command, terminal: Terminal): void {
   addList(tenant, terminal);
 }
 
-function addCreate(tenant: Command, terminal: Terminal): void {
+function addCreate(tenant: Command, terminal: CliIo): void {
   tenant
     .command('create')
     .description('create a tenant')
@@ -54,7 +54,7 @@ function addCreate(tenant: Command, terminal: Terminal): void {
     });
 }
 
-function addConfigure(tenant: Command, terminal: Terminal): void {
+function addConfigure(tenant: Command, terminal: CliIo): void {
   tenant
     .command('configure')
     .description('change settings of a tenant')
@@ -79,7 +79,7 @@ function addConfigure(tenant: Command, terminal: Terminal): void {
 }
 
 /** `deactivate` or `activate`. */
-function addActivity(tenant: Command, terminal: Terminal, isActive: boolean): void {
+function addActivity(tenant: Command, terminal: CliIo, isActive: boolean): void {
   const name = isActive ? 'activate' : 'deactivate';
   tenant
     .command(name)
@@ -94,7 +94,7 @@ function addActivity(tenant: Command, terminal: Terminal, isActive: boolean): vo
     });
 }
 
-function addList(tenant: Command, terminal: Terminal): void {
+function addList(tenant: Command, terminal: CliIo): void {
   tenant
     .command('list')
     .description('list the tenants')

@@ -14,7 +14,7 @@ export interface EmbeddedPostgresOptions {
   readonly role: 'server' | 'tool';
   readonly log: (message: string) => void;
   /** How long to wait for another owner to go, in milliseconds; default 30 000. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   /** More PostgreSQL settings, for tests: name → value. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -38,7 +38,7 @@ interface Session {
  * Opens the PostgreSQL of DATA_DIR: a real server on loopback, started when it is not running. It is a process of
  * its own and outlives a killed service; the next server adopts it, so nothing that was committed is lost.
  * Exactly one process owns it (by an advisory lock on a connection of its own) and stops it in `close()`.
- * @throws Error naming DATA_DIR and the other process when a second server finds it owned for longer than `patienceMs`.
+ * @throws Error naming DATA_DIR and the other process when a second server finds it owned for longer than `timeoutMs`.
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { cluster, created } = await prepareCluster(options.dataDir);
@@ -84,7 +84,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
 
 /** Finds or starts PostgreSQL until this process may use it in its role. */
 async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?: number): Promise<Session> {
-  const deadline = Date.now() + (options.patienceMs ?? 30_000);
+  const deadline = Date.now() + (options.timeoutMs ?? 30_000);
   for (let told = false; ; told = true) {
     const found = (await findPostgres(cluster)) ?? (await startPostgres(cluster, options.settings ?? {}, port));
     const claim = typeof found === 'object' ? await claimOwnership(cluster, found, options.role) : undefined;
@@ -119,7 +119,7 @@ async function claimOwnership(
           WHERE locktype = 'advisory' AND classid = $1 AND objid = $2 AND granted LIMIT 1) AS holder`,
       [...ownerLock],
     );
-    // The last owner signals PostgreSQL before it lets go: whoever is still admitted owns one that stays.
+    // The last owner signals shutdown before unlocking, so a connection we still get is to a live server.
     if (rows[0]?.owned === true && typeof (await findPostgres(cluster)) === 'object') return client;
     await client.end();
     return rows[0]?.holder ?? undefined;

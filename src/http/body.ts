@@ -1,7 +1,7 @@
 import express, { type Request, type Response } from 'express';
 import { Problem } from '../problem.js';
 
-/** Far more than any request of the contract needs (domain rule "Limits"). */
+/** Far more than any request of the contract needs. */
 export const BODY_LIMIT = 256 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
 /** A lone half of a surrogate pair, which PostgreSQL would silently store as another character. */

@@ -33,7 +33,7 @@ function problemOf(error: unknown): Problem | OAuthProblem {
   return new Problem(isUnavailable(error) ? 'dependency_unavailable' : 'internal_error', undefined, { cause: error });
 }
 
-/** RFC 9457; the body of domain rule "Errors". */
+/** RFC 9457; the body of R-77. */
 export function problemBody(problem: Problem, requestId: string): Record<string, unknown> {
   const { status, title } = problems[problem.code];
   const { errors, message } = problem;
@@ -96,7 +96,7 @@ function challengeOf({ code, scope }: Problem, status: number): string | undefin
   return plain ? `Bearer ${REALM}` : `Bearer ${REALM}, error="invalid_token"`;
 }
 
-/** problem+json unless the caller admits only application/json (domain rule "Errors"). */
+/** problem+json unless the caller admits only application/json (R-77). */
 function mediaType(req: Request): string {
   // What is sent has a charset, and so may what is accepted.
   const admits = (type: string): boolean => req.accepts([type, `${type}; charset=utf-8`]) !== false;

@@ -22,7 +22,7 @@ export function requestLog(log: Logger): RequestHandler {
           method: req.method,
           route: route?.path ?? null,
           operationId: route?.operationId ?? null,
-          // What was never sent is no status.
+          // Null: no response was sent.
           status: res.headersSent ? res.statusCode : null,
           code: res.locals['code'],
           tenantId: caller?.tenantId,

@@ -6,13 +6,10 @@ import type { Permission } from '../contract.js';
 import { isRevoked } from '../domain/access/issueTokens.js';
 import { Problem } from '../problem.js';
 
-/** Tokens and clients that are remembered: one token serves thousands of calls. */
-const MOST_KNOWN = 10_000;
-/**
- * What was found out about a token or its client counts this long: a token of seven hours needs a kill switch, for its
- * client (deactivated, revoked) as for the key that signed it (dropped).
- */
-const KNOWN_MS = 30_000;
+/** Entries of each cache: one token serves thousands of calls. */
+const CACHE_MAX = 10_000;
+/** Cache lifetime; bounds how long a deactivated client or dropped key still works. */
+const CACHE_TTL_MS = 30_000;
 const LEEWAY_MS = 30_000;
 
 /** The permissions of an operation: all of one alternative are needed. */
@@ -25,8 +22,8 @@ export type Authenticate = (context: PublicContext, required: Alternatives) => P
  * @throws Problem token_missing, token_invalid, token_expired, client_inactive, insufficient_permission
  */
 export function bearerAuthentication(): Authenticate {
-  const verified = shortMemory<TokenClaims>();
-  const states = shortMemory<ClientState>();
+  const verified = ttlCache<TokenClaims>();
+  const states = ttlCache<ClientState>();
 
   const verify = async (context: PublicContext, token: string): Promise<TokenClaims> => {
     const now = context.now();
@@ -62,13 +59,13 @@ export function bearerAuthentication(): Authenticate {
   };
 }
 
-/** A bounded map whose entries count for {@link KNOWN_MS}, by the service's own clock. */
-function shortMemory<T extends object>() {
-  const entries = new LRUCache<string, { value: T; since: number }>({ max: MOST_KNOWN });
+/** A bounded map whose entries count for {@link CACHE_TTL_MS}, by the service's own clock. */
+function ttlCache<T extends object>() {
+  const entries = new LRUCache<string, { value: T; since: number }>({ max: CACHE_MAX });
   return {
     get(key: string, now: Date): T | undefined {
       const entry = entries.get(key);
-      return entry && Math.abs(now.getTime() - entry.since) < KNOWN_MS ? entry.value : undefined;
+      return entry && Math.abs(now.getTime() - entry.since) < CACHE_TTL_MS ? entry.value : undefined;
     },
     set(key: string, value: T, now: Date): void {
       entries.set(key, { value, since: now.getTime() });

@@ -3,10 +3,7 @@ import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/a
 import { purgeEvents, purgeIdempotencyKeys } from '../domain/events/retention.js';
 import type { Job, JobContext } from './job.js';
 
-/**
- * What is due by the clock, in all tenants. Requests take a time that has passed for what it is, whether or not it was
- * swept; these tell it to those who read events, and keep nothing longer than promised.
- */
+/** Periodic work. Requests do not depend on it; it emits events and enforces retention. */
 export const sweeps: readonly Job[] = [
   sweep('lapse-due-claims', '* * * * *', lapseDueClaims),
   sweep('expire-due-encounters', '*/5 * * * *', expireDueEncounters),

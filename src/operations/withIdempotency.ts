@@ -10,9 +10,9 @@ interface Response {
 }
 
 /**
- * Does the work of a request in one transaction; if the request has an Idempotency-Key, at most once (domain rule
- * "Idempotency"). Key, effect and response are committed together, so there is no state between: a concurrent duplicate
- * waits and then gets the same response; a failure or a crash leaves nothing, and a retry does the work.
+ * Does the work of a request in one transaction; if the request has an Idempotency-Key, at most once (R-67). Key, effect
+ * and response are committed together: a concurrent duplicate waits and then gets the same response (R-69); a failure or
+ * a crash leaves nothing, and a retry does the work.
  * @param lock locks what the work changes, before the key is taken
  * @throws Problem idempotency_key_reused, idempotency_in_progress, and what the work throws
  */

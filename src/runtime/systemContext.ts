@@ -4,6 +4,6 @@ import type { Database } from '../adapters/database/database.js';
 import type { DomainContext } from '../context.js';
 
 /** Time, ids and randomness of the real world, for the server and for the operator's program. */
-export function domainContext(db: Database): DomainContext {
+export function systemContext(db: Database): DomainContext {
   return { db, now: () => new Date(), newId: () => v7(), randomBytes: (size) => randomBytes(size) };
 }

@@ -2,7 +2,7 @@ import type { Clinic, ClinicLocation } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import { jsonObject } from './values.js';
 
-/** A clinic as it appears inside a product's availability (interface §2.5). */
+/** A clinic as it appears inside a product's availability. */
 export function clinicSummaryView(clinic: Clinic): Schemas['ClinicSummary'] {
   return {
     id: clinic.id,
@@ -17,7 +17,7 @@ export function clinicSummaryView(clinic: Clinic): Schemas['ClinicSummary'] {
   };
 }
 
-/** A clinic with its locations (interface §2.2). */
+/** A clinic with its locations. */
 export function clinicView(clinic: Clinic & { locations: ClinicLocation[] }): Schemas['Clinic'] {
   return { ...clinicSummaryView(clinic), locations: clinic.locations.map(locationView) };
 }

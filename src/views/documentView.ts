@@ -1,7 +1,7 @@
 import type { Schemas } from '../contract.js';
 import type { StoredDocument } from '../domain/documents/upload.js';
 
-/** The answer to an upload (interface §2.4). */
+/** The answer to an upload. */
 export function uploadView({
   document,
   documentType,

@@ -53,7 +53,7 @@ export function estimateView(
 }
 
 /**
- * Exactly the fields of interface §2.7; `order_details` is left out without an order.
+ * Exactly the fields that partners know (D-06); `order_details` is left out without an order.
  * @param now the tenant's time, by which approvals run out
  */
 export function encounterStatusView(encounter: EncounterRecord, now: Date): Schemas['EncounterStatus'] {

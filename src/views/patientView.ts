@@ -2,7 +2,7 @@ import type { Patient, RefState } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import { jsonObject, timestamp } from './values.js';
 
-/** The fields that create, find and retrieve share (interface §2.3). */
+/** The fields that create, find and retrieve share. */
 export function patientView(patient: Patient): Schemas['Patient'] {
   return {
     user_id: patient.id,
@@ -26,7 +26,7 @@ export function patientView(patient: Patient): Schemas['Patient'] {
   };
 }
 
-/** The whole patient with its user account (interface §4.4). insuranceInfo and medicalHistory are never returned. */
+/** The whole patient with its user account. insuranceInfo and medicalHistory are never returned. */
 export function patientRecordView(patient: Patient, state: RefState | null): Schemas['PatientRecord'] {
   return {
     ...patientView(patient),

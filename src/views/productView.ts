@@ -11,7 +11,7 @@ interface Audited {
   updatedBy: string | null;
 }
 
-/** A treatment with everything nested (interface §2.5). */
+/** A treatment with everything nested. */
 export function productView(product: ProductWithDetails): Schemas['Product'] {
   return {
     ...productSummaryView(product),

@@ -3,10 +3,10 @@ import type { Prisma } from '../../generated/prisma/client.js';
 /** ISO 8601 in UTC, or null. */
 export const timestamp = (time: Date | null): string | null => time?.toISOString() ?? null;
 
-/** A catalog price: decimal as text with two decimals (interface §2.5). */
+/** A catalog price: decimal as text with two decimals. */
 export const priceText = (amount: Prisma.Decimal): string => amount.toFixed(2);
 
-/** An amount as a JSON number: exact to the cent below 9·10^13 (domain rule "Orders and money"). */
+/** An amount as a JSON number: exact to the cent below 9·10^13. */
 export const amountNumber = (amount: Prisma.Decimal): number => Number(amount.toFixed(2));
 
 /** Free-form JSON: an object, or null for anything else. */
@@ -14,5 +14,5 @@ export function jsonObject(value: Prisma.JsonValue): Record<string, unknown> | n
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
 }
 
-/** UTC (D-43), in the form of interface §2.7: date, space, time. */
+/** UTC (D-43), date, space, time. */
 export const createdDate = (time: Date): string => time.toISOString().slice(0, 19).replace('T', ' ');

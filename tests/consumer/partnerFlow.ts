@@ -5,7 +5,7 @@ import { patientSteps } from './patientSteps.js';
 import type { Session, Stage } from './session.js';
 
 /**
- * The flow of a partner's system with its error cases (interface §1), from the outside: the same for the mock and for
+ * The flow of a partner's system with its error cases, from the outside: the same for the mock and for
  * the service. Where an answer depends on data, which the mock has not, `Prefer` tells the mock what to answer.
  */
 export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage): void {

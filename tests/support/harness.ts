@@ -11,7 +11,7 @@ import type { SweepContext } from '../../src/domain/transactions/tenantClocks.js
 import { contractVersion } from '../../src/http/contractDocument.js';
 import { refusalLog } from '../../src/http/requestLog.js';
 import { createHttpServer, drain, listen } from '../../src/http/server.js';
-import { domainContext } from '../../src/runtime/systemContext.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
 import { openServices } from '../../src/runtime/services.js';
 import { observe } from './observer.js';
 import { createTestDatabase } from './postgres.js';
@@ -56,7 +56,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const db = openDatabase(url, { poolSize: config.databasePoolSize });
   const logged: Record<string, unknown>[] = [];
   const log = recordingLog(logged);
-  const domain = { ...domainContext(db), now: () => new Date(clock.now), log };
+  const domain = { ...systemContext(db), now: () => new Date(clock.now), log };
   let baseUrl = '';
   const opened = await openServices({
     config, domain, databaseUrl: url, log, baseUrl: () => baseUrl, isStopping: () => false,

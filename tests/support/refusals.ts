@@ -15,7 +15,7 @@ export interface ExpectedFault {
   readonly code?: string;
 }
 
-/** Asserts a refusal in the documented shape (domain rule "Errors"); with `faults`, exactly these. */
+/** Asserts a refusal in the documented shape (R-77); with `faults`, exactly these. */
 export function expectProblem(
   answer: Answer,
   status: number,

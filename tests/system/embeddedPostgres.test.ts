@@ -31,9 +31,9 @@ afterAll(async () => {
 });
 
 async function here(
-  role: 'server' | 'tool', { patienceMs = 10_000, log = (_message: string) => {} } = {},
+  role: 'server' | 'tool', { timeoutMs = 10_000, log = (_message: string) => {} } = {},
 ): Promise<EmbeddedPostgres> {
-  const postgres = await openEmbeddedPostgres({ dataDir, role, log, settings, patienceMs });
+  const postgres = await openEmbeddedPostgres({ dataDir, role, log, settings, timeoutMs });
   open.push(postgres);
   return postgres;
 }
@@ -133,7 +133,7 @@ describe('one owner', () => {
 describe('a second server', () => {
   it('gives up with the folder and the owner named', async () => {
     const first = await elsewhere('server');
-    await expect(here('server', { patienceMs: 300 })).rejects
+    await expect(here('server', { timeoutMs: 300 })).rejects
       .toThrow(`DATA_DIR ${dataDir} is in use by server process ${first.process.pid}`);
     expect(await query(first.url, 'SELECT 1')).toEqual([[1]]);
   });

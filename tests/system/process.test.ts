@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
-import { domainContext } from '../../src/runtime/systemContext.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   db = openDatabase(database.url);
   files = await startFileHost();
-  const domain = domainContext(db);
+  const domain = systemContext(db);
   const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
   credentials = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
 });

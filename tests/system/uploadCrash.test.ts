@@ -12,7 +12,7 @@ import { readConfig } from '../../src/config.js';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { removeOrphanedObjects } from '../../src/domain/documents/orphans.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
-import { domainContext } from '../../src/runtime/systemContext.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { portOf, startFileHost, type FileHost } from '../support/fileHost.js';
 import { call } from '../support/http.js';
@@ -88,7 +88,7 @@ interface Plan {
 /** A patient to upload for, made by a server that nobody kills. */
 async function provision(environment: Readonly<Record<string, string>>) {
   const { server, baseUrl } = await started(environment);
-  const domain = domainContext(db);
+  const domain = systemContext(db);
   const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
   const client = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
   const token = await newToken({ baseUrl }, client);
@@ -188,7 +188,7 @@ async function holds(plan: Plan): Promise<void> {
     await writeFile(join(incoming, 'left'), '%PDF-');
     expect(await keysOf(objects)).toEqual(expect.arrayContaining([orphan, ...rowKeys]));
     // Every server that uploads is dead, so nothing is too young.
-    const later = { ...domainContext(db), now: () => new Date(Date.now() + 60_000), objects };
+    const later = { ...systemContext(db), now: () => new Date(Date.now() + 60_000), objects };
     await removeOrphanedObjects(later, { safeAge: 0 });
     expect(await keysOf(objects)).toEqual(rowKeys);
     expect(await readdir(incoming)).toEqual([]);

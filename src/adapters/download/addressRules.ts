@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Problem } from '../../problem.js';
 
-/** Longer URLs are refused (domain rule "Documents"); it is what proxies and logs take without cutting. */
+/** Longer URLs are refused; it is what proxies and logs take without cutting. */
 const maxUrlLength = 2048;
 
 /** Absolute http(s) without blanks, control characters or backslashes, which the URL parser would silently repair. */

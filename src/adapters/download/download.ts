@@ -12,7 +12,7 @@ import {
   parseDocumentUrl,
   parseRedirect,
 } from './addressRules.js';
-import { fetchHop } from './requestOnce.js';
+import { requestOnce } from './requestOnce.js';
 import type { Exchange, HopOptions } from './requestOnce.js';
 import type { Downloader } from './downloader.js';
 import { lookupInDns, lookupOnThisMachine } from './hostAddresses.js';
@@ -34,7 +34,7 @@ export interface DownloaderOptions {
   readonly lookup?: HostLookup;
 }
 
-/** How long and how far a document is fetched unless said otherwise; in milliseconds (domain rule "Documents"). */
+/** How long and how far a document is fetched unless said otherwise; in milliseconds. */
 export const fetchDefaults = {
   connectTimeout: 5_000,
   stallTimeout: 10_000,
@@ -44,7 +44,7 @@ export const fetchDefaults = {
 
 const redirectStatuses: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
 
-/** Makes the one function that fetches documents (domain rule "Documents"). */
+/** Makes the one function that fetches documents. */
 export function createDownloader(options: DownloaderOptions): Downloader {
   const allowed = allowedOrigins(options.allowedHosts);
   const { connectTimeout, stallTimeout, totalTimeout } = { ...fetchDefaults, ...options };
@@ -85,7 +85,7 @@ export function createDownloader(options: DownloaderOptions): Downloader {
     if (!exempt && !addresses.every(({ address }) => isPublicAddress(address))) {
       throw new Problem('document_url_forbidden');
     }
-    return fetchHop(url, addresses, hop, deadline).catch(failed);
+    return requestOnce(url, addresses, hop, deadline).catch(failed);
   }
 }
 

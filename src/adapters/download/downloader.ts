@@ -24,7 +24,7 @@ export interface DownloadLimits {
  * Fetches a URL and hands the file to `use`, which has to read its body to the end; the connection is closed when
  * `use` has ended, however it ended. Memory does not depend on the size of the file.
  * @throws Problem document_url_invalid, document_url_forbidden, document_fetch_failed, document_empty,
- *   document_too_large (domain rule "Documents"), or whatever `use` throws
+ *   document_too_large (R-62), or whatever `use` throws
  */
 export type Downloader = <T>(
   url: string,

@@ -32,7 +32,7 @@ export interface Exchange {
  * hop; so both are done by the caller.
  * @throws the reason (network, TLS, timeout, protocol error, or the signal's)
  */
-export async function fetchHop(
+export async function requestOnce(
   url: URL,
   addresses: readonly HostAddress[],
   options: HopOptions,

@@ -35,7 +35,7 @@ const ATTEMPTS = 5;
 /** Milliseconds before an engine that gave up is started again. */
 const RESTART = 1_000;
 /** Milliseconds for the engine to write down how its last jobs ended; without a database it never could. */
-const GRACE = 3_000;
+const GRACE_MS = 3_000;
 
 /**
  * Runs the jobs at their times by graphile-worker, on connections of its own. Any number of processes may do so on one
@@ -98,13 +98,13 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
     const stopped = runner.stop().catch(() => undefined);
     if (!(await endsWithin(limit, Promise.allSettled(running)))) {
       log.warn({ jobs: running.size }, 'jobs were cut off, to be run again');
-      // The engine's own kill() does nothing once it has been told to stop.
+      // Otherwise graphile-worker keeps abandoned jobs locked for four hours.
       await endsWithin(
-        GRACE,
+        GRACE_MS,
         handBack(pool, owners).catch(() => undefined),
       );
-    } else await endsWithin(GRACE, Promise.all([stopped, kept]));
-    await endsWithin(GRACE, pool.end());
+    } else await endsWithin(GRACE_MS, Promise.all([stopped, kept]));
+    await endsWithin(GRACE_MS, pool.end());
   };
   let ended: Promise<void> | undefined;
   return { stop: (limit) => (ended ??= stop(limit)) };

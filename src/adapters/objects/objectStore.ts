@@ -30,8 +30,7 @@ export interface ObjectStore {
   /** Removes the object; it is no error when there is none. */
   remove(key: string): Promise<void>;
   /**
-   * Every object, in any order; memory does not depend on their number. What is stored or removed meanwhile may be
-   * listed or not.
+   * All keys, unordered. Concurrent changes may or may not appear.
    */
   list(): AsyncIterable<ListedObject>;
   /** Removes what uploads that never ended have left, if they began before the given time; returns how many. */

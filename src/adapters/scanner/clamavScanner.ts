@@ -89,7 +89,7 @@ function converse(address: SocketAddress, patience: number): Conversation {
       reject(new Error('The connection to the scanner is closed'));
     });
   });
-  // It may fail while nobody waits for it; whoever sends or asks next is told.
+  // May reject before anyone awaits; the next send or ask rethrows.
   answered.catch(() => undefined);
 
   /** Waits for clamd, as long as there is patience left for this file. */

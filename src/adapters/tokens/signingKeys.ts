@@ -20,7 +20,7 @@ export interface SigningKey {
   readonly createdAt: Date;
 }
 
-/** The live keys, newest first: the first signs, all verify (domain rule "Tokens": two keys live for rotation). */
+/** The live keys, newest first: the first signs, all verify. */
 export interface SigningKeys {
   /** Reads the file again when it has changed, so that a rotation needs no restart. */
   current(): Promise<readonly [SigningKey, ...SigningKey[]]>;

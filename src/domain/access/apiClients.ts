@@ -31,7 +31,7 @@ export const EFFECT_SECONDS = 30;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /**
- * Creates an API client with its first secret, which is known only now (domain rule "API-client provisioning").
+ * Creates an API client with its first secret, which is known only now (R-05).
  * @throws Error for an unknown tenant, permission or clinic, and for a name that is taken in the tenant
  */
 export async function createApiClient(context: QueryContext, wanted: NewApiClient): Promise<ProvisionedApiClient> {

@@ -29,7 +29,7 @@ export async function findClientState(
   };
 }
 
-/** Who calls: the token's permissions, the client's clinics (domain rule "Permissions": exact match, no hierarchy). */
+/** Who calls: the token's permissions, the client's clinics. */
 export function callerOf(claims: TokenClaims, state: ClientState): Caller {
   return {
     tenantId: claims.tenantId,

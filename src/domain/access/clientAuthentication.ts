@@ -29,7 +29,7 @@ const NOBODY = new Uint8Array(32);
 
 /**
  * Checks client credentials; null for a wrong pair, an inactive client or tenant, or an expired secret. An unknown client
- * costs the same work as a wrong secret (domain rule "API-client provisioning").
+ * costs the same work as a wrong secret (R-05).
  */
 export async function authenticateClient(
   context: PublicContext,

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { DomainContext } from '../../context.js';
 
-/** A client secret: 32 random bytes behind a prefix that shows the environment (domain rule "API-client provisioning"). */
+/** A client secret: 32 random bytes behind a prefix that shows the environment (R-05). */
 export function newClientSecret(context: Pick<DomainContext, 'randomBytes'>, mode: 'live' | 'sandbox'): string {
   return `cess_${mode === 'live' ? 'live' : 'test'}_${context.randomBytes(32).toString('base64url')}`;
 }

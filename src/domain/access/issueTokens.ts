@@ -7,7 +7,7 @@ import { authenticateClient, basicCredentials, type AuthenticatedClient } from '
 type Request = Schemas['TokenRequest'];
 
 /**
- * Issues a pair of tokens (interface §4.1, domain rule "Tokens"). Nothing is stored: a refresh token lives until it
+ * Issues a pair of tokens (R-09). Nothing is stored: a refresh token lives until it
  * expires, its client or secret dies, or the client's tokens are revoked.
  * @throws OAuthProblem
  */

@@ -1,6 +1,6 @@
 import type { Permission } from '../../contract.js';
 
-/** Every permission there is (domain rule "Permissions"): exact matches, no wildcards, none implies another. */
+/** Every permission there is: exact matches, no wildcards, none implies another. */
 export const permissions = [
   'admin:clinic',
   'read:client',

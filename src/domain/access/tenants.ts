@@ -15,7 +15,7 @@ const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const SLUG_LENGTH = 63;
 
 /**
- * Creates a tenant (domain rule "API-client provisioning").
+ * Creates a tenant (R-05).
  * @throws Error when the name or the id is malformed or taken
  */
 export async function createTenant(
@@ -38,7 +38,7 @@ export async function createTenant(
 
 /** What an operator may change; undefined = stays. */
 export interface TenantSettings {
-  /** Whether a valid approval clears the same treatment again (domain rule "GFE items, validity, reuse, re-review"). */
+  /** Whether a valid approval clears the same treatment again. */
   readonly gfeReuse?: boolean | undefined;
   /** ISO 4217 code in any case, for orders to come: an order keeps the currency that it was made in. */
   readonly currency?: string | undefined;

@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
 import { recordEvent } from '../events/record.js';
-import { inTenantTimes, type Sweep, type SweepContext } from '../transactions/tenantClocks.js';
+import { forEachTenantClock, type Sweep, type SweepContext } from '../transactions/tenantClocks.js';
 
 /** How often a category wants a new review; of the open vocabulary only these values are understood (D-03). */
 const rules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
@@ -14,8 +14,7 @@ export type ReviewRule = Pick<GfeItem, 'reviewOften' | 'reviewRecurring'>;
 
 /**
  * The end of an approval, by calendar months in UTC; a day that its month lacks becomes the last one: 2028-02-29 and a
- * year is 2029-02-28. Null = it does not end: one review is enough, or the rule is not understood (domain rule "GFE
- * items, validity, reuse, re-review", D-03).
+ * year is 2029-02-28. Null = it does not end: one review is enough, or the rule is not understood (R-48, D-03).
  */
 export function approvalEnd({ reviewOften, reviewRecurring }: ReviewRule, approvedAt: Date): Date | null {
   const rule = rules.get(reviewOften);
@@ -33,18 +32,18 @@ export function displayedStatus(
 }
 
 /**
- * Tells once of each approval that ends soon: 30 days before for YEARLY, 5 for MONTHLY. Safe to run at the same time as
- * itself. An approval that was taken over is told of for the encounter that decided it, not for those that reuse it.
+ * Emits gfe.expiring once per approval (30 or 5 days ahead, R-53). Safe to run concurrently. Reused approvals are reported
+ * on the original encounter.
  * @param tenantId only this tenant's; default: all
- * @returns how many were told of
+ * @returns the number of events
  */
 export function announceExpiringApprovals(context: SweepContext, tenantId?: string): Promise<number> {
-  return inTenantTimes(context, tenantId, announcement('gfe.expiring'));
+  return forEachTenantClock(context, tenantId, announcement('gfe.expiring'));
 }
 
-/** The same for approvals that have ended. One that nobody was told of before its end is told of only once. */
+/** Emits gfe.expired once; approvals never announced get only this event. */
 export function announceExpiredApprovals(context: SweepContext, tenantId?: string): Promise<number> {
-  return inTenantTimes(context, tenantId, announcement('gfe.expired'));
+  return forEachTenantClock(context, tenantId, announcement('gfe.expired'));
 }
 
 type Notice = 'gfe.expiring' | 'gfe.expired';

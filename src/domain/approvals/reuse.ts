@@ -23,7 +23,7 @@ export interface ReusableApproval {
 
 /**
  * The approvals that clear items of a new encounter without a provider, by {@link itemKey}; of several the one that
- * ends last (domain rule "GFE items, validity, reuse, re-review"). Only approvals that a provider gave count: those
+ * ends last (R-50). Only approvals that a provider gave count: those
  * that were taken over end with them. One that has no end is reusable if one review is enough, and not if its rule is
  * not understood (D-03).
  */

@@ -26,7 +26,7 @@ export interface ClinicPage {
   readonly stats: { readonly active: number; readonly inactive: number };
 }
 
-/** The caller's clinics, in a total order so that paging is stable (interface §4.2, D-08). */
+/** The caller's clinics, in a total order so that paging is stable (D-08). */
 export async function listClinics(context: Context, filter: ClinicFilter): Promise<ClinicPage> {
   const where = { ...visibleClinics(context), ...matching(context.caller.tenantId, filter) };
   const [clinics, total, counts] = await Promise.all([

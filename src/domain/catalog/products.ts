@@ -23,7 +23,7 @@ const withDetails = {
 
 export type ProductWithDetails = Prisma.ProductGetPayload<{ include: typeof withDetails }>;
 
-/** The tenant's products that are not deleted (interface §4.6, D-14). */
+/** The tenant's products that are not deleted (D-14). */
 export async function listProducts(
   context: Context,
   filter: ProductFilter,

@@ -1,5 +1,5 @@
 import { Problem } from '../../problem.js';
-import { firstBytes, followJpeg, followPng, followTiff, lastBytes, type Follower } from './formatParsers.js';
+import { firstBytes, trackJpeg, trackPng, trackTiff, lastBytes, type Tracker } from './formatParsers.js';
 import type { DocumentMediaType } from './fileRules.js';
 
 /** Programs that guess a type by content look no further than this. */
@@ -76,13 +76,13 @@ export async function* wholeDocument(
 }
 
 /** A PDF is judged by its end alone. */
-const followPdf = (): Follower => ({ push: () => new Uint8Array(), isWhole: () => true });
+const trackPdf = (): Tracker => ({ push: () => new Uint8Array(), isWhole: () => true });
 
-const followers: Readonly<Record<DocumentMediaType, () => Follower>> = {
-  'application/pdf': followPdf,
-  'image/jpeg': followJpeg,
-  'image/png': followPng,
-  'image/tiff': followTiff,
+const followers: Readonly<Record<DocumentMediaType, () => Tracker>> = {
+  'application/pdf': trackPdf,
+  'image/jpeg': trackJpeg,
+  'image/png': trackPng,
+  'image/tiff': trackTiff,
 };
 
 function faultOf(type: DocumentMediaType, file: Passed): string | undefined {

@@ -177,7 +177,7 @@ export interface FileDescription {
  * added when it has none that fits.
  * @throws Problem document_type_not_allowed: the content is none of the types of this documentType
  * @throws Problem document_type_mismatch: the server's Content-Type or the name says another type
- *   (domain rule "Documents")
+ *   (R-62)
  */
 export function describeFile(request: UploadRequest, evidence: FileEvidence): FileDescription {
   const { types }: DocumentRule = documentRules[request.documentType];
@@ -271,7 +271,7 @@ export interface BlobLocation {
   readonly fileName: string;
 }
 
-/** The key of a document's object, `blobPath` on the wire (domain rule "Documents"). */
+/** The key of a document's object, `blobPath` on the wire (R-64). */
 export function blobPath({ tenantId, patientId, documentType, documentId, fileName }: BlobLocation): string {
   return `${tenantId}/clients/${patientId}/${documentType}/${documentId}/${fileName}`;
 }

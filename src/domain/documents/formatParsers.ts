@@ -1,5 +1,5 @@
 /** Follows a file while it passes, in chunks of any size, to find where it ends by its own format. */
-export interface Follower {
+export interface Tracker {
   /** Takes the next bytes and gives back those that lie behind the end. */
   push(chunk: Uint8Array): Uint8Array;
   /** Whether the end has passed; `size` is that of the file, in bytes. */
@@ -7,7 +7,7 @@ export interface Follower {
 }
 
 /** PNG (W3C, 5.2): eight bytes, then chunks of length, type, data and checksum, the last of which is IEND. */
-export function followPng(): Follower {
+export function trackPng(): Tracker {
   const header = Buffer.alloc(8);
   let filled = 0;
   let skip = 8;
@@ -44,7 +44,7 @@ export function followPng(): Follower {
  * JPEG (ITU-T T.81, B.1): segments of marker, length and data, with coded data behind some of them, up to the marker
  * EOI. A thumbnail with an EOI of its own lies inside a segment. Bytes between segments are skipped, as decoders do.
  */
-export function followJpeg(): Follower {
+export function trackJpeg(): Tracker {
   let next: 'anything' | 'marker' | 'high length' | 'low length' | 'nothing' = 'anything';
   let skip = 2;
   let high = 0;
@@ -93,7 +93,7 @@ interface TiffDirectory {
  * TIFF 6.0 and BigTIFF: the header names the place of the first directory, which may be anywhere. It has to lie inside
  * the file with all its entries; where the data lie can't be told without reading back and forth.
  */
-export function followTiff(): Follower {
+export function trackTiff(): Tracker {
   const header = firstBytes(16);
   const count = Buffer.alloc(8);
   let directory: TiffDirectory | undefined;

@@ -1,7 +1,7 @@
 import type { DomainContext, Services } from '../../context.js';
 
 /** Milliseconds: far longer than an upload takes, and than clocks differ. */
-const SAFE_AGE = 24 * 60 * 60 * 1000;
+const SAFE_AGE_MS = 24 * 60 * 60 * 1000;
 /** Keys that are looked up by one statement. */
 const BATCH = 1000;
 
@@ -25,7 +25,7 @@ export interface RemovedWaste {
  */
 export async function removeOrphanedObjects(
   context: DomainContext & Pick<Services, 'objects'>,
-  { safeAge = SAFE_AGE, signal }: { readonly safeAge?: number; readonly signal?: AbortSignal } = {},
+  { safeAge = SAFE_AGE_MS, signal }: { readonly safeAge?: number; readonly signal?: AbortSignal } = {},
 ): Promise<RemovedWaste> {
   const before = new Date(context.now().getTime() - safeAge);
   let removed = 0;

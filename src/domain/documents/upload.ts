@@ -8,7 +8,7 @@ import { blobPath, describeFile, documentRules, type DocumentType, type UploadRe
 import { recordEvent } from '../events/record.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 
-/** Seconds that a link to a stored document works (domain rule "Documents"). */
+/** Seconds that a link to a stored document works. */
 const LINK_SECONDS = 900;
 
 export interface StoredDocument {
@@ -19,7 +19,7 @@ export interface StoredDocument {
 }
 
 /**
- * Fetches a file, stores it and links it to the patient (interface §4.5). Store the object before the row; remove it if
+ * Fetches a file, stores it and links it to the patient. Store the object before the row; remove it if
  * the insert fails, or if a concurrent duplicate was faster.
  * @param commit runs the insert in a transaction, unless a duplicate has done it
  * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable

@@ -15,7 +15,7 @@ export function cancellingActor({ permissions }: Caller): CancellingActor {
 
 /**
  * Gives up an encounter that waits for its review, and its open items; a provider also one under review, whoever has it
- * (domain rule "Encounter state machine"). Who had it stays readable.
+ * (R-43). Who had it stays readable.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
  */
 export function cancelEncounter(
@@ -36,7 +36,7 @@ export function cancelEncounter(
 }
 
 /**
- * Gives up an encounter as if nobody had reviewed it in time, whatever its time is (domain rule "Sandbox").
+ * Gives up an encounter as if nobody had reviewed it in time, whatever its time is (R-75).
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
  */
 export function expireEncounter(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {

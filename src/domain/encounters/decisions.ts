@@ -58,7 +58,7 @@ export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | nu
 }
 
 /**
- * A live review says when it took place (domain rule "Encounter state machine").
+ * A live review says when it took place (R-41).
  * @throws Problem visit_required
  */
 export function requireVisit({ reviewType }: { readonly reviewType: string }, visit: Visit | null): void {

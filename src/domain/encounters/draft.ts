@@ -19,7 +19,7 @@ export type EncounterRequest = Schemas['CreateEncounterRequest'];
 /** Everything about an encounter that is known before it is stored. */
 export interface EncounterDraft extends FoundParts {
   readonly schedule: ResolvedSchedule;
-  /** What keeps it from being created now, one list for each failing check in their order; empty if nothing does. */
+  /** Blocking problems, grouped by check in order; empty if creatable. */
   readonly faults: readonly (readonly Fault[])[];
   readonly lines: readonly DraftLine[];
   readonly items: readonly DraftItem[];
@@ -31,7 +31,7 @@ export type DraftLine = ReturnType<typeof treatmentLine>;
 export type DraftItem = ReturnType<typeof gfeItem>;
 
 /**
- * What is wrong with a body by itself, before anything is looked up (domain rule "createEncounter", steps 3 and 4).
+ * What is wrong with a body by itself, before anything is looked up (R-29).
  * @throws Problem validation_failed, schedule_incomplete, schedule_time_zone_unknown, schedule_time_nonexistent
  */
 export function checkEncounterRequest(body: EncounterRequest): void {
@@ -80,7 +80,7 @@ function treatmentLine(context: ReadContext, treatment: Treatment, position: num
 
 /**
  * One item for each distinct (category, subcategory), in the order of the treatments; approved at once where an
- * approval can be taken over (domain rule "GFE items, validity, reuse, re-review").
+ * approval can be taken over (R-50).
  */
 async function gfeItems(
   context: ReadContext,

@@ -11,7 +11,7 @@ import { claimableFrom, expiresAt } from './schedule.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 
 /** What an encounter's record includes besides its own row. */
-export const encounterParts = {
+export const encounterInclude = {
   treatments: { orderBy: { position: 'asc' } },
   documents: { orderBy: { position: 'asc' } },
   gfeItems: { orderBy: { position: 'asc' } },
@@ -19,12 +19,12 @@ export const encounterParts = {
 } satisfies Prisma.EncounterInclude;
 
 /** A stored encounter with everything that its views show. */
-export type EncounterRecord = Prisma.EncounterGetPayload<{ include: typeof encounterParts }>;
+export type EncounterRecord = Prisma.EncounterGetPayload<{ include: typeof encounterInclude }>;
 
 /**
- * Creates an encounter with a frozen copy of what was chosen (interface §4.7; checks in the order of domain rule
- * "createEncounter"). Later catalog changes do not touch it. If every item takes over a valid approval, it is completed
- * at once, with its order. Call it in a transaction, with a body that `checkEncounterRequest` let pass.
+ * Creates an encounter with a frozen copy of its treatments (R-29, R-30). If every item reuses an approval, it is completed
+ * at once, with its order (R-52).
+ * @param body one that `checkEncounterRequest` accepted
  * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch
  */
 export async function createEncounter(context: CallerContext, body: EncounterRequest): Promise<EncounterRecord> {
@@ -33,7 +33,7 @@ export async function createEncounter(context: CallerContext, body: EncounterReq
   if (failing) throw refuse(failing);
   const created = await context.db.encounter.create({
     data: newEncounter(context, body, draft),
-    include: encounterParts,
+    include: encounterInclude,
   });
   const { tenantId, clinicId, encounterNo, gfeNo, status, reviewType, patientId } = created;
   await recordEvent(context, { tenantId, clinicId }, 'encounter.created', {
@@ -55,11 +55,11 @@ export async function createEncounter(context: CallerContext, body: EncounterReq
 export async function getEncounter(context: ReadContext, encounterNo: bigint): Promise<EncounterRecord> {
   const { tenantId } = context.caller;
   const where = { tenantId_encounterNo: { tenantId, encounterNo } };
-  return permitted(context, await context.db.encounter.findUnique({ where, include: encounterParts }));
+  return permitted(context, await context.db.encounter.findUnique({ where, include: encounterInclude }));
 }
 
 /**
- * The encounter that all given identifiers belong to (interface §4.8).
+ * The encounter that all given identifiers belong to.
  * @throws Problem identifier_mismatch when they do not agree (D-32); encounter_not_found, also for another tenant's;
  * clinic_not_permitted (D-31)
  */
@@ -77,7 +77,7 @@ export async function findEncounter(
   ];
   // One lookup by a unique index for each; a single query with OR would have to join all orders of the tenant.
   const [first = null, ...others] = await Promise.all(
-    wheres.map((where) => context.db.encounter.findFirst({ where: { ...where, tenantId }, include: encounterParts })),
+    wheres.map((where) => context.db.encounter.findFirst({ where: { ...where, tenantId }, include: encounterInclude })),
   );
   if (others.some((other) => other?.id !== first?.id)) throw new Problem('identifier_mismatch');
   return permitted(context, first);

@@ -1,21 +1,21 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { applyChange, expiry, lapse, type Change, type EncounterRow } from './transitions.js';
-import { inTenantTimes, type Sweep, type SweepContext } from '../transactions/tenantClocks.js';
+import { forEachTenantClock, type Sweep, type SweepContext } from '../transactions/tenantClocks.js';
 
 /**
- * Puts encounters back into the queue whose provider's time is over (domain rule "Encounter state machine"). Safe to
+ * Puts encounters back into the queue whose provider's time is over (R-44). Safe to
  * run twice and at the same time as itself and as requests: what somebody else is changing is left to them.
  * @param context with the time of the world; each tenant's own time is what counts
  * @param tenantId only this tenant's; default: all
  * @returns how many there were
  */
 export function lapseDueClaims(context: SweepContext, tenantId?: string): Promise<number> {
-  return inTenantTimes(context, tenantId, lapses);
+  return forEachTenantClock(context, tenantId, lapses);
 }
 
 /** The same for encounters that waited for a review until their end: they become `expired`. */
 export function expireDueEncounters(context: SweepContext, tenantId?: string): Promise<number> {
-  return inTenantTimes(context, tenantId, expiries);
+  return forEachTenantClock(context, tenantId, expiries);
 }
 
 /** What ends when its time has come: the encounters in question, the column of that time, and the change. */

@@ -3,7 +3,7 @@ import type { Context } from '../../context.js';
 import type { EncounterState } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../catalog/clinics.js';
-import { encounterParts, type EncounterRecord } from './encounters.js';
+import { encounterInclude, type EncounterRecord } from './encounters.js';
 import { instantOf } from '../values/instant.js';
 
 export interface EncounterFilter {
@@ -35,7 +35,7 @@ type Position = Pick<EncounterRecord, 'createdAt' | 'encounterNo'>;
 export async function listEncounters(context: Context, filter: EncounterFilter): Promise<EncounterPage> {
   const found = await context.db.encounter.findMany({
     where: matching(context, filter),
-    include: encounterParts,
+    include: encounterInclude,
     orderBy: [{ createdAt: 'desc' }, { encounterNo: 'desc' }],
     take: filter.limit + 1,
   });

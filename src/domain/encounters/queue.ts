@@ -1,6 +1,6 @@
 import { Prisma, type ServiceQueue } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
-import { encounterParts, type EncounterRecord } from './encounters.js';
+import { encounterInclude, type EncounterRecord } from './encounters.js';
 
 export interface QueueHead {
   /** The most urgent first. */
@@ -10,9 +10,8 @@ export interface QueueHead {
 }
 
 /**
- * The encounters that wait longest: by their scheduled time, without one by their creation (domain rule "Encounter
- * state machine"). Those that may not be claimed yet are among them; those whose time is over are not, nor are those of
- * clinics that the caller is limited not to see. A queue costs what is shown of it: an index has its order.
+ * The head of the queue (R-47), of the clinics that the caller may see. It includes encounters that cannot be claimed yet,
+ * and no expired ones. An index has its order, so the length of the queue does not matter.
  */
 export async function listReviewQueue(
   context: Context,
@@ -29,7 +28,7 @@ export async function listReviewQueue(
   const ids = rows.slice(0, limit).map(({ id }) => id);
   const found = await context.db.encounter.findMany({
     where: { tenantId, id: { in: ids }, status: 'pending_review' },
-    include: encounterParts,
+    include: encounterInclude,
   });
   const byId = new Map(found.map((encounter) => [encounter.id, encounter]));
   return { encounters: ids.flatMap((id) => byId.get(id) ?? []), hasMore: rows.length > limit };

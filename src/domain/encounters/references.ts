@@ -85,7 +85,7 @@ export function refuseRepeatedIds(body: Body): void {
 }
 
 /**
- * Step 6 of domain rule "createEncounter": everything exists in the tenant (D-30).
+ * Step 6 of R-29: everything exists in the tenant (D-30).
  * @throws Problem clinic_not_found, patient_not_found, treatment_not_found, document_not_found
  */
 export function requireFound({ clinic, patient, treatments, documents }: EncounterParts): FoundParts {

@@ -23,7 +23,7 @@ interface Reviewer {
 
 /**
  * Takes an encounter from the queue for one provider until its lease ends; the provider that has it gets a new lease
- * (domain rule "Encounter state machine").
+ * (R-39).
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other; not_due for a live visit
  * whose time has not come
  */
@@ -61,7 +61,7 @@ export function releaseEncounter(
 
 /**
  * Decides every item that waits. With an approved item, also one that took an earlier approval over, the encounter is
- * completed with its order; otherwise it is denied (domain rule "Encounter state machine").
+ * completed with its order; otherwise it is denied (R-42).
  * @throws Problem validation_failed; encounter_not_found; clinic_not_permitted; invalid_state, claimed_by_other;
  * visit_required; decisions_incomplete. The first of them answers.
  */

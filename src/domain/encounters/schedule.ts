@@ -20,14 +20,14 @@ export interface ResolvedSchedule {
   readonly isZoneKnown: boolean;
 }
 
-/** A scheduled live visit may be claimed this long before it (domain rule "Encounter state machine"). */
+/** A scheduled live visit may be claimed this long before it. */
 const EARLY_CLAIM_MS = 15 * 60_000;
 
 /** An encounter that nobody reviewed is given up this long after it was created or was to take place. */
 const EXPIRY_MS = 30 * 24 * 3_600_000;
 
 /**
- * What can be said without looking at the clinic (domain rule "Schedule").
+ * What can be said without looking at the clinic (R-32).
  * @throws Problem schedule_incomplete, schedule_time_zone_unknown, all of them at once; then schedule_time_nonexistent
  */
 export function checkSchedule(schedule: Schedule): void {
@@ -75,7 +75,7 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
 
 /**
  * The earliest claim of an encounter: 15 minutes before a scheduled live visit; the local midnight of its day, if the
- * time is open and the zone is known; otherwise at once (domain rules "Encounter state machine" and "Schedule").
+ * time is open and the zone is known; otherwise at once (R-36).
  */
 export function claimableFrom(reviewType: ReviewType, schedule: ResolvedSchedule, createdAt: Date): Date {
   const { scheduledAt, dayStartsAt, isZoneKnown } = schedule;

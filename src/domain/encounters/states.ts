@@ -14,9 +14,8 @@ interface Transition {
 }
 
 /**
- * The life of an encounter (domain rule "Encounter state machine"). What is not in the table is not possible. A new
- * encounter is `pending_review`, or `completed` when earlier approvals cover all of it (domain rule "GFE items,
- * validity, reuse, re-review").
+ * The life of an encounter (R-38). What is not in the table is not possible. A new
+ * encounter is `pending_review`, or `completed` when earlier approvals cover all of it (R-52).
  */
 export const encounterTransitions = {
   pending_review: {

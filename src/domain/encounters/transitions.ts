@@ -3,7 +3,7 @@ import { getEncounter, type EncounterRecord } from './encounters.js';
 import { dueEvent, nextState, type EncounterActor, type EncounterEvent } from './states.js';
 import { recordEvent } from '../events/record.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
-import { takeTurn } from '../transactions/locks.js';
+import { lockExclusive } from '../transactions/locks.js';
 
 /** What a transition needs to know of an encounter. */
 export type EncounterRow = Pick<
@@ -24,21 +24,20 @@ export interface Change<Row> {
 /** What an encounter is without a claim. */
 const unclaimed = { reviewerRef: null, claimedAt: null, leaseExpiresAt: null } as const;
 
-/** Keeps an encounter from everybody else for the rest of the transaction, which must not have written anything. */
+/** Locks an encounter until commit. Must precede any write. */
 export async function lockEncounter({ db, caller }: CallerContext, encounterNo: bigint): Promise<void> {
   const { tenantId } = caller;
-  await takeTurn(db, `encounter ${tenantId} ${encounterNo}`);
-  // Sweeps take no turns: they leave alone what is locked.
+  await lockExclusive(db, `encounter ${tenantId} ${encounterNo}`);
+  // Sweeps skip locked rows.
   await db.$executeRaw`
     SELECT FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounterNo} FOR UPDATE`;
 }
 
 /**
- * Makes a transition on behalf of a caller, in the caller's transaction; times that have passed count, whether or not
- * the sweeps have seen them. Of twenty reviews at once one is done and nineteen are told why not. It locks the encounter
- * also for a request with a key, which has done so before: that costs little, and nobody can forget it.
- * @param decide the change; gets the encounter as it counts now and throws what speaks against it
- * @returns the encounter after it
+ * Makes a transition on behalf of a caller, in the caller's transaction. Elapsed deadlines apply even if no sweep has run
+ * (R-44). Concurrent calls serialize: one wins, the rest get a Problem (R-45).
+ * @param decide returns the change, given the current encounter; throws if the change is not allowed
+ * @returns the encounter after the change
  * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted; and what `decide` throws
  */
 export async function changeEncounter(
@@ -49,9 +48,9 @@ export async function changeEncounter(
   await lockEncounter(context, encounterNo);
   const stored = await getEncounter(context, encounterNo);
   const now = context.now();
-  const current = asOf(stored, now);
+  const current = applyElapsedTime(stored, now);
   const change = decide(current, now);
-  // All that belongs to one change has one time.
+  // One change has one time.
   const moment = { ...context, now: () => now };
   const isLapsed = current.version > stored.version;
   const isDone =
@@ -60,22 +59,19 @@ export async function changeEncounter(
   return getEncounter(context, encounterNo);
 }
 
-/**
- * The encounter as it counts at a time. A claim that lapsed is written before what comes after it; an encounter that
- * expired allows nothing more, so that it is left to the sweep.
- */
-function asOf(encounter: EncounterRecord, now: Date): EncounterRecord {
+/** The encounter with elapsed deadlines applied. A lapsed claim is persisted first; expiry is left to the sweep. */
+function applyElapsedTime(encounter: EncounterRecord, now: Date): EncounterRecord {
   const due = dueEvent(encounter, now);
   if (due === 'expire') return { ...encounter, status: 'expired' };
   if (due === null) return encounter;
   const status = nextState(encounter.status, due, 'system');
-  return asOf({ ...encounter, ...unclaimed, status, version: encounter.version + 1 }, now);
+  return applyElapsedTime({ ...encounter, ...unclaimed, status, version: encounter.version + 1 }, now);
 }
 
 /**
- * Makes a transition by a conditional update (domain rule "Encounter state machine").
- * @returns false if somebody else has changed the encounter since it was read; then nothing is written
- * @throws Problem invalid_state, claimed_by_other when the table of transitions does not have it
+ * Makes a transition by a conditional update (R-45).
+ * @returns false if the encounter has changed since it was read; then nothing is written
+ * @throws Problem invalid_state, claimed_by_other if the transition is not in the table
  */
 export async function applyChange<Row extends EncounterRow>(
   context: TransactionContext,
@@ -92,13 +88,13 @@ export async function applyChange<Row extends EncounterRow>(
   return true;
 }
 
-/** Back into the queue, whoever wants it. */
+/** Back into the queue. */
 export const release: Pick<Change<EncounterRow>, 'set' | 'effects'> = {
   set: unclaimed,
   effects: (context, encounter) => recordEvent(context, encounter, 'encounter.released', numbersOf(encounter)),
 };
 
-/** Back into the queue, because the provider's time is over. */
+/** Back into the queue, because the lease has ended. */
 export const lapse: Change<EncounterRow> = { event: 'lapse', actor: 'system', ...release };
 
 /** Given up, because nobody reviewed it in time. */

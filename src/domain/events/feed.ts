@@ -44,7 +44,7 @@ interface Frame {
 type FeedRow = Frame & ((FeedEvent & { readonly position: Position }) | { readonly id: null });
 
 /**
- * The tenant's events, each once, in an order that never changes (domain rule "Events and webhooks"). Their number
+ * The tenant's events, each once, in an order that never changes (R-71). Their number
  * alone would be no such order: it is drawn before the commit, so a reader would pass one whose commit comes late. The
  * order is therefore that of transactions, and a page ends before the oldest one under way: all that is still to come
  * lies behind it. A client that is limited to clinics gets the events of these and those of no clinic.

@@ -3,7 +3,7 @@ import type { TransactionContext } from '../transactions/transaction.js';
 
 type Data = Schemas['EventData'];
 
-/** What each event tells (domain rule "Events and webhooks"): ids and states only, never a name or a note. */
+/** What each event tells: ids and states only, never a name or a note. */
 type Members = {
   'patient.created': 'user_id';
   'patient.verification_updated': 'user_id' | 'isVerified';

@@ -11,8 +11,8 @@ interface PurgeContext extends Pick<SweepContext, 'db' | 'log'> {
 const BATCH = 1_000;
 
 /**
- * Removes the keys of all tenants, with the responses that they hold, 24 hours after they were used (domain rule
- * "Idempotency"). Safe to run twice and at the same time.
+ * Removes the keys of all tenants, with the responses that they hold, 24 hours after they were used (R-67). Safe to run
+ * concurrently.
  * @returns how many
  */
 export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
@@ -20,7 +20,7 @@ export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
 }
 
 /**
- * Removes the events of all tenants after 30 days (domain rule "Events and webhooks"). Safe to run twice and at the
+ * Removes the events of all tenants after 30 days (R-72). Safe to run twice and at the
  * same time.
  * @returns how many
  */

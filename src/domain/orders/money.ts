@@ -14,7 +14,7 @@ export interface Amounts {
   readonly grandTotal: Prisma.Decimal;
 }
 
-/** The sums over treatments, one unit of each (D-37; domain rule "Orders and money"). */
+/** The sums over treatments, one unit of each (D-37; R-57). */
 export function amountsOf(treatments: readonly PricedTreatment[]): Amounts {
   const subTotal = sum(treatments.map(({ price }) => price));
   const totalShippingAmt = sum(treatments.map(shippingOf));

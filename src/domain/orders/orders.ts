@@ -6,7 +6,7 @@ import { mayUseClinic } from '../catalog/clinics.js';
 import { recordEvent } from '../events/record.js';
 import { itemKey } from '../values/itemKey.js';
 import type { ReadContext, TransactionContext } from '../transactions/transaction.js';
-import { takeTurn } from '../transactions/locks.js';
+import { lockExclusive } from '../transactions/locks.js';
 
 /** Everything that the views and events of an order show. */
 export const orderDetails = {
@@ -23,7 +23,7 @@ export type OrderedEncounter = Prisma.EncounterGetPayload<{ include: { treatment
 
 /**
  * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
- * each treatment whose item is approved, newly or by reuse, at its frozen price (domain rule "Orders and money", D-36).
+ * each treatment whose item is approved, newly or by reuse, at its frozen price (R-55, D-36).
  * The encounter's row must be `completed` already. A free order is paid at birth. Tells of both, first of the encounter.
  */
 export async function createOrder(context: TransactionContext, encounter: OrderedEncounter): Promise<OrderRecord> {
@@ -72,11 +72,11 @@ export async function getOrder(context: ReadContext, orderNo: string): Promise<O
 
 /** Keeps an order from everybody else for the rest of the transaction, which must not have written anything. */
 export function lockOrder(db: Transaction, tenantId: string, orderNo: string): Promise<void> {
-  return takeTurn(db, `order ${tenantId} ${orderNo.toUpperCase()}`);
+  return lockExclusive(db, `order ${tenantId} ${orderNo.toUpperCase()}`);
 }
 
 /**
- * Cancels an order of which nothing is paid, for the operator (domain rule "Orders and money").
+ * Cancels an order of which nothing is paid, for the operator (R-60).
  * @throws Error when there is no such order, or it is not pending, or a part of it is paid
  */
 export async function cancelOrder(

@@ -4,7 +4,7 @@ import { getOrder, orderDetails, recordOrderEvent, type OrderRecord } from './or
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
- * Records money that was paid elsewhere (domain rule "Orders and money"). Payments at the same time wait for one
+ * Records money that was paid elsewhere (R-59). Payments at the same time wait for one
  * another, and what would be above the balance then is refused.
  * @param amount decimal text above zero, with at most two places
  * @throws Problem order_not_found, clinic_not_permitted; invalid_state when the order is not pending;

@@ -10,7 +10,7 @@ export interface SandboxTime {
   readonly offsetSeconds: number;
 }
 
-/** How far the time of a sandbox tenant is ahead of the world's, in milliseconds (domain rule "Sandbox"). */
+/** How far the time of a sandbox tenant is ahead of the world's, in milliseconds. */
 export async function clockOffset({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<number> {
   const select = { clockOffsetMs: true };
   const tenant = await db.tenant.findUniqueOrThrow({ where: { id: tenantId }, select });

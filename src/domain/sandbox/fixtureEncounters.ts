@@ -36,7 +36,7 @@ export const encounterIdOf = (number: number): string => idOf(`e${number % 1000}
 
 /**
  * The rows of encounters as the service would have written them. Their numbers are of the range that sequences leave
- * free (domain rule "Ids and numbers").
+ * free (R-15).
  */
 export function encounterRows(place: FixturePlace, encounters: readonly FixtureEncounter[]): RowSet[] {
   const completed = encounters.filter(({ review }) => review?.until === null);

@@ -11,7 +11,7 @@ import type { RowSet } from '../transactions/bulkSql.js';
 import { samplePdf, sha256 } from './sampleFiles.js';
 import { fixtureAmounts, encounterRows, FIXTURE_ORDER, type FixtureEncounter } from './fixtureEncounters.js';
 
-/** What the examples of the contract show, by the same ids, for every sandbox tenant (domain rule "Sandbox"). */
+/** What the examples of the contract show, by the same ids, for every sandbox tenant. */
 
 /** Whose fixtures, and when they are put in place. */
 export interface FixtureScene {

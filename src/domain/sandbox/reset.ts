@@ -2,11 +2,11 @@ import { Prisma, type Tenant } from '../../../generated/prisma/client.js';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
 import type { Context, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
-import { identifier, insertion, together } from '../transactions/bulkSql.js';
+import { identifier, insertion, inOneStatement } from '../transactions/bulkSql.js';
 import { fixtureCatalog, fixtureObject, fixtureRows } from './fixtures.js';
 import { requireSandbox } from './requireSandbox.js';
 import { createTenant, type NewTenant } from '../access/tenants.js';
-import { inTransaction, keepRequestsOut, type TransactionContext } from '../transactions/transaction.js';
+import { inTransaction, lockSandbox, type TransactionContext } from '../transactions/transaction.js';
 
 /** Everything that a tenant owns but its API clients. */
 export const resetTables = [
@@ -51,8 +51,7 @@ const RESET_MS = 60_000;
 const BATCH = 10_000;
 
 /**
- * As in the beginning: what the tenant has goes, the fixtures come back, time is real again (domain rule "Sandbox").
- * Its API clients and their tokens stay. Requests of the tenant that are under way come first, later ones see it done.
+ * Restores the initial fixtures and real time; API clients stay (R-76). Waits for in-flight requests.
  * @throws Problem sandbox_only
  */
 export async function resetSandbox(context: Context): Promise<void> {
@@ -61,7 +60,7 @@ export async function resetSandbox(context: Context): Promise<void> {
   await storeFixtureObject(context, tenantId);
   const parts = { db: context.db, now: context.realNow, newId: context.newId, randomBytes: context.randomBytes };
   const work = async (transaction: TransactionContext): Promise<string[]> => {
-    await lockSandbox(transaction, tenantId);
+    await lockForReset(transaction, tenantId);
     const documents = await transaction.db.document.findMany({ where: { tenantId }, select: { blobPath: true } });
     for (const table of resetTables) await empty(transaction, table, tenantId);
     const data = { clockOffsetMs: 0, updatedAt: transaction.now() };
@@ -80,7 +79,7 @@ export async function resetSandbox(context: Context): Promise<void> {
 }
 
 /**
- * Creates a sandbox tenant with the fixtures (domain rule "API-client provisioning").
+ * Creates a sandbox tenant with the fixtures (R-73).
  * @throws Error when the name or the id is malformed or taken; Problem dependency_unavailable when the store fails
  */
 export function createSandbox(
@@ -108,9 +107,9 @@ export async function fillSandbox(context: TransactionContext, tenant: Tenant, s
  * Waits for the requests of the tenant that are under way, and lets no other begin. What works on encounters without a
  * request locks their rows first; so do we, or the two could wait for one another.
  */
-async function lockSandbox(context: TransactionContext, tenantId: string): Promise<void> {
+async function lockForReset(context: TransactionContext, tenantId: string): Promise<void> {
   const { db } = context;
-  await keepRequestsOut(context, tenantId);
+  await lockSandbox(context, tenantId);
   const locked = await db.$queryRaw<object[]>`
     SELECT id FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR NO KEY UPDATE`;
   if (locked.length === 0) throw new Problem('sandbox_only');
@@ -122,7 +121,7 @@ async function insertFixtures(context: TransactionContext, tenant: Tenant, store
   const uploadedById = await fixtureClient(context, tenantId);
   const scene = { tenantId, currency, now: context.now(), newId: context.newId, uploadedById, store };
   const sets = fixtureRows(scene, await fixtureCatalog());
-  await context.db.$executeRaw(together(sets.map(({ table, rows }) => insertion(table, rows))));
+  await context.db.$executeRaw(inOneStatement(sets.map(({ table, rows }) => insertion(table, rows))));
 }
 
 /** In parts that are done well within the time of a statement, however much there is. */

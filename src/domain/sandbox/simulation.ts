@@ -16,7 +16,7 @@ const REVIEWER = 'sandbox';
 const DENIAL = 'Denied in the sandbox.';
 
 /**
- * Plays the provider, by the same transitions as the provider network, all or nothing (domain rule "Sandbox").
+ * Plays the provider, by the same transitions as the provider network, all or nothing (R-75).
  * @returns the encounter afterwards
  * @throws Problem sandbox_only, encounter_not_found, clinic_not_permitted, invalid_state, not_due
  */

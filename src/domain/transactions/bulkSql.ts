@@ -21,7 +21,7 @@ export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
  * Changes of several tables as one statement, which saves a round trip for each. Foreign keys are checked at its end,
  * so that the order of the tables does not matter.
  */
-export function together(statements: readonly Prisma.Sql[]): Prisma.Sql {
+export function inOneStatement(statements: readonly Prisma.Sql[]): Prisma.Sql {
   const parts = statements.map((statement, index) => Prisma.sql`${identifier(`part${index}`)} AS (${statement})`);
   return Prisma.sql`WITH ${Prisma.join(parts)} SELECT`;
 }

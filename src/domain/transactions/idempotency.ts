@@ -13,7 +13,7 @@ interface StoredKey {
 const LOCK_TIMEOUT = '4000ms';
 
 /**
- * Takes a key in the transaction of the effect (domain rule "Idempotency"). Waits for a concurrent duplicate in flight;
+ * Takes a key in the transaction of the effect (R-67). Waits for a concurrent duplicate in flight;
  * a key whose 24 hours are over is free again.
  * @param lock locks what the work changes, before the key's row is written
  * @returns false if an earlier request has the key

@@ -30,14 +30,14 @@ const BATCH_MS = BATCH * 5_000;
 /**
  * Works off what is due in all tenants, or in one, by each tenant's own time: batch by batch, each in a transaction of
  * its own, until one finds nothing. Tenants whose clocks agree are served together: there are only as many clocks as
- * sandboxes that moved theirs (domain rule "Sandbox"). In a sweep of all tenants a row that fails stops no other: it is
+ * sandboxes that moved theirs (R-74). In a sweep of all tenants a row that fails stops no other: it is
  * logged, and tried again after a minute, later after up to four hours (D-92).
  * @param context with the time of the world
  * @param tenantId only this tenant's, all of it now, for a caller who learns of a failure; undefined: all tenants
  * @returns how many rows were worked off
  * @throws what a row of the one tenant throws
  */
-export async function inTenantTimes<Row extends DueRow>(
+export async function forEachTenantClock<Row extends DueRow>(
   context: SweepContext,
   tenantId: string | undefined,
   sweep: Sweep<Row>,

@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from '../../adapters/database/database.js';
 import type { Context, DomainContext } from '../../context.js';
-import { shareTurn, takeTurn } from './locks.js';
+import { lockShared, lockExclusive } from './locks.js';
 
 /** A context whose queries are part of one transaction; only {@link inTransaction} makes one. */
 export type TransactionContext = Omit<DomainContext, 'db'> & { readonly db: Transaction };
@@ -15,7 +15,7 @@ export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
 export type ReadContext = Omit<Context, 'db'> & { readonly db: Queries };
 
 /**
- * The same context in the time of a tenant (domain rule "Sandbox").
+ * The same context in the time of a tenant (R-74).
  * @param aheadMs how far the tenant's clock is ahead of the world's, in milliseconds
  */
 export function inTenantTime<C extends { readonly now: () => Date }>(context: C, aheadMs: number): C {
@@ -43,25 +43,25 @@ export function inTransaction<T>(
 /** The same with everything that an operation's context has. */
 export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
   const limits = { timeout: REQUEST_MS, maxWait: REQUEST_MS };
-  return context.db.$transaction(async (db) => work(await besideResets({ ...context, db: db as Transaction })), limits);
+  return context.db.$transaction(
+    async (db) => work(await shareSandboxLock({ ...context, db: db as Transaction })),
+    limits,
+  );
 }
 
-/**
- * A reset of the sandbox waits for requests that have begun to change something, and they for it, so that none finds one
- * half of its things before and the other after it. What it waited for may have set the clock, too.
- */
-async function besideResets(context: CallerContext): Promise<CallerContext> {
+/** A reset and writers exclude each other. Re-read the clock after waiting. */
+async function shareSandboxLock(context: CallerContext): Promise<CallerContext> {
   const { caller, db, realNow } = context;
   if (caller.tenantMode !== 'sandbox') return context;
-  await shareTurn(db, sandboxOf(caller.tenantId));
+  await lockShared(db, sandboxOf(caller.tenantId));
   const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
     SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
   return inTenantTime({ ...context, now: realNow }, Number(tenant?.offset ?? 0));
 }
 
-/** Keeps all requests of a sandbox that change something out, for the rest of the transaction. */
-export function keepRequestsOut({ db }: TransactionContext, tenantId: string): Promise<void> {
-  return takeTurn(db, sandboxOf(tenantId));
+/** Blocks all writers of this sandbox until commit. */
+export function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
+  return lockExclusive(db, sandboxOf(tenantId));
 }
 
 const sandboxOf = (tenantId: string): string => `sandbox ${tenantId}`;

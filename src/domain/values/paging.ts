@@ -10,7 +10,7 @@ export const pageSlice = ({ page, limit }: Page): { skip: number; take: number }
   take: limit,
 });
 
-/** 0 when there is nothing (domain rule "Lists"). */
+/** 0 when there is nothing. */
 export const totalPages = (total: number, { limit }: Page): number => Math.ceil(total / limit);
 
 /**

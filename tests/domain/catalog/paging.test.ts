@@ -29,7 +29,7 @@ describe.each(lists)('%s', (target, metaName) => {
     expect(status).toBe(200);
     return { ids: body.data.map(({ id }: { id: string }) => id) as string[], meta: body[metaName] };
   };
-  // Only products have them (interface §4.6).
+  // Only products have them.
   const more = (hasNext: boolean, hasPrev: boolean) => (metaName === 'meta' ? { hasNext, hasPrev } : {});
 
   it('starts with page 1 of 20', async () => {

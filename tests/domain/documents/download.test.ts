@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterEach(() => until(() => host.openConnections() === 0));
 afterAll(() => host.close());
 
-it('a document has 5 s to connect, 10 s of silence, 30 s in all and 3 redirects (domain rule "Documents")', () => {
+it('a document has 5 s to connect, 10 s of silence, 30 s in all and 3 redirects (R-62)', () => {
   const inMilliseconds = { connectTimeout: 5_000, stallTimeout: 10_000, totalTimeout: 30_000 };
   expect(fetchDefaults).toEqual({ ...inMilliseconds, maxRedirects: 3 });
 });

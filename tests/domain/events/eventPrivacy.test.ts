@@ -16,7 +16,7 @@ import {
   cancelled, claim, claimedEncounter, completedEncounter, reviewBody, reviewed, reviewer,
 } from '../../support/reviews.js';
 
-/** What each type tells (domain rule "Events and webhooks"), and nothing else. */
+/** What each type tells, and nothing else. */
 const members: Readonly<Record<EventType, string>> = {
   'patient.created': 'user_id',
   'patient.verification_updated': 'user_id, isVerified',

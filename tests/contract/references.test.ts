@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/packageRoot.js';
+
+const root = fileURLToPath(packageRoot);
+const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
+
+/** Every text that people write here; migrations stay as they were applied. */
+const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => /\.(ts|js|md|yaml|prisma)$|^Makefile$/.test(file))
+  .filter((file) => !file.startsWith('generated/') && file !== 'tests/contract/references.test.ts');
+
+/** `R-12` and `D-07`, as they are defined. */
+const defined = new Set([
+  ...[...read('openapi/rules.md').matchAll(/^- \*\*(R-\d+)\*\*/gm)].map(([, id]) => id),
+  ...[...read('openapi/decisions.md').matchAll(/^## (D-\d+):/gm)].map(([, id]) => id),
+]);
+
+it('every R-nn and D-nn names a rule or a decision of this repository', () => {
+  const unknown = files.flatMap((file) =>
+    [...read(file).matchAll(/(?<![A-Z])\b[RD]-\d{2,3}\b/g)]
+      .filter(([id]) => !defined.has(id))
+      .map(([id]) => `${file}: ${id}`),
+  );
+  expect(unknown).toEqual([]);
+  expect(defined.size).toBeGreaterThan(150);
+});
+
+it('nothing refers to documents that are not here', () => {
+  const strays = files.flatMap((file) =>
+    [...read(file).matchAll(/[Dd]omain rules? "|\binterface §/g)].map(([text]) => `${file}: ${text}`),
+  );
+  expect(strays).toEqual([]);
+});
+
+it('every relative link of a document leads to a file', () => {
+  const broken = files
+    .filter((file) => file.endsWith('.md'))
+    .flatMap((file) =>
+      [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)]
+        .map(([, target = '']) => new URL(target, new URL(file, packageRoot)))
+        .filter((url) => !files.some((known) => known.startsWith(fileURLToPath(url).slice(root.length))))
+        .map((url) => `${file}: ${url.pathname}`),
+    );
+  expect(broken).toEqual([]);
+});
