@@ -29,6 +29,7 @@ it('lists what is pending and changes nothing, applies it, and has nothing to do
   expect(await runProgram(environment, 'migrate', '--status')).toEqual({
     ...before,
     stdout: pending.map((name) => `Pending ${name}\n`).join(''),
+    stderr: 'Migrations are pending: run "npm run --silent cli -- migrate".\n',
   });
 
   expect(await runJson(environment, 'migrate')).toEqual({ applied: pending });

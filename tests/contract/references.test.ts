@@ -6,9 +6,10 @@ import { packageRoot } from '../../src/packageRoot.js';
 const root = fileURLToPath(packageRoot);
 const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
 
+const all = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' }).split('\n');
+
 /** Every text that people write here; migrations stay as they were applied. */
-const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
-  .split('\n')
+const files = all
   .filter((file) => /\.(ts|js|md|yaml|prisma)$|^Makefile$/.test(file))
   .filter((file) => !file.startsWith('generated/') && file !== 'tests/contract/references.test.ts');
 
@@ -41,7 +42,7 @@ it('every relative link of a document leads to a file', () => {
     .flatMap((file) =>
       [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)]
         .map(([, target = '']) => new URL(target, new URL(file, packageRoot)))
-        .filter((url) => !files.some((known) => known.startsWith(fileURLToPath(url).slice(root.length))))
+        .filter((url) => !all.some((known) => known.startsWith(fileURLToPath(url).slice(root.length))))
         .map((url) => `${file}: ${url.pathname}`),
     );
   expect(broken).toEqual([]);
