@@ -67,10 +67,10 @@ fresh: generate ## fail when the committed generated files are not what the sour
 	@git diff --exit-code --stat -- generated || (echo 'generated/ is stale: commit what "make generate" wrote'; exit 1)
 
 breaking: install generated/.fresh ## fail when the contract breaks partners of the released one
-	$(REDOCLY) diff --config openapi/redocly.yaml generated/released.json generated/docs/openapi.json
+	$(REDOCLY) diff --config openapi/redocly.yaml generated/released.json generated/openapi.json
 
 release: breaking ## make the contract the released one, which later changes may not break
-	cp generated/docs/openapi.json generated/released.json
+	cp generated/openapi.json generated/released.json
 
 bench: build ## requests per second against a plain server in the same run
 	$(TSX) scripts/bench.ts
@@ -79,7 +79,7 @@ measure-uploads: install generated/.fresh ## memory of the server while 50 docum
 	$(TSX) scripts/measureUploads.ts
 
 clean: ## remove everything that can be made again (not DATA_DIR)
-	rm -rf node_modules generated/build generated/prisma generated/docs generated/.fresh
+	rm -rf node_modules generated/build generated/prisma generated/docs generated/dereferenced.json generated/.fresh
 
 node:
 	@node scripts/nodeVersion.cjs

@@ -21,7 +21,7 @@ const withDiagrams = (markdown: string): string =>
     return `<img alt="The same as in the table below" src="data:image/svg+xml;base64,${data}" />`;
   });
 
-const contract = JSON.parse(await readFile(join(root, 'generated/docs/openapi.json'), 'utf8')) as {
+const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8')) as {
   info: { description: string };
 };
 contract.info.description = withDiagrams(contract.info.description);

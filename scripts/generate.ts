@@ -67,8 +67,8 @@ const writeTypes = async (bundled: string, output: string): Promise<void> => {
 };
 
 await mkdir(join(root, 'generated/docs'), { recursive: true });
-await writeBundle('generated/openapi.json', '--dereferenced');
-await writeBundle('generated/docs/openapi.json');
-await writeTypes('generated/docs/openapi.json', 'generated/openapi.d.ts');
+await writeBundle('generated/dereferenced.json', '--dereferenced');
+await writeBundle('generated/openapi.json');
+await writeTypes('generated/openapi.json', 'generated/openapi.d.ts');
 // The schema engine is not needed here, but without the variable Prisma tries to download it and fails offline.
 await tool('prisma', ['generate', '--config', 'prisma/prisma.config.ts'], { PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true' });

@@ -18,7 +18,7 @@ const prism = spawn(
     'mock',
     ...['--host', '127.0.0.1', '--port', values.port],
     ...(values.dynamic ? ['--dynamic', '--seed', '42'] : []),
-    join(root, 'generated/openapi.json'),
+    join(root, 'generated/dereferenced.json'),
   ],
   { stdio: 'inherit' },
 );

@@ -122,7 +122,8 @@ export const variables = {
     DOCUMENT_SCANNER: { enum: ['none', 'clamav'], default: 'none' },
     CLAMAV_ADDRESS: { type: 'string', format: socketAddress, description: socketAddress },
     VALIDATE_RESPONSES: { type: 'boolean', default: false },
-    DRAIN_TIMEOUT: seconds(75),
+    // A timer of more than 24 days fires at once.
+    DRAIN_TIMEOUT: { ...seconds(75), maximum: 86_400 },
     // Above the 60 s after which common load balancers give up an idle connection: they must be the ones to close it.
     KEEP_ALIVE_TIMEOUT: { type: 'integer', minimum: 1, maximum: 3_600, default: 65 },
     MAX_CONNECTIONS: { type: 'integer', minimum: 1, maximum: 100_000, default: 5_000 },

@@ -7,7 +7,7 @@ import { packageRoot } from '../packageRoot.js';
  * is given.
  */
 export function readContract(): Document {
-  return JSON.parse(readFileSync(new URL('generated/openapi.json', packageRoot), 'utf8')) as Document;
+  return JSON.parse(readFileSync(new URL('generated/dereferenced.json', packageRoot), 'utf8')) as Document;
 }
 
 /** The contract's version, as in the header `API-Version` (D-26). */

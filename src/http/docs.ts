@@ -9,7 +9,7 @@ const DOCS_POLICY =
   "worker-src blob:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 const PAGE = fileURLToPath(new URL('generated/docs/index.html', packageRoot));
-const CONTRACT = new URL('generated/docs/openapi.json', packageRoot);
+const CONTRACT = new URL('generated/openapi.json', packageRoot);
 
 /** What `make docs` writes beside the page, smallest first. */
 const COMPRESSED = { br: `${PAGE}.br`, gzip: `${PAGE}.gz` } as const;

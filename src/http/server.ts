@@ -1,7 +1,6 @@
 import { createServer, STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Config } from '../config.js';
 import type { ProblemCode } from '../contract.js';
 import { Problem, problems } from '../problem.js';
 import { problemBody } from './errors.js';
@@ -12,6 +11,13 @@ const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 15_000, connectionsCh
 
 /** A stalled reader keeps its response in memory; see {@link cutSlowReaders}. */
 const READER_LIMITS = { stallTimeout: 30_000, maxUnsent: 32 * 1024 ** 2 };
+
+/** What the operator decides. */
+export interface ConnectionSettings {
+  /** Milliseconds between a response and the next request. */
+  readonly keepAliveTimeout: number;
+  readonly maxConnections: number;
+}
 
 /** Milliseconds for the other side to take the last response and to close; then the connection is cut. */
 const LINGER_TIMEOUT_MS = 1_000;
@@ -28,7 +34,7 @@ export function createHttpServer(
   listener: RequestListener,
   newId: () => string,
   onRefused: RefusalObserver,
-  { keepAliveTimeout, maxConnections }: Pick<Config, 'keepAliveTimeout' | 'maxConnections'>,
+  { keepAliveTimeout, maxConnections }: ConnectionSettings,
   limits: Partial<typeof TIMEOUTS & SlowReaderLimits> = {},
 ): Server {
   const refusalOf = (problem: Problem): Refusal => {

@@ -116,7 +116,7 @@ describe('GET /openapi.json', () => {
 
   it('is valid OpenAPI', async () => {
     const redocly = pathOf('node_modules/.bin/redocly');
-    const lint = ['lint', pathOf('generated/docs/openapi.json'), '--extends', 'spec', '--format', 'json'];
+    const lint = ['lint', pathOf('generated/openapi.json'), '--extends', 'spec', '--format', 'json'];
     const env = { PATH: process.env['PATH'], REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
     const { stdout } = await run(process.execPath, [redocly, ...lint], { cwd: pathOf('generated/docs'), env });
     expect(JSON.parse(stdout)).toMatchObject({ totals: { errors: 0 } });

@@ -37,7 +37,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   embedded: ['adapters'],
   cli: ['config.ts', 'runtime', 'domain', 'adapters'],
   'app.ts': ['http', 'operations'],
-  http: ['config.ts', 'operations', 'domain', 'adapters'],
+  http: ['operations', 'domain', 'adapters'],
   // Callers of the domain like the operations, but by the clock.
   jobs: ['domain', 'adapters'],
   operations: ['domain', 'views'],

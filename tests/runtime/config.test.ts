@@ -97,7 +97,7 @@ describe('a variable', () => {
     ['CLAMAV_ADDRESS', '127.0.0.1'], ['CLAMAV_ADDRESS', '127.0.0.1:0'], ['CLAMAV_ADDRESS', '127.0.0.1:65536'],
     ['CLAMAV_ADDRESS', 'tcp://pass-word-4711:3310'], ['CLAMAV_ADDRESS', '::1:3310'], ['CLAMAV_ADDRESS', ':3310'],
     ['CLAMAV_ADDRESS', 'run/clamd.ctl'], ['CLAMAV_ADDRESS', '/'], ['CLAMAV_ADDRESS', 'a:1,b:2'],
-    ['VALIDATE_RESPONSES', '1'], ['VALIDATE_RESPONSES', 'yes'], ['DRAIN_TIMEOUT', '0'], ['DRAIN_TIMEOUT', 'soon'],
+    ['VALIDATE_RESPONSES', '1'], ['VALIDATE_RESPONSES', 'yes'], ['DRAIN_TIMEOUT', '0'], ['DRAIN_TIMEOUT', '86401'], ['DRAIN_TIMEOUT', 'soon'],
     ['KEEP_ALIVE_TIMEOUT', '0'], ['KEEP_ALIVE_TIMEOUT', '3601'], ['MAX_CONNECTIONS', '0'], ['MAX_CONNECTIONS', 'all'],
   ])('%s=%s is refused by its name, and its value is not repeated', (name, value) => {
     const message = refusalOf({ [name]: value });

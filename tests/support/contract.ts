@@ -74,7 +74,7 @@ interface Document {
 
 /** The contract that the service runs from. */
 export const contract = JSON.parse(
-  readFileSync(new URL('../../generated/openapi.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../generated/dereferenced.json', import.meta.url), 'utf8'),
 ) as Document;
 
 /** Every operation of the contract. */
