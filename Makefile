@@ -7,7 +7,7 @@ REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_module
 # The contract, its types and the Prisma client are made from these.
 CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts package-lock.json
 
-.PHONY: help install generate build docs start migrate migration-sql mock test check lint typecheck fresh breaking release bench measure-uploads clean
+.PHONY: help install generate build docs start migrate migration-sql mock test check lint typecheck fresh breaking release bench mutants measure-uploads clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -58,6 +58,9 @@ release: breaking ## make the contract the released one, which later changes may
 
 bench: build ## requests per second against a plain server in the same run
 	$(TSX) scripts/bench.ts
+
+mutants: install generated/.fresh ## break 30 guarantees, one after the other: the tests must notice each (ARGS=claim: those of that name)
+	$(TSX) scripts/mutants/run.ts $(ARGS)
 
 measure-uploads: install generated/.fresh ## memory of the server while 50 documents of 20 MiB are uploaded at once
 	$(TSX) scripts/measureUploads.ts
