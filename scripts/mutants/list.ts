@@ -16,8 +16,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'tenant-guard',
     guarantee: 'A query on a table with tenants that names no tenant never reaches the database.',
-    search: '!tenantOwned.has(model)',
-    replacement: 'tenantOwned.has(model)',
+    search: 'if (!named) throw',
+    replacement: 'if (false) throw',
     tests: ['/tenantGuard.test'],
   },
   {

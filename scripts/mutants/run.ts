@@ -18,13 +18,6 @@ interface Report {
   }[];
 }
 
-interface Change {
-  /** Relative to the root. */
-  readonly file: string;
-  readonly before: string;
-  readonly after: string;
-}
-
 const LANES = 2;
 const root = join(import.meta.dirname, '../..');
 const left = ['node_modules', '.git', '.data', 'generated/build'];
@@ -45,19 +38,17 @@ function pattern(search: string): RegExp {
 }
 
 /** The one place that a mutant changes, or what is wrong with its entry. */
-function locate({ search, replacement, tests }: Mutant): Change | string {
+function locate({ search, replacement, tests }: Mutant) {
   const missing = tests.find((regex) => !testFiles.some((path) => new RegExp(regex).test(path)));
   if (missing !== undefined) return `no test file is called ${missing}`;
-  const found = sources.flatMap(({ file, text }) =>
-    Array.from(text.matchAll(pattern(search)), ({ 0: match, index }) => ({
-      file,
-      before: text,
-      after: text.slice(0, index) + replacement + text.slice(index + match.length),
-    })),
+  const [only, ...others] = sources.flatMap(({ file, text: before }) =>
+    Array.from(before.matchAll(pattern(search)), ({ 0: match, index }) => {
+      const after = before.slice(0, index) + replacement + before.slice(index + match.length);
+      return { file, before, after };
+    }),
   );
-  const [only, ...others] = found;
   if (!only) return 'its search text is not in src any more';
-  return others.length > 0 ? `its search text is in src ${found.length} times` : only;
+  return others.length > 0 ? `its search text is in src ${others.length + 1} times` : only;
 }
 
 /** A copy of the tree to change; what a crash leaves of it is in the system's temporary folder. */
@@ -75,7 +66,8 @@ async function runTests(copy: string, tests: readonly string[], ...options: read
   const files = [`--outputFile=${result}`, `--cacheDirectory=${join(copy, '.jest')}`];
   const jest = ['--json', ...files, '--testTimeout=120000', '--forceExit', ...options, ...new Set(tests)];
   await once(spawn('npm', ['test', '--silent', '--', ...jest], { cwd: copy, stdio: 'ignore' }), 'exit');
-  if (!existsSync(result)) throw new Error('jest did not come to a result');
+  // A run that cannot even begin has none.
+  if (!existsSync(result)) return { success: false, testResults: [] };
   return JSON.parse(readFileSync(result, 'utf8')) as Report;
 }
 
@@ -98,9 +90,13 @@ const located = chosen.map((mutant) => ({ ...mutant, change: locate(mutant) }));
 const faults = located.flatMap(({ name, change }) => (typeof change === 'string' ? [`${name}: ${change}`] : []));
 if (faults.length > 0) exitWith(['scripts/mutants/list.ts is out of date:', ...faults]);
 
+const row = (name: string, verdict: string, start: number): string =>
+  `${name.padEnd(36)} ${verdict.padEnd(10)} ${((Date.now() - start) / 1000).toFixed(0).padStart(4)} s\n`;
 const copies = Array.from({ length: LANES }, copyTree);
+const begin = Date.now();
 const unchanged = await runTests(copies[0] ?? '', chosen.flatMap(({ tests }) => tests));
 if (!unchanged.success) exitWith(['Tests fail without any mutant:', ...unchanged.testResults.map((one) => one.message)]);
+process.stdout.write(row('(no mutant)', 'green', begin));
 
 let killed = 0;
 const queue = located[Symbol.iterator]();
@@ -112,8 +108,7 @@ await Promise.all(copies.map(async (copy) => {
     const verdict = verdictOf(await runTests(copy, tests, '--bail', '--maxWorkers=1'));
     writeFileSync(join(copy, change.file), change.before);
     if (verdict === 'killed') killed += 1;
-    const seconds = ((Date.now() - start) / 1000).toFixed(0).padStart(4);
-    process.stdout.write(`${name.padEnd(36)} ${verdict.padEnd(10)} ${seconds} s\n`);
+    process.stdout.write(row(name, verdict, start));
   }
 }));
 process.stdout.write(`${killed} of ${chosen.length} killed\n`);
