@@ -65,8 +65,13 @@ async function runTests(copy: string, tests: readonly string[], ...options: read
   rmSync(result, { force: true });
   const files = [`--outputFile=${result}`, `--cacheDirectory=${join(copy, '.jest')}`];
   const jest = ['--json', ...files, '--testTimeout=120000', '--forceExit', ...options, ...new Set(tests)];
-  await once(spawn('npm', ['test', '--silent', '--', ...jest], { cwd: copy, stdio: 'ignore' }), 'exit');
-  // A run that cannot even begin has none.
+  // A process group of its own, so that all of it ends with this process.
+  const child = spawn('npm', ['test', '--silent', '--', ...jest], { cwd: copy, stdio: 'ignore', detached: true });
+  const stop = () => child.pid !== undefined && process.kill(-child.pid);
+  process.prependOnceListener('exit', stop);
+  await once(child, 'exit');
+  process.off('exit', stop);
+  // A run that cannot even begin has none; nor has one with --bail, which is why that is not among the options.
   if (!existsSync(result)) return { success: false, testResults: [] };
   return JSON.parse(readFileSync(result, 'utf8')) as Report;
 }
@@ -105,7 +110,7 @@ await Promise.all(copies.map(async (copy) => {
     if (typeof change === 'string') continue;
     const start = Date.now();
     writeFileSync(join(copy, change.file), change.after);
-    const verdict = verdictOf(await runTests(copy, tests, '--bail', '--maxWorkers=1'));
+    const verdict = verdictOf(await runTests(copy, tests, '--maxWorkers=1'));
     writeFileSync(join(copy, change.file), change.before);
     if (verdict === 'killed') killed += 1;
     process.stdout.write(row(name, verdict, start));
