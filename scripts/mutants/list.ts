@@ -81,9 +81,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'transaction-rollback',
     guarantee: 'A request that fails at its last step leaves nothing behind.',
-    search: 'context.db.$transaction(async (db) =>',
-    replacement: '((run: Function, _limits: object) => run(context.db))(async (db: typeof context.db) =>',
-    tests: ['/recordPayment.test'],
+    search: 'return inCallerTransaction(context, work)',
+    replacement: 'return work(context)',
+    tests: ['/createPatient.test'],
   },
   // Money
   {
@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
     guarantee: 'FREE_SHIPPING costs nothing, whatever its amount says.',
     search: "shippingType === 'FLAT_RATE' ?",
     replacement: 'true ?',
-    tests: ['/orderScenarios.test'],
+    tests: ['/encounterSnapshot.test'],
   },
   {
     name: 'payment-above-balance',
@@ -112,7 +112,7 @@ export const mutants: readonly Mutant[] = [
     name: 'wrong-reviewer',
     guarantee: 'Only the provider that has an encounter decides it.',
     search: 'encounter.reviewerRef === reviewerRef',
-    replacement: 'true',
+    replacement: 'encounter.reviewerRef !== null',
     tests: ['/releaseEncounter.test'],
   },
   {
