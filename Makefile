@@ -59,8 +59,8 @@ release: breaking ## make the contract the released one, which later changes may
 bench: build ## requests per second against a plain server in the same run
 	$(TSX) scripts/bench.ts
 
-mutants: install generated/.fresh ## break 30 guarantees, one after the other: the tests must notice each (ARGS=claim: those of that name)
-	$(TSX) scripts/mutants/run.ts $(ARGS)
+mutants: install generated/.fresh ## break 30 guarantees, one at a time: the tests must notice each (ARGS='token|claim': those alone)
+	$(TSX) scripts/mutants/run.ts '$(ARGS)'
 
 measure-uploads: install generated/.fresh ## memory of the server while 50 documents of 20 MiB are uploaded at once
 	$(TSX) scripts/measureUploads.ts

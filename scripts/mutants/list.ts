@@ -220,9 +220,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'slow-connections',
-    guarantee: 'A connection that sends its headers or its body too slowly is closed.',
-    search: 'createServer({ ...timeouts,',
-    replacement: 'createServer({',
+    guarantee: 'A request that takes more than 15 s to arrive is given up.',
+    search: 'requestTimeout: 15_000',
+    replacement: 'requestTimeout: 150_000',
     tests: ['/slowConnections.test'],
   },
   {

@@ -1,6 +1,6 @@
 /**
  * `make mutants`: breaks one guarantee after the other, each in a copy of the tree, and runs the tests that should
- * notice. Fails when one survives, or when the list is out of date. `make mutants ARGS=claim` runs those of that name.
+ * notice. Fails when one survives, or when the list is out of date. `make mutants ARGS='token|claim'` runs those alone.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -89,7 +89,7 @@ function exitWith(lines: readonly string[]): never {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-const chosen = mutants.filter(({ name }) => name.includes(process.argv[2] ?? ''));
+const chosen = mutants.filter(({ name }) => new RegExp(process.argv[2] ?? '').test(name));
 if (chosen.length === 0) exitWith(['no mutant has that name']);
 const located = chosen.map((mutant) => ({ ...mutant, change: locate(mutant) }));
 const faults = located.flatMap(({ name, change }) => (typeof change === 'string' ? [`${name}: ${change}`] : []));
