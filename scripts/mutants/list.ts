@@ -162,8 +162,9 @@ export const mutants: readonly Mutant[] = [
     name: 'catalog-all-or-nothing',
     guarantee: 'A catalog import that breaks off leaves no row.',
     search: 'inTransaction(context, (transaction) => writeCatalog(transaction,',
-    replacement: '((_: object, run: Function, _limit: number) => run(context))(context, (transaction: typeof context) =>'
-      + ' writeCatalog(transaction,',
+    replacement:
+      '((_: object, run: Function, _limit: number) => run(context))(context, (transaction: typeof context) =>' +
+      ' writeCatalog(transaction,',
     tests: ['/catalogRefusal.test'],
   },
   // Documents

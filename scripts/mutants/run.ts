@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { mutants, type Mutant } from './list.js';
@@ -62,7 +62,8 @@ function copyTree(): string {
 
 async function runTests(copy: string, tests: readonly string[], ...options: readonly string[]): Promise<Report> {
   const result = join(copy, 'mutants.json');
-  rmSync(result, { force: true });
+  // A run that cannot even begin writes no report; nor does one with --bail, which is why that is not an option here.
+  writeFileSync(result, '{ "success": false, "testResults": [] }');
   const files = [`--outputFile=${result}`, `--cacheDirectory=${join(copy, '.jest')}`];
   const jest = ['--json', ...files, '--testTimeout=120000', '--forceExit', ...options, ...new Set(tests)];
   // A process group of its own, so that all of it ends with this process.
@@ -71,14 +72,12 @@ async function runTests(copy: string, tests: readonly string[], ...options: read
   process.prependOnceListener('exit', stop);
   await once(child, 'exit');
   process.off('exit', stop);
-  // A run that cannot even begin has none; nor has one with --bail, which is why that is not among the options.
-  if (!existsSync(result)) return { success: false, testResults: [] };
   return JSON.parse(readFileSync(result, 'utf8')) as Report;
 }
 
 /** Only an assertion kills: a time-out, or a file that does not load, says nothing about the guarantee. */
 function verdictOf({ success, testResults }: Report): string {
-  const failures = testResults.flatMap(({ assertionResults }) => assertionResults.flatMap((one) => one.failureMessages));
+  const failures = testResults.flatMap((file) => file.assertionResults).flatMap((one) => one.failureMessages);
   if (failures.some((message) => message.includes('expect('))) return 'killed';
   return success ? 'SURVIVED' : 'NO VERDICT';
 }
@@ -94,27 +93,28 @@ if (chosen.length === 0) exitWith(['no mutant has that name']);
 const located = chosen.map((mutant) => ({ ...mutant, change: locate(mutant) }));
 const faults = located.flatMap(({ name, change }) => (typeof change === 'string' ? [`${name}: ${change}`] : []));
 if (faults.length > 0) exitWith(['scripts/mutants/list.ts is out of date:', ...faults]);
-
 const row = (name: string, verdict: string, start: number): string =>
   `${name.padEnd(36)} ${verdict.padEnd(10)} ${((Date.now() - start) / 1000).toFixed(0).padStart(4)} s\n`;
 const copies = Array.from({ length: LANES }, copyTree);
 const begin = Date.now();
-const unchanged = await runTests(copies[0] ?? '', chosen.flatMap(({ tests }) => tests));
-if (!unchanged.success) exitWith(['Tests fail without any mutant:', ...unchanged.testResults.map((one) => one.message)]);
+const allTests = chosen.flatMap(({ tests }) => tests);
+const unchanged = await runTests(copies[0] ?? '', allTests);
+if (!unchanged.success) exitWith(['Without a mutant:', ...unchanged.testResults.map(({ message }) => message)]);
 process.stdout.write(row('(no mutant)', 'green', begin));
-
 let killed = 0;
 const queue = located[Symbol.iterator]();
-await Promise.all(copies.map(async (copy) => {
-  for (const { name, tests, change } of queue) {
-    if (typeof change === 'string') continue;
-    const start = Date.now();
-    writeFileSync(join(copy, change.file), change.after);
-    const verdict = verdictOf(await runTests(copy, tests, '--maxWorkers=1'));
-    writeFileSync(join(copy, change.file), change.before);
-    if (verdict === 'killed') killed += 1;
-    process.stdout.write(row(name, verdict, start));
-  }
-}));
+await Promise.all(
+  copies.map(async (copy) => {
+    for (const { name, tests, change } of queue) {
+      if (typeof change === 'string') continue;
+      const start = Date.now();
+      writeFileSync(join(copy, change.file), change.after);
+      const verdict = verdictOf(await runTests(copy, tests, '--maxWorkers=1'));
+      writeFileSync(join(copy, change.file), change.before);
+      if (verdict === 'killed') killed += 1;
+      process.stdout.write(row(name, verdict, start));
+    }
+  }),
+);
 process.stdout.write(`${killed} of ${chosen.length} killed\n`);
 process.exitCode = killed === chosen.length ? 0 : 1;
