@@ -1,0 +1,236 @@
+/** One broken guarantee. */
+export interface Mutant {
+  readonly name: string;
+  /** What holds as long as nobody makes this change. */
+  readonly guarantee: string;
+  /** Text that stands in src exactly once; its white space does not count. Words that are not renamed make it last. */
+  readonly search: string;
+  readonly replacement: string;
+  /** Regular expressions for the paths of the test files that should notice: as few as are needed. */
+  readonly tests: readonly string[];
+}
+
+/** The list of a reviewer: spread over the code, and taken from what matters most. */
+export const mutants: readonly Mutant[] = [
+  // Tenants and permissions
+  {
+    name: 'tenant-guard',
+    guarantee: 'A query on a table with tenants that names no tenant never reaches the database.',
+    search: 'if (!named) throw',
+    replacement: 'if (false) throw',
+    tests: ['/tenantGuard.test'],
+  },
+  {
+    name: 'permission-check',
+    guarantee: 'A token without the permission of an operation gets 403.',
+    search: '!held.has(permission)',
+    replacement: 'false',
+    tests: ['contract/security.test'],
+  },
+  {
+    name: 'sandbox-only',
+    guarantee: 'A live tenant is not played with, whatever its token permits.',
+    search: "if (caller.tenantMode !== 'sandbox') throw",
+    replacement: 'if (false) throw',
+    tests: ['/setClock.test'],
+  },
+  // Tokens
+  {
+    name: 'token-type',
+    guarantee: 'Only a JWT of the type of access tokens is an access token.',
+    search: 'header?.typ !== headerTypes[kind]',
+    replacement: 'header === undefined',
+    tests: ['access/security.test'],
+  },
+  {
+    name: 'token-expiry-while-remembered',
+    guarantee: 'A token that was checked before still ends at its time.',
+    search: 'now.getTime() >= expiresAt * 1000',
+    replacement: 'now.getTime() >= Infinity',
+    tests: ['access/security.test'],
+  },
+  {
+    name: 'token-revocation',
+    guarantee: 'Revoked tokens are refused.',
+    search: 'return issuedAfter < latestRevocation(',
+    replacement: 'return issuedAfter > latestRevocation(',
+    tests: ['/refreshTokens.test'],
+  },
+  {
+    name: 'signing-key-rotation',
+    guarantee: 'Tokens of the key before stay valid when the signing key is rotated.',
+    search: 'LIVE_KEYS = 2',
+    replacement: 'LIVE_KEYS = 1',
+    tests: ['/signingKeys.test'],
+  },
+  // Idempotency
+  {
+    name: 'idempotency-fingerprint',
+    guarantee: 'A key that was used with another body is refused.',
+    search: "canonicalize(body) ?? ''",
+    replacement: "''",
+    tests: ['/recordPayment.test'],
+  },
+  {
+    name: 'idempotency-replay',
+    guarantee: 'A request that is sent again with its key is not done again.',
+    search: "WHERE idempotency_key.created_at < now() - interval '24 hours'",
+    replacement: 'WHERE true',
+    tests: ['/recordPayment.test'],
+  },
+  {
+    name: 'transaction-rollback',
+    guarantee: 'A request that fails at its last step leaves nothing behind.',
+    search: 'return inCallerTransaction(context, work)',
+    replacement: 'return work(context)',
+    tests: ['/createPatient.test'],
+  },
+  // Money
+  {
+    name: 'free-shipping',
+    guarantee: 'FREE_SHIPPING costs nothing, whatever its amount says.',
+    search: "shippingType === 'FLAT_RATE' ?",
+    replacement: 'true ?',
+    tests: ['/encounterSnapshot.test'],
+  },
+  {
+    name: 'payment-above-balance',
+    guarantee: 'A payment above the balance is refused as such.',
+    search: 'AND paid_amt + ${amount}::numeric <= grand_total',
+    replacement: '',
+    tests: ['/recordPayment.test'],
+  },
+  // The life of an encounter
+  {
+    name: 'claim-lease',
+    guarantee: 'A claim ends at the end of its lease, whether or not a sweep has seen it.',
+    search: 'now >= leaseExpiresAt',
+    replacement: 'now > leaseExpiresAt',
+    tests: ['/claimEncounter.test'],
+  },
+  {
+    name: 'wrong-reviewer',
+    guarantee: 'Only the provider that has an encounter decides it.',
+    search: 'encounter.reviewerRef === reviewerRef',
+    replacement: 'encounter.reviewerRef !== null',
+    tests: ['/releaseEncounter.test'],
+  },
+  {
+    name: 'final-state',
+    guarantee: 'What is completed is not cancelled.',
+    search: 'completed: {},',
+    replacement: "completed: { cancel: { to: 'cancelled', by: ['partner', 'provider'] } },",
+    tests: ['/cancelEncounter.test'],
+  },
+  {
+    name: 'reuse-of-prescriptions',
+    guarantee: 'An approval never clears a prescription a second time.',
+    search: 'rx !== null',
+    replacement: 'rx === undefined',
+    tests: ['/gfeReuse.test'],
+  },
+  {
+    name: 'sweep-by-tenant-clock',
+    guarantee: 'What is due is swept by the clock of its tenant.',
+    search: 'inTenantTime(transaction, Number(clockOffsetMs))',
+    replacement: 'transaction',
+    tests: ['/expirySweeps.test'],
+  },
+  // Input
+  {
+    name: 'e-mail-case',
+    guarantee: 'An e-mail finds its patient in any case.',
+    search: '=> email.toLowerCase()',
+    replacement: '=> email',
+    tests: ['/findPatients.test'],
+  },
+  {
+    name: 'search-escaping',
+    guarantee: 'Percent sign and underscore stand for themselves in a search.',
+    search: String.raw`.replace(/[\\%_]/g, '\\$&')`,
+    replacement: '',
+    tests: ['/search.test'],
+  },
+  {
+    name: 'daylight-saving-gap',
+    guarantee: 'A local time that the clocks skip is refused.',
+    search: '!resolved.toPlainDateTime().equals(wall)',
+    replacement: 'false',
+    tests: ['encounters/schedule.test'],
+  },
+  {
+    name: 'catalog-all-or-nothing',
+    guarantee: 'A catalog import that breaks off leaves no row.',
+    search: 'inTransaction(context, (transaction) => writeCatalog(transaction,',
+    replacement:
+      '((_: object, run: Function, _limit: number) => run(context))(context, (transaction: typeof context) =>' +
+      ' writeCatalog(transaction,',
+    tests: ['/catalogRefusal.test'],
+  },
+  // Documents
+  {
+    name: 'magic-bytes',
+    guarantee: 'The type of a document is that of its content, not what the server says.',
+    search: 'allowed === evidence.sniffedType',
+    replacement: 'allowed === (evidence.declaredType ?? evidence.sniffedType)',
+    tests: ['/documentFiles.test'],
+  },
+  {
+    name: 'dns-pin',
+    guarantee: 'A document is fetched from the addresses that were checked; no name is looked up twice.',
+    search: 'requestOnce(url, addresses, hop, deadline)',
+    replacement: 'requestOnce(url, await addressesOf(url, resolve, signal), hop, deadline)',
+    tests: ['/downloadForbidden.test'],
+  },
+  {
+    name: 'orphan-age',
+    guarantee: 'An object that is younger than a day is not removed: its upload may be under way.',
+    search: 'modifiedAt < before &&',
+    replacement: '',
+    tests: ['/orphanedObjects.test'],
+  },
+  // Events
+  {
+    name: 'missed-events',
+    guarantee: 'No reader of the feed passes an event whose transaction commits late.',
+    search: 'AND xid < pg_snapshot_xmin(pg_current_snapshot())',
+    replacement: '',
+    tests: ['/eventFeed.test'],
+  },
+  // HTTP
+  {
+    name: 'error-without-values',
+    guarantee: 'A refusal never repeats an unknown name that may be health data.',
+    search: 'PROPERTY_NAME.test(name)',
+    replacement: 'true',
+    tests: ['/createPatient.test'],
+  },
+  {
+    name: 'log-privacy',
+    guarantee: 'The log of requests has the path template, never the URL.',
+    search: 'route: route?.path ?? null',
+    replacement: 'route: req.originalUrl',
+    tests: ['/findPatients.test'],
+  },
+  {
+    name: 'body-limit',
+    guarantee: 'A body of more than 256 KiB gets 413 from every operation.',
+    search: '256 * 1024',
+    replacement: '512 * 1024',
+    tests: ['/hostileBodies.test'],
+  },
+  {
+    name: 'slow-connections',
+    guarantee: 'A request that takes more than 15 s to arrive is given up.',
+    search: 'requestTimeout: 15_000',
+    replacement: 'requestTimeout: 150_000',
+    tests: ['/slowConnections.test'],
+  },
+  {
+    name: 'response-check-in-sandboxes',
+    guarantee: 'A response that breaks the contract is never sent to a sandbox, whatever VALIDATE_RESPONSES says.',
+    search: "checkAll || caller?.tenantMode === 'sandbox'",
+    replacement: 'checkAll',
+    tests: ['/privacy.test', '/answers.test'],
+  },
+];
