@@ -185,6 +185,17 @@ inBrowser('the reference in a browser', () => {
 
   afterAll(() => browser.close());
 
+  it('cuts off no block of code, on a phone neither', async () => {
+    const page = await browser.newPage();
+    for (const width of [1440, 390]) {
+      await page.setViewport({ width, height: 900 });
+      await page.goto(`${harness.baseUrl}/docs`, { waitUntil: 'networkidle0' });
+      await page.waitForSelector('pre');
+      const cut = "[...document.querySelectorAll('pre')].filter((block) => block.scrollWidth > block.clientWidth + 1)";
+      expect(await page.evaluate(`${cut}.map((block) => block.textContent)`)).toEqual([]);
+    }
+  });
+
   it('shows every operation and asks no other host for anything', async () => {
     const page = await browser.newPage();
     const asked: string[] = [];
