@@ -81,7 +81,7 @@ export interface paths {
         };
         /**
          * Retrieve a patient
-         * @description Tells everything about a patient, with the user account. A patient of another tenant does not exist here.
+         * @description Returns everything about a patient, with the user account. A patient of another tenant does not exist here.
          */
         get: operations["getPatient"];
         put?: never;
@@ -155,7 +155,7 @@ export interface paths {
         /**
          * Create an encounter
          * @description Asks for the review of one patient at one clinic for one or more treatments. The encounter starts as
-         *     `pending_review`, or as `completed` with its order if valid approvals are taken over for every item; its prices are
+         *     `pending_review`, or as `completed` with its order if every item reuses a valid approval; its prices are
          *     frozen now. The order is produced by the service when the encounter is completed,
          *     with the pharmacy of each product; neither is sent.
          *
@@ -181,7 +181,7 @@ export interface paths {
         put?: never;
         /**
          * Look up the status of an encounter
-         * @description Tells how far an encounter is, by its numeric id, its GFE number or its order number. Send at least one; if
+         * @description Returns how far an encounter is, by its numeric id, its GFE number or its order number. Send at least one; if
          *     several are sent, they must name the same encounter. `order_details` is there as soon as the encounter has an
          *     order. Nothing is changed.
          */
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Retrieve an encounter
-         * @description Tells the whole record of an encounter, as `createEncounter` returned it, in its present state.
+         * @description Returns the whole record of an encounter, as `createEncounter` returned it, in its present state.
          */
         get: operations["getEncounter"];
         put?: never;
@@ -265,7 +265,7 @@ export interface paths {
         };
         /**
          * Retrieve an order
-         * @description Tells the whole order of a completed encounter: its lines as they were priced when the encounter was created, and its
+         * @description Returns the whole order of a completed encounter: its lines as they were priced when the encounter was created, and its
          *     payments.
          */
         get: operations["getOrder"];
@@ -307,7 +307,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description Tells what happened in the tenant, in an order that never changes, each event once, for 30 days. Keep `next_cursor` and
+         * @description Returns what happened in the tenant, in an order that never changes, each event once, for 30 days. Keep `next_cursor` and
          *     ask again with it: no event is left out, not even one whose change was committed late. An event appears as soon as
          *     every transaction that began to write before it has ended, usually within milliseconds.
          */
@@ -350,7 +350,7 @@ export interface paths {
         };
         /**
          * Read the clock
-         * @description Tells the time of a sandbox tenant, by which everything in it happens but the expiry of
+         * @description Returns the time of a sandbox tenant, by which everything in it happens but the expiry of
          *     tokens, links, idempotency keys and events.
          */
         get: operations["getClock"];
@@ -422,7 +422,7 @@ export interface paths {
          * Claim an encounter
          * @description Takes an encounter from the queue for one provider, for a limited time. A synchronous one with a schedule can be
          *     claimed from 15 minutes before its time on (from the beginning of its day if it has no time), every other one at once.
-         *     Claiming again as the same provider begins the time anew. When the time is over, the encounter goes back to the queue.
+         *     Claiming again as the same provider begins the lease anew. When the lease ends, the encounter returns to the queue.
          */
         post: operations["claimEncounter"];
         delete?: never;
@@ -889,7 +889,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
         };
-        /** @description Everything that is told about a patient, with the user account. */
+        /** @description Everything that is returned about a patient, with the user account. */
         PatientRecord: components["schemas"]["Patient"] & {
             timezone: string | null;
             locale: string | null;
@@ -1196,7 +1196,7 @@ export interface components {
             documentId: string;
             /**
              * Format: uri
-             * @description Signed URL of the stored file, valid for 900 seconds. Whoever has it can read the file.
+             * @description Signed URL of the stored file, valid for 900 seconds. Anyone who has it can read the file.
              */
             fileUrl: string;
             userDocument: components["schemas"]["UserDocument"];
@@ -1209,10 +1209,10 @@ export interface components {
         GfeItem: {
             category_name: string;
             sub_category_name: string;
-            /** @description A new item is `pending_review`, or `approved` if it takes over a valid approval. An approval whose time has run out shows as `expired`. */
+            /** @description A new item is `pending_review`, or `approved` if it reuses a valid approval. An approval whose time has run out shows as `expired`. */
             status: "pending_review" | "approved" | "denied" | "cancelled" | "expired";
         };
-        /** @description An item with what only the encounter record tells. */
+        /** @description An item with what only the encounter record has. */
         EncounterGfeItem: components["schemas"]["GfeItem"] & {
             /** Format: uuid */
             categoryId: string;
@@ -1233,7 +1233,7 @@ export interface components {
             denialReason: string | null;
             /**
              * Format: uuid
-             * @description The `id` of the encounter whose approval was taken over; null if none was.
+             * @description The `id` of the encounter whose approval is reused; null if none was.
              */
             reusedFromEncounterId: string | null;
         };
@@ -1298,7 +1298,7 @@ export interface components {
             leaseExpiresAt: string | null;
             /**
              * Format: date-time
-             * @description When the review ended, with approvals or without; the creation, if every approval was taken over.
+             * @description When the review ended, with approvals or without; the creation, if every approval was reused.
              */
             completedAt: string | null;
             /** Format: date-time */
@@ -1406,12 +1406,12 @@ export interface components {
             treatmentIds: string[];
             /**
              * Format: date-time
-             * @description Until when the approval that is taken over holds; null if it does not end or if there is none.
+             * @description Until when the reused approval holds; null if it does not end or if there is none.
              */
             validUntil: string | null;
             /**
              * Format: uuid
-             * @description The `id` of the encounter whose approval would be taken over; null if none would be.
+             * @description The `id` of the encounter whose approval would be reused; null if none would be.
              */
             reusedFromEncounterId: string | null;
         };
@@ -1424,7 +1424,7 @@ export interface components {
              * @description The schedule as an instant; null unless day and time are known.
              */
             scheduledAt: string | null;
-            /** @description The items that the encounter would have; one that takes over a valid approval is `approved` at once. */
+            /** @description The items that the encounter would have; one that reuses a valid approval is `approved` at once. */
             gfe_data: components["schemas"]["PreviewGfeItem"][];
         };
         /**
@@ -1538,7 +1538,7 @@ export interface components {
             grand_total?: components["schemas"]["MoneyText"];
             balance_amt?: components["schemas"]["MoneyText"];
         };
-        /** @description Something that happened. It names ids and states only; retrieve the rest by them. The same event is told once by this feed, and has the same `id` wherever else it is told. */
+        /** @description Something that happened. It names ids and states only; retrieve the rest by them. The same event comes once in this feed, and has the same `id` wherever else it appears. */
         Event: {
             /** Format: uuid */
             id: string;

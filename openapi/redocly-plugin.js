@@ -26,7 +26,7 @@ const exampleOfEachBody = () => ({
   },
 });
 
-/** RFC 6749 rules the errors of the token endpoint; a failing readiness check tells its checks. */
+/** RFC 6749 rules the errors of the token endpoint; a failing readiness response lists its checks. */
 const notProblems = { issueToken: ['400', '401'], getReadiness: ['503'] };
 
 /** An error is a problem, the same for callers with a strict `Accept: application/json` and for everybody else. */

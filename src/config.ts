@@ -89,8 +89,8 @@ const origin = 'http(s)://host without a path';
 
 /** Makes other variables required when `name` has this value. */
 const requires = (name: string, value: string, required: readonly string[]) => ({
-  if: { properties: { [name]: { const: value } }, required: [name] },
-  then: { required },
+  if: { not: { properties: { [name]: { const: value } }, required: [name] } },
+  else: { required },
 });
 
 /** The schema of the environment; a test holds the README's table of variables against it. */

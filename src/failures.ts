@@ -20,7 +20,7 @@ const OWN_ERRORS: readonly string[] = [Problem, Error, TypeError, RangeError].ma
 
 /**
  * An error and its causes as a log may hold them. Errors of libraries may quote values (health data, secrets): of those
- * only name, code and place are told.
+ * only name, code and place are kept.
  */
 export function describeCauses(error: unknown): object[] {
   const causes: object[] = [];

@@ -84,7 +84,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     const app = await createApp(services);
     const wantsDemo = databaseUrl === null || options.demo === true;
     baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
-    // Before listening, so that whoever finds the service ready finds the credentials too.
+    // Before listening: once the service is ready, the credentials are there.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
     const server = createHttpServer(app, domain.newId, refusalLog(log, contractVersion()), config);
     const port = await listenAt(server, config);

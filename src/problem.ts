@@ -19,7 +19,7 @@ export interface ProblemOptions {
   readonly scope?: string;
 }
 
-/** A failure that the caller is told about. Domain code names the code; only this table knows statuses. */
+/** A failure that the caller sees. Domain code names the code; only this table knows statuses. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly errors: readonly FieldError[];

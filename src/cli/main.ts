@@ -1,6 +1,6 @@
 import { runCommand } from './program.js';
 
-// Whoever reads our output may stop early, as `head` does.
+// The reader of the output may stop early, as `head` does.
 process.stdout.on('error', () => process.exit(1));
 
 process.exitCode = await runCommand(process.argv.slice(2), {

@@ -108,7 +108,7 @@ async function commandPrefix(folder: string): Promise<string[]> {
   );
 }
 
-/** Whether a process of this number is alive, whoever's it is. */
+/** Whether a process of this number is alive, of any user. */
 export function exists(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -131,7 +131,7 @@ export function binary(name: 'initdb' | 'postgres'): string {
   }
 }
 
-/** For PostgreSQL's programs nothing of ours: PGDATA, PGOPTIONS and the like would change what PostgreSQL does. */
+/** PostgreSQL's programs get nothing of this environment: PGDATA, PGOPTIONS and the like would change what PostgreSQL does. */
 export function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], LC_ALL: 'C' };
 }

@@ -64,7 +64,7 @@ function sendProblem(req: Request, res: Response, problem: Problem): void {
     .send(JSON.stringify(problemBody(problem, requestIdOf(res))));
 }
 
-/** RFC 6749 §5.2 for whatever is wrong with a token request; only failures of ours keep the common shape. */
+/** RFC 6749 §5.2 for every fault of a token request; only internal failures keep the common shape. */
 function sendTokenFailure(req: Request, res: Response, problem: Problem | OAuthProblem): void {
   if (problem instanceof Problem && problems[problem.code].status !== 400) return sendProblem(req, res, problem);
   const failure = problem instanceof OAuthProblem ? problem : tokenRequestFault(problem);

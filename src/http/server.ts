@@ -22,7 +22,7 @@ export interface ConnectionSettings {
 /** Milliseconds for the other side to take the last response and to close; then the connection is cut. */
 const LINGER_TIMEOUT_MS = 1_000;
 
-/** Told of a request that never reached the application; gives the headers that every response has. */
+/** Observes a request that never reached the application; returns the headers that every response has. */
 export type RefusalObserver = (requestId: string, code: ProblemCode) => Readonly<Record<string, string>>;
 
 /**

@@ -7,7 +7,7 @@ export interface JobContext extends DomainContext {
   readonly objects: ObjectStore;
   /** Numbers only: keys, names and messages of libraries may be health data. */
   readonly log: Logger;
-  /** Aborts when the process is told to stop; a job that takes long looks at it between its steps. */
+  /** Aborts when the process stops; a job that takes long looks at it between its steps. */
   readonly signal: AbortSignal;
 }
 

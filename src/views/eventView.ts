@@ -1,7 +1,7 @@
 import type { Schemas } from '../contract.js';
 import type { FeedEvent } from '../domain/events/feed.js';
 
-/** An event as the feed tells it. */
+/** An event as the feed returns it. */
 export function eventView({ id, type, timestamp, data }: FeedEvent): Schemas['Event'] {
   return { id, type, timestamp: timestamp.toISOString(), data };
 }

@@ -1,7 +1,12 @@
 import { createServer } from 'node:http';
 import { setRoute } from '../../src/http/route.js';
 import { drain, listen } from '../../src/http/server.js';
+import { cast } from '../support/cast.js';
+import { startHarness } from '../support/harness.js';
+import { call } from '../support/http.js';
 import { observe } from '../support/observer.js';
+import { expectProblem } from '../support/refusals.js';
+import { newSandbox } from '../support/sandbox.js';
 
 // Every answer of every test is held against the contract as it leaves the service (observer.ts). Here it is shown that
 // this would notice: a server answers as the service must not.
@@ -73,4 +78,17 @@ it.each<[string, Sent, string]>([
   ],
 ])('notices what is not in the contract: %s', async (_what, answer, fault) => {
   expect(await faultsOf(answer)).toContain(fault);
+});
+
+it('a response that breaks the contract is never sent to a sandbox, whatever VALIDATE_RESPONSES says', async () => {
+  const lenient = await startHarness({ environment: { VALIDATE_RESPONSES: 'false' } });
+  try {
+    const { token } = await newSandbox(lenient);
+    Object.assign(lenient.services.objects, { link: async () => 'not a URI' });
+    const target = `POST /clients-documents/${cast.jane.id}/upload-url/intake-forms`;
+    const url = 'https://files.northwind.example/forms/intake.pdf';
+    expectProblem(await call(lenient, target, { token, json: { url } }), 500, 'internal_error');
+  } finally {
+    await lenient.close();
+  }
 });

@@ -10,7 +10,7 @@ const tenantOwned: ReadonlySet<string> = new Set(
  * "Tenants: assert, don't inject"), in `where` for what reads, changes or deletes and in every row of `data` for what
  * creates. `undefined` is what it looks for: Prisma takes `{ tenantId: undefined }` for "any tenant".
  * Relations inside a query are bound by their composite keys. Raw SQL (`$queryRaw`, `$executeRaw`) is not looked
- * into: whoever writes it names the tenant in it.
+ * into: it must name the tenant itself.
  * @throws Error naming model and operation.
  */
 export function assertTenantNamed(model: string | undefined, operation: string, args: unknown): void {

@@ -17,7 +17,7 @@ export interface HopOptions {
   readonly responseTimeout: number;
 }
 
-/** An answer whose body has not been read. Whoever gets one destroys the stream, which closes the connection. */
+/** A response whose body has not been read. The receiver destroys the stream, which closes the connection. */
 export interface Exchange {
   readonly stream: Readable;
   readonly response: PlainResponse;

@@ -5,7 +5,7 @@ import { Logger, runMigrations } from 'graphile-worker';
 import { Client, Pool } from 'pg';
 import type { SchemaState } from '../database/migrations.js';
 
-/** The schema of the job engine's tables, which is also how an operator is told of them. */
+/** The schema of the job engine's tables, which is also their name in messages. */
 const SCHEMA = 'graphile_worker';
 /** The advisory lock of those who migrate: any fixed number that nothing else locks. */
 const LOCK = 0x63_65_73_02;

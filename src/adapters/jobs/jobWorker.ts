@@ -10,7 +10,7 @@ export interface ScheduledJob {
   readonly name: string;
   /** Minute, hour, day, month and weekday in UTC. */
   readonly cron: string;
-  /** @param signal aborts when the process is told to stop: long work ends at its next step */
+  /** @param signal aborts when the process stops: long work ends at its next step */
   readonly run: (signal: AbortSignal) => Promise<unknown>;
 }
 
@@ -110,7 +110,7 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
   return { stop: (limit) => (ended ??= stop(limit)) };
 }
 
-/** Otherwise the engine takes a run whose end it was not told of for one that is under way, for four hours. */
+/** Otherwise graphile-worker keeps abandoned jobs locked for four hours. */
 async function handBack(pool: Pool, owners: ReadonlySet<string>): Promise<void> {
   await pool.query('SELECT graphile_worker.force_unlock_workers($1)', [[...owners]]);
 }

@@ -14,7 +14,7 @@ export interface ObjectStoreOptions {
 }
 
 /**
- * Opens the store that the configuration names; `check` tells whether it works.
+ * Opens the store that the configuration names; `check` says whether it works.
  * @throws Error when DATA_DIR can't be used or the configuration can't be right
  */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<ObjectStore> {

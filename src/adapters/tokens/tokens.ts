@@ -16,7 +16,7 @@ export interface TokenClaims {
 
 export type TokenKind = 'access' | 'refresh';
 
-/** Why a token is refused: `expired` tells the holder to renew, `invalid` that it never was ours. */
+/** Why a token is refused: `expired` asks the holder to renew, `invalid` means that this service did not issue it. */
 export type TokenFault = 'expired' | 'invalid';
 
 export interface Tokens {

@@ -25,8 +25,9 @@ export async function createTenant(
   assertName('tenant', name);
   assertTenantId(id);
   // By name or id a tenant is found again, so one must not be called as another one is.
-  const twin = (await listTenants(context)).find((other) => isCalled(other, name) || isCalled(other, id));
-  if (twin) throw new Error(`There is a tenant of that name or id already: ${twin.id}, ${JSON.stringify(twin.name)}.`);
+  const namesake = (await listTenants(context)).find((other) => isCalled(other, name) || isCalled(other, id));
+  if (namesake)
+    throw new Error(`There is a tenant of that name or id already: ${namesake.id}, ${JSON.stringify(namesake.name)}.`);
   const now = context.now();
   try {
     return await context.db.tenant.create({ data: { id, name, mode, createdAt: now, updatedAt: now } });

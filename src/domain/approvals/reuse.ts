@@ -15,7 +15,7 @@ export interface ReuseQuestion {
   readonly hasNewInformation: boolean;
 }
 
-/** An approval that may be taken over; `validUntil` null = it does not end. */
+/** An approval that may be reused; `validUntil` null = it does not end. */
 export interface ReusableApproval {
   readonly validUntil: Date | null;
   readonly encounterId: string;
@@ -24,7 +24,7 @@ export interface ReusableApproval {
 /**
  * The approvals that clear items of a new encounter without a provider, by {@link itemKey}; of several the one that
  * ends last (R-50). Only approvals that a provider gave count: those
- * that were taken over end with them. One that has no end is reusable if one review is enough, and not if its rule is
+ * that reuse them end with them. One that has no end is reusable if one review is enough, and not if its rule is
  * not understood (D-03).
  */
 export async function reusableApprovals(

@@ -198,7 +198,7 @@ function specificType(header: string | undefined): string | undefined {
   return aliases[type] ?? type;
 }
 
-/** The type that an extension names: one of ours, 'other' for a known other one, or undefined. */
+/** The type that an extension names: an accepted one, 'other' for another known one, or undefined. */
 function typeByExtension(name: string): DocumentMediaType | 'other' | undefined {
   const extension = extensionOf(name);
   return documentTypeOf(extension) ?? (foreignExtensions.has(extension) ? 'other' : undefined);

@@ -55,7 +55,7 @@ async function* batches(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Over all tenants: whoever's row names the key, it protects the object. */
+/** Over all tenants: any row that names the key protects the object. */
 async function withoutRow({ db }: DomainContext, keys: readonly string[]): Promise<string[]> {
   const rows = await db.$queryRaw<{ key: string }[]>`
     SELECT key FROM unnest(${keys}::text[]) AS listed (key)

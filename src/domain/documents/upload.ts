@@ -14,7 +14,7 @@ const LINK_SECONDS = 900;
 export interface StoredDocument {
   readonly document: Document;
   readonly documentType: DocumentType;
-  /** Signed; whoever has it can read the file until it expires. */
+  /** Signed; anyone who has it can read the file until it expires. */
   readonly fileUrl: string;
 }
 

@@ -14,7 +14,7 @@ export function cancellingActor({ permissions }: Caller): CancellingActor {
 }
 
 /**
- * Gives up an encounter that waits for its review, and its open items; a provider also one under review, whoever has it
+ * Gives up an encounter that waits for its review, and its open items; a provider also one under review, whoever claimed it
  * (R-43). Who had it stays readable.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
  */

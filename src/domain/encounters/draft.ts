@@ -41,7 +41,7 @@ export function checkEncounterRequest(body: EncounterRequest): void {
 
 /**
  * The encounter that a checked body asks for. To create and to preview one differ only in what is done with the draft,
- * so that they cannot disagree. What it consists of must exist; whether that can be used is told as `faults`.
+ * so that they cannot disagree. What it consists of must exist; whether it can be used is reported as `faults`.
  * @throws Problem *_not_found, schedule_time_zone_required, schedule_time_nonexistent
  */
 export async function draftEncounter(context: ReadContext, body: EncounterRequest): Promise<EncounterDraft> {
@@ -80,7 +80,7 @@ function treatmentLine(context: ReadContext, treatment: Treatment, position: num
 
 /**
  * One item for each distinct (category, subcategory), in the order of the treatments; approved at once where an
- * approval can be taken over (R-50).
+ * approval can be reused (R-50).
  */
 async function gfeItems(
   context: ReadContext,
@@ -99,7 +99,7 @@ async function gfeItems(
   return firsts.map((treatment, position) => gfeItem(context, treatment, position, reused.get(itemKey(treatment))));
 }
 
-/** @param approval the one that is taken over; its end is inherited, never extended */
+/** @param approval the reused one; its end is inherited, never extended */
 function gfeItem(
   context: ReadContext,
   { category, subcategory }: Treatment,

@@ -48,7 +48,7 @@ type FeedRow = Frame & ((FeedEvent & { readonly position: Position }) | { readon
  * alone would be no such order: it is drawn before the commit, so a reader would pass one whose commit comes late. The
  * order is therefore that of transactions, and a page ends before the oldest one under way: all that is still to come
  * lies behind it. A client that is limited to clinics gets the events of these and those of no clinic.
- * @throws Problem cursor_invalid: it is none of ours, or events behind it are no longer kept
+ * @throws Problem cursor_invalid: it was not issued here, or events after it are no longer kept
  */
 export async function readEvents(context: Context, request: FeedRequest): Promise<FeedPage> {
   const { limit } = request;

@@ -3,7 +3,7 @@ import type { TransactionContext } from '../transactions/transaction.js';
 
 type Data = Schemas['EventData'];
 
-/** What each event tells: ids and states only, never a name or a note. */
+/** The data of each event: ids and states only, never a name or a note. */
 type Members = {
   'patient.created': 'user_id';
   'patient.verification_updated': 'user_id' | 'isVerified';
@@ -35,7 +35,7 @@ export interface EventPlace {
 }
 
 /**
- * Writes an event in the transaction of the change that it tells (D-21). Its transaction id is written by the database,
+ * Writes an event in the transaction of the change that it reports (D-21). Its transaction id is written by the database,
  * for the feed's order.
  */
 export async function recordEvent<Type extends EventType>(

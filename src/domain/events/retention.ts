@@ -43,7 +43,7 @@ function purgeOldKeys({ db }: PurgeContext, tenantId: string): Promise<number> {
 
 /**
  * In the order of the feed and up to the first event that is younger, so that a reader who starts at the oldest event
- * misses none. The tenant is marked in the same statement: a reader who comes back too late is told.
+ * misses none. The tenant is marked in the same statement: a reader who comes back too late gets an error.
  */
 async function purgeOldestEvents({ db }: PurgeContext, tenantId: string): Promise<number> {
   // A reset of a sandbox locks the tenant before its events, too.

@@ -24,7 +24,7 @@ export type OrderedEncounter = Prisma.EncounterGetPayload<{ include: { treatment
 /**
  * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
  * each treatment whose item is approved, newly or by reuse, at its frozen price (R-55, D-36).
- * The encounter's row must be `completed` already. A free order is paid at birth. Tells of both, first of the encounter.
+ * The encounter's row must be `completed` already. A free order is paid at birth. Emits the events of both, the encounter first.
  */
 export async function createOrder(context: TransactionContext, encounter: OrderedEncounter): Promise<OrderRecord> {
   const { tenantId, id: encounterId } = encounter;

@@ -9,7 +9,7 @@ import type { CallerContext, ReadContext } from '../transactions/transaction.js'
 const emailKey = (email: string): string => email.toLowerCase();
 
 /**
- * Creates a patient and its user account, which share the key (D-40), and tells it as patient.created.
+ * Creates a patient and its user account, which share the key (D-40), and emits patient.created.
  * The unique index decides whether the e-mail is free: a search before the insert would let parallel requests through.
  * @param context of a transaction, for the event
  * @throws Problem patient_email_taken, validation_failed (dateOfBirth)

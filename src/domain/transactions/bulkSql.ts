@@ -9,7 +9,7 @@ export interface RowSet {
 /**
  * Inserts any number of rows in one statement. Rows are named as in the Prisma schema and all have the same fields;
  * what they leave out gets its default. They may bring what the database usually numbers itself.
- * @param table a table of ours, never text from outside
+ * @param table a known table, never text from outside
  */
 export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
   const columns = Prisma.join(columnsOf(rows).map(identifier));
@@ -39,7 +39,7 @@ export function columnsOf([first = {}]: readonly object[]): string[] {
   return Object.keys(first).map(columnOf);
 }
 
-/** A table or column of ours, never text from outside. */
+/** A known table or column, never text from outside. */
 export function identifier(name: string): Prisma.Sql {
   return Prisma.raw(`"${name}"`);
 }

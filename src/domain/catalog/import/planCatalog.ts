@@ -31,7 +31,7 @@ export function planCatalog(planning: Planning, catalog: Catalog, storedCatalog:
       return pointer === undefined || kept.has(row.id) ? [] : [{ ...row, pointer, state: 'deleted' }];
     });
     plan[part] = [...plan[part], ...omitted];
-    // Whoever lists by updatedAt sees that parts have changed.
+    // Bump updatedAt of a parent whose children changed.
     const touched = new Set(plan[part].filter(({ state }) => state !== 'unchanged').map(({ parent }) => parent));
     plan[whole] = plan[whole].map((change) =>
       change.state === 'unchanged' && touched.has(change.id) ? { ...change, state: 'updated' } : change,
