@@ -106,8 +106,10 @@ it.each([['body', bodyAttacks], ['parameter', parameterAttacks]])(
     for (const attack of attacks()) {
       const { answer, ms: first } = await costOf(attack);
       let ms = first;
-      // Garbage collection and compilation cost time too, but not every time.
-      for (let tries = 1; ms >= MOST_MS && tries < 3; tries += 1) ms = Math.min(ms, (await costOf(attack)).ms);
+      // Garbage collection and compilation cost time too, but not every time; what is slow by itself is slow each time.
+      for (let tries = 1; ms >= MOST_MS && ms < 10 * MOST_MS && tries < 10; tries += 1) {
+        ms = Math.min(ms, (await costOf(attack)).ms);
+      }
       if (answer.status !== 400) faults.push(`${attack.name}: ${answer.status}`);
       if (looksInside(answer)) faults.push(`${attack.name}: ${answer.text}`);
       if (ms >= MOST_MS) faults.push(`${attack.name}: ${ms} ms`);
