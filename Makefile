@@ -22,7 +22,7 @@ start: port build ## install, generate, build and serve: embedded PostgreSQL, de
 dev: install generated/.fresh generated/docs/index.html ## serve from the sources and restart on every change of code, contract or schema
 	@$(TSX) watch --clear-screen=false --include 'openapi/**/*' --include prisma/schema.prisma scripts/dev.ts
 
-test: install generated/.fresh generated/docs/index.html ## run every test (needs nothing but Node, make and the npm registry)
+test: build ## run every test (needs nothing but Node, make and the npm registry)
 	npm test --silent -- $(ARGS)
 
 test-quick: install generated/.fresh generated/docs/index.html ## the inner loop: contract, domain and operations

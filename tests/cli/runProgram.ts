@@ -33,9 +33,9 @@ export async function runJson(environment: Environment, ...args: readonly string
   return JSON.parse(stdout);
 }
 
-/** Starts the program as a shell would: a process of its own with this environment and no terminal. */
+/** Starts the program as a shell would: compiled, with this environment and no terminal. */
 export function startProcess(environment: Environment, ...args: readonly string[]) {
-  return spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL('src/cli/main.ts', packageRoot)), ...args], {
+  return spawn(process.execPath, [fileURLToPath(new URL('generated/build/src/cli/main.js', packageRoot)), ...args], {
     cwd: fileURLToPath(packageRoot),
     env: { PATH: process.env['PATH'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

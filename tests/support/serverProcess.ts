@@ -18,10 +18,12 @@ export interface ServerProcess {
 
 const running = new Set<ChildProcess>();
 
-/** Starts `src/main.ts` with these arguments and just this environment; on any free port unless PORT names one. */
+/**
+ * Starts the compiled service with these arguments and just this environment; on any free port unless PORT names one.
+ */
 export function startServer(environment: Readonly<Record<string, string>>, ...args: readonly string[]): ServerProcess {
-  const program = fileURLToPath(new URL('src/main.ts', packageRoot));
-  const child = spawn(process.execPath, ['--import', 'tsx', program, ...args], {
+  const program = fileURLToPath(new URL('generated/build/src/main.js', packageRoot));
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: fileURLToPath(packageRoot),
     env: { PATH: process.env['PATH'], PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

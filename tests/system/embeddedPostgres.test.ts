@@ -48,13 +48,13 @@ interface OtherProcess {
 /** Opens it in another process, which is the leader of its own process group; it closes when its input ends. */
 async function elsewhere(role: 'server' | 'tool', folder = dataDir): Promise<OtherProcess> {
   const program = `
-    import { openEmbeddedPostgres } from './src/embedded/embeddedPostgres.ts';
+    import { openEmbeddedPostgres } from './generated/build/src/embedded/embeddedPostgres.js';
     const [, dataDir, role] = process.argv;
     const options = { dataDir, role, log() {}, settings: ${JSON.stringify(settings)} };
     const { url, started, close } = await openEmbeddedPostgres(options);
     process.stdin.on('end', close).resume();
     process.stdout.on('error', () => {}).write(JSON.stringify({ url, started }) + '\\n');`;
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program, folder, role],
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program, folder, role],
     { cwd: fileURLToPath(new URL('../..', import.meta.url)), detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
   const [line]: string[] = await once(createInterface(child.stdout), 'line');
   const other: OtherProcess = {
