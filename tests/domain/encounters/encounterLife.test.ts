@@ -203,6 +203,13 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 const lives = fc.record({
   kind: fc.constantFrom(...Object.keys(kinds)), actions: fc.array(action, { minLength: 3, maxLength: 7, size: 'max' }),
 });
+const claim = { what: 'claim', by: 'A', leaseSeconds: 3_600 } as const;
+const review = { what: 'review', by: 'A', hasVisit: false, decisions: 'all' } as const;
+/** What random lives reach too rarely. */
+const rare: [typeof lives extends fc.Arbitrary<infer Life> ? Life : never][] = [
+  [{ kind: 'live', actions: [{ what: 'wait', seconds: 3_600 }, claim, review] }],
+  [{ kind: 'chart', actions: [claim, { ...review, decisions: 'incomplete' }] }],
+];
 const seen = new Set<string>();
 
 /** Lives one after the other, each in a tenant of its own. */
@@ -215,7 +222,7 @@ const live = (lane: number, numRuns: number): Promise<void> => {
     used[kind] = number + 1;
     if (number % batch === 0) await createTenants(`${kind}-${lane}`, given, number);
     await liveOnce(`${kind}-${lane}-${number}`, given, actions);
-  }), { numRuns });
+  }), { numRuns, examples: rare });
 };
 
 async function liveOnce(tenantId: string, given: Start, actions: readonly Action[]): Promise<void> {
