@@ -11,6 +11,19 @@ import type { CallerContext, ReadContext } from '../transactions/transaction.js'
 /** Seconds that a link to a stored document works. */
 const LINK_SECONDS = 900;
 
+/** What a file comes through on its way into the store. */
+interface FileContext {
+  readonly caller: Pick<Context['caller'], 'tenantId'>;
+  readonly download: Context['download'];
+  readonly objects: Pick<Context['objects'], 'provider' | 'container' | 'put'>;
+  readonly scanner: Pick<Context['scanner'], 'scanned'>;
+}
+
+/** A file in the store, without a row yet. */
+export type StoredFile = Omit<Document, 'tenantId' | 'uploadedById' | 'createdAt' | 'updatedAt'> & {
+  readonly docType: DocumentType;
+};
+
 export interface StoredDocument {
   readonly document: Document;
   readonly documentType: DocumentType;
@@ -33,13 +46,13 @@ export async function uploadDocument<T>(
 ): Promise<T> {
   const patient = await requirePatient(context, patientId);
   const request = { documentType, documentId: context.newId(), url: body.url, fileName: body.fileName };
-  const stored = await fetchInto(context, patient, request);
-  const fileUrl = await context.objects.link(stored.key, stored, context.realNow(), LINK_SECONDS);
-  return keptIfInserted(context, stored.key, (inserted) =>
+  const file = await storeFile(context, patient, request);
+  const fileUrl = await context.objects.link(file.blobPath, file, context.realNow(), LINK_SECONDS);
+  return keptIfInserted(context, file.blobPath, (inserted) =>
     commit(async (transaction) => {
       // A sandbox may have been reset in the meantime.
       await requirePatient(transaction, patient);
-      const document = await insert(transaction, newRow(transaction, patient, request, stored), documentType);
+      const document = await insertDocument(transaction, file);
       inserted();
       return { document, documentType, fileUrl };
     }),
@@ -58,18 +71,24 @@ async function requirePatient({ db, caller }: ReadContext, id: string): Promise<
  * Everything before the row: fetch, check, scan and store, in one stream. The object store keeps a body only when it
  * ended well, so nothing is there before content and scanner have been judged.
  */
-async function fetchInto(context: Context, patientId: string, request: UploadRequest) {
-  const { tenantId } = context.caller;
+export async function storeFile(
+  { caller, download, objects, scanner }: FileContext,
+  patientId: string,
+  request: UploadRequest,
+): Promise<StoredFile> {
+  const { tenantId } = caller;
   const { documentType, documentId, url } = request;
   const { maxBytes } = documentRules[documentType];
-  const { value, sizeBytes, checksum } = await context.download(url, { maxBytes }, async (file) => {
+  const { value, sizeBytes, checksum } = await download(url, { maxBytes }, async (file) => {
     const description = describeFile(request, file);
-    const key = blobPath({ tenantId, patientId, documentType, documentId, fileName: description.fileName });
-    const { contentType } = description;
-    await context.objects.put(key, context.scanner.scanned(wholeDocument(contentType, file.body)), contentType);
-    return { ...description, key };
+    const { contentType, fileName } = description;
+    const key = blobPath({ tenantId, patientId, documentType, documentId, fileName });
+    await objects.put(key, scanner.scanned(wholeDocument(contentType, file.body)), contentType);
+    return { ...description, blobPath: key };
   });
-  return { ...value, sizeBytes, checksum };
+  const { provider: storageProvider, container } = objects;
+  const of = { id: documentId, patientId, docType: documentType };
+  return { ...of, storageProvider, container, ...value, sizeBytes, checksum };
 }
 
 /**
@@ -97,39 +116,12 @@ async function keptIfInserted<T>(
 }
 
 /** The row and its event, in one transaction. */
-async function insert(
-  context: CallerContext,
-  row: ReturnType<typeof newRow>,
-  docType: DocumentType,
-): Promise<Document> {
-  const document = await context.db.document.create({ data: row });
-  const { id: documentId, tenantId, patientId: user_id } = document;
+export async function insertDocument(context: CallerContext, file: StoredFile): Promise<Document> {
+  const { tenantId, apiClientId: uploadedById } = context.caller;
+  const now = context.now();
+  const data = { ...file, tenantId, uploadedById, createdAt: now, updatedAt: now };
+  const document = await context.db.document.create({ data });
+  const { id: documentId, patientId: user_id, docType } = file;
   await recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
   return document;
-}
-
-function newRow(
-  context: CallerContext,
-  patientId: string,
-  { documentId, documentType }: UploadRequest,
-  { key, contentType, fileName, originalFilename, sizeBytes, checksum }: Awaited<ReturnType<typeof fetchInto>>,
-) {
-  const now = context.now();
-  return {
-    id: documentId,
-    tenantId: context.caller.tenantId,
-    patientId,
-    docType: documentType,
-    storageProvider: context.objects.provider,
-    container: context.objects.container,
-    blobPath: key,
-    contentType,
-    sizeBytes,
-    checksum,
-    fileName,
-    originalFilename,
-    uploadedById: context.caller.apiClientId,
-    createdAt: now,
-    updatedAt: now,
-  };
 }

@@ -98,6 +98,7 @@ function newEncounter(
   const isDecided = items.every(({ status }) => status === 'approved');
   return {
     id: context.newId(),
+    ...context.fixed?.encounter,
     tenantId: context.caller.tenantId,
     clinicId: clinic.id,
     patientId: patient.id,

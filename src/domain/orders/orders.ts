@@ -35,6 +35,7 @@ export async function createOrder(context: TransactionContext, encounter: Ordere
   const order = await context.db.order.create({
     data: {
       id: context.newId(),
+      ...context.fixed?.order,
       tenantId,
       encounterId,
       orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',

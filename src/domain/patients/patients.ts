@@ -30,6 +30,7 @@ export async function createPatient(context: CallerContext, body: Schemas['Creat
     isVerified: 'NOTVERIFIED',
     createdAt: now,
     updatedAt: now,
+    ...context.fixed?.patient,
   };
   // ON CONFLICT DO NOTHING: a violation would end the transaction, in which the other patient is looked up.
   const [patient] = await context.db.patient.createManyAndReturn({ data: [data], skipDuplicates: true });

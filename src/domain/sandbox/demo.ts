@@ -1,13 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import type { DomainContext } from '../../context.js';
-import { packageRoot } from '../../packageRoot.js';
 import { createApiClient } from '../access/apiClients.js';
-import { readCatalog } from '../catalog/import/readCatalog.js';
-import { writeCatalog } from '../catalog/import/importCatalog.js';
-import type { JsonFault } from '../catalog/import/jsonDocument.js';
-import { fillSandbox, type FixtureStore } from './reset.js';
+import { importBundled, type FixtureStore } from './fixtures.js';
+import { fillSandbox } from './reset.js';
 import { createTenant, listTenants } from '../access/tenants.js';
-import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import { inTransaction } from '../transactions/transaction.js';
 
 /** What somebody needs to try a demo tenant; the secret is known only now. */
 export interface DemoCredentials {
@@ -48,8 +44,8 @@ function createDemoTenant(
   return inTransaction(
     context,
     async (transaction) => {
-      const tenant = await createTenant(transaction, { id, name, mode: 'sandbox' });
-      await (catalog === null ? fillSandbox(transaction, tenant, store) : fillCatalog(transaction, id, catalog));
+      await createTenant(transaction, { id, name, mode: 'sandbox' });
+      await (catalog === null ? fillSandbox(transaction, id, store) : importBundled(transaction, id, catalog));
       const { clientId, clientSecret } = await createApiClient(transaction, {
         tenant: id,
         name: 'demo',
@@ -59,16 +55,4 @@ function createDemoTenant(
     },
     TIMEOUT_MS,
   );
-}
-
-async function fillCatalog(context: TransactionContext, tenantId: string, path: string): Promise<void> {
-  const file = readCatalog(await readFile(new URL(path, packageRoot), 'utf8'));
-  const result = 'faults' in file ? file : await writeCatalog(context, tenantId, file);
-  if ('faults' in result) throw faulty(path, result.faults);
-}
-
-/** The files are ours: a fault in one is a defect of this build. */
-function faulty(catalog: string, faults: readonly JsonFault[]): Error {
-  const [{ line, column, message } = { line: 0, column: 0, message: '' }] = faults;
-  return new Error(`${catalog}:${line}:${column}: ${message} (${faults.length} faults)`);
 }

@@ -1,187 +1,149 @@
 import { readFile } from 'node:fs/promises';
-import { packageRoot } from '../../packageRoot.js';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
-import type { EventType } from '../../contract.js';
-import { tableChanges } from '../catalog/import/importCatalog.js';
-import { planCatalog } from '../catalog/import/planCatalog.js';
-import { readCatalog, type CatalogFile } from '../catalog/import/readCatalog.js';
-import { blobPath } from '../documents/fileRules.js';
-import type { EventDataOf } from '../events/record.js';
-import type { RowSet } from '../transactions/bulkSql.js';
-import { samplePdf, sha256 } from './sampleFiles.js';
-import { fixtureAmounts, encounterRows, FIXTURE_ORDER, type FixtureEncounter } from './fixtureEncounters.js';
+import { packageRoot } from '../../packageRoot.js';
+import { writeCatalog } from '../catalog/import/importCatalog.js';
+import { readCatalog } from '../catalog/import/readCatalog.js';
+import { insertDocument, storeFile, type StoredFile } from '../documents/upload.js';
+import { createEncounter } from '../encounters/encounters.js';
+import { claimEncounter, submitReview } from '../encounters/review.js';
+import { createPatient } from '../patients/patients.js';
+import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
+import { downloadSample, SAMPLE_HOST } from './sampleFiles.js';
 
-/** What the examples of the contract show, by the same ids, for every sandbox tenant (R-73). */
+/** The store as far as fixtures need it. */
+export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
 
-/** Whose fixtures, and when they are put in place. */
-export interface FixtureScene {
-  readonly tenantId: string;
-  readonly currency: string;
-  readonly now: Date;
-  readonly newId: () => string;
-  /** The API client that the document is of. */
-  readonly uploadedById: string;
-  readonly store: Pick<ObjectStore, 'provider' | 'container'>;
-}
+/** Ids of fixtures end in what they are and a number, so that the examples can be read: `…e123`. */
+const idOf = (ending: string): string => `01a1f9b8-cbc0-7000-8000-${ending.padStart(12, '0')}`;
 
 const austin = '01a05c32-5e80-7000-8000-00000000c101';
 const botox = '01a05c32-5e80-7000-8000-00000000b201';
 const semaglutide = '01a05c32-5e80-7000-8000-00000000b202';
 const jane = '01a10caf-a4c0-7000-8000-00000000d001';
+const intake = '01a1f9b4-37e0-7000-8000-00000000d0c1';
 const texas = '01a05c32-5e80-7000-8000-000000005048';
 const unitedStates = '01a05c32-5e80-7000-8000-000000000840';
 const reviewerRef = '1234567893';
-const intake = {
-  documentId: '01a1f9b4-37e0-7000-8000-00000000d0c1',
-  patientId: jane,
-  documentType: 'intake-forms',
-  fileName: 'jane-miller-intake.pdf',
+
+const janeMiller = {
+  firstName: 'Jane',
+  lastName: 'Miller',
+  email: 'jane.miller@example.com',
+  dateOfBirth: '1990-06-30',
+  gender: 'female',
+  phone: '5125550142',
+  countryCode: '+1',
+  address: '1100 Barton Springs Road',
+  address2: 'Apt 7',
+  stateId: texas,
+  countryId: unitedStates,
+  postalCode: '78704',
+  notes: 'Prefers text messages.',
+  emergencyContact: '5125550143',
+  emergencyContactCode: '+1',
+  emergencyContactName: 'Sam Miller',
+  maritalStatus: 'single',
+  gfeStateId: texas,
 } as const;
 
 const catalogAt = new Date('2026-09-01T09:00:00.000Z');
 const patientAt = new Date('2026-10-05T15:30:00.000Z');
 
-const DAY_MS = 24 * 3_600_000;
-const daysFrom = (time: Date, days: number): Date => new Date(time.getTime() + days * DAY_MS);
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 
-const CATALOG = 'prisma/demo/demo.json';
-let catalogFile: CatalogFile | undefined;
+/** An API client that can do nothing: the fixtures' document needs one that it is of. */
+const CLIENT_NAME = 'Sandbox fixtures';
 
-/** Read when first needed; it is a part of this build, and every element has an id. */
-export async function fixtureCatalog(): Promise<CatalogFile> {
-  if (catalogFile) return catalogFile;
-  const file = readCatalog(await readFile(new URL(CATALOG, packageRoot), 'utf8'));
-  if ('faults' in file) throw new Error(`${CATALOG}: ${file.faults.map(({ message }) => message).join('; ')}`);
-  return (catalogFile = file);
+/**
+ * Stores the file of the fixtures' document.
+ * @throws Problem dependency_unavailable when the store fails
+ */
+export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promise<StoredFile> {
+  const scanner = { scanned: (body: AsyncIterable<Uint8Array>) => body };
+  return storeFile({ caller: { tenantId }, download: downloadSample, objects, scanner }, jane, {
+    documentId: intake,
+    documentType: 'intake-forms',
+    url: `https://${SAMPLE_HOST}/jane-miller-intake.pdf`,
+    fileName: undefined,
+  });
 }
 
-/** Where the file of the fixtures' document lies, and what it holds. */
-export const fixtureObject = (tenantId: string) => ({ key: blobPath({ tenantId, ...intake }), content: samplePdf });
-
-/** All rows of a sandbox tenant that has nothing yet. */
-export function fixtureRows(scene: FixtureScene, { catalog }: CatalogFile): RowSet[] {
-  const { tenantId, currency, now } = scene;
-  const encounters = fixtureEncounters(now);
-  const place = { tenantId, clinicId: austin, patientId: jane, currency, catalog };
-  return [
-    ...catalogRows(tenantId, catalog),
-    { table: 'client', rows: [patientRow(tenantId)] },
-    { table: 'document', rows: [documentRow(scene)] },
-    ...encounterRows(place, encounters),
-    { table: 'event', rows: eventRows(scene, catalog, encounters) },
-  ].filter(({ rows }) => rows.length > 0);
-}
-
-/** What an import of the catalog into an empty tenant writes. */
-function catalogRows(tenantId: string, catalog: CatalogFile['catalog']): RowSet[] {
-  const fail = (pointer: string, message = 'has no id'): never => {
-    throw new Error(`${CATALOG}: ${pointer} ${message}`);
+/**
+ * Fills a sandbox with what the examples of the contract show, by the same ids for every tenant (R-73): what happened
+ * is done again, each thing at its time. An encounter waits for a live visit, one for a chart review, one is under
+ * review, and one is completed and not paid.
+ * @param tenantId a tenant that owns nothing but API clients and reuses no approvals
+ * @param file what {@link storeFixtureFile} returned
+ */
+export async function replayFixtures(context: TransactionContext, tenantId: string, file: StoredFile): Promise<void> {
+  const caller = await fixtureCaller(context, tenantId);
+  const now = context.now();
+  const before = (ms: number): Date => new Date(now.getTime() - ms);
+  let ids = 0;
+  const at = (time: Date, fixed: CallerContext['fixed'] = {}): CallerContext => {
+    return { ...context, caller, now: () => time, newId: () => idOf(String((ids += 1))), fixed };
   };
-  const nothing = { clinics: [], categories: [], products: [] };
-  const plan = planCatalog({ newId: () => fail(''), fault: fail }, catalog, nothing);
-  return tableChanges(plan, tenantId, catalogAt);
-}
+  const create = (time: Date, number: number, body: Partial<Parameters<typeof createEncounter>[1]>) =>
+    createEncounter(at(time, { encounter: { id: idOf(`e${number % 1000}`), encounterNo: BigInt(number) } }), {
+      clinicId: austin,
+      patientId: jane,
+      serviceQueue: 'provider_network',
+      reviewType: 'asynchronous',
+      treatmentIds: [botox, semaglutide],
+      ...body,
+    });
 
-function patientRow(tenantId: string) {
-  return {
-    id: jane,
-    tenantId,
-    firstName: 'Jane',
-    lastName: 'Miller',
-    email: 'jane.miller@example.com',
-    dateOfBirth: '1990-06-30',
-    sex: 'female',
-    phone: '5125550142',
-    countryCode: '+1',
-    isVerified: 'VERIFIED',
-    address1: '1100 Barton Springs Road',
-    address2: 'Apt 7',
-    stateId: texas,
-    countryId: unitedStates,
-    postal: '78704',
-    notes: 'Prefers text messages.',
-    emergencyContact: '5125550143',
-    emergencyContactCode: '+1',
-    emergencyContactName: 'Sam Miller',
-    maritalStatus: 'single',
-    gfeStateId: texas,
-    isHomeAddressSameAsShipping: true,
-    createdAt: patientAt,
-    updatedAt: patientAt,
-  };
-}
+  await importBundled(at(catalogAt), tenantId, 'prisma/demo/demo.json');
+  await createPatient(at(patientAt, { patient: { id: jane, isVerified: 'VERIFIED' } }), janeMiller);
 
-const uploadedAt = (now: Date): Date => new Date(now.getTime() - 5 * 60_000);
+  const completed = await create(before(7 * DAY_MS), 100_126, {});
+  const order = { id: idOf('f045'), orderSequence: 100_045n };
+  await claimEncounter(at(before(6 * DAY_MS)), completed.encounterNo, { reviewerRef });
+  await submitReview(at(before(6 * DAY_MS), { order }), completed.encounterNo, {
+    reviewerRef,
+    decisions: completed.gfeItems.map(({ categoryId, subcategoryId }) => {
+      return { categoryId, subcategoryId, decision: 'approved' };
+    }),
+  });
 
-function documentRow({ tenantId, now, uploadedById, store }: FixtureScene) {
-  return {
-    id: intake.documentId,
-    tenantId,
-    patientId: jane,
-    docType: intake.documentType,
-    storageProvider: store.provider,
-    container: store.container,
-    blobPath: fixtureObject(tenantId).key,
-    contentType: 'application/pdf',
-    sizeBytes: samplePdf.length,
-    checksum: sha256(samplePdf),
-    fileName: intake.fileName,
-    originalFilename: intake.fileName,
-    uploadedById,
-    createdAt: uploadedAt(now),
-    updatedAt: uploadedAt(now),
-  };
-}
-
-/** One that waits for a live visit, one that waits for a chart review, one under review, one completed and not paid. */
-function fixtureEncounters(now: Date): FixtureEncounter[] {
-  const schedule = {
-    scheduledDay: daysFrom(now, 11).toISOString().slice(0, 10),
+  const visitDay = before(-11 * DAY_MS)
+    .toISOString()
+    .slice(0, 10);
+  await insertDocument(at(before(5 * MINUTE_MS)), file);
+  await create(now, 100_123, {
+    reviewType: 'synchronous',
+    scheduledDay: visitDay,
     scheduledTime: '14:30:00',
     scheduledTimeZone: 'America/Chicago',
-  };
-  const both = { treatmentIds: [botox, semaglutide], reviewType: 'asynchronous' } as const;
-  const live = { reviewType: 'synchronous', documentId: intake.documentId, schedule } as const;
-  const claimed = { reviewerRef, at: now, until: new Date(now.getTime() + 4 * 3_600_000) };
-  const finished = { reviewerRef, at: daysFrom(now, -6), until: null };
-  return [
-    { ...both, ...live, number: 100_123, createdAt: now, notes: 'Migraine twice a month. BP 118/76.' },
-    { number: 100_124, createdAt: now, treatmentIds: [botox], reviewType: 'asynchronous' },
-    { ...both, number: 100_125, createdAt: now, review: claimed },
-    { ...both, number: 100_126, createdAt: daysFrom(now, -7), review: finished },
-  ];
+    documentIds: [intake],
+    additionalNotes: 'Migraine twice a month. BP 118/76.',
+  });
+  await create(now, 100_124, { treatmentIds: [botox] });
+  const { encounterNo } = await create(now, 100_125, {});
+  await claimEncounter(at(now), encounterNo, { reviewerRef, leaseSeconds: 4 * 3_600 });
+  // Consumers ignore an event whose id they have seen, so each reset has events of its own.
+  await context.db.$executeRaw`UPDATE event SET id = gen_random_uuid() WHERE tenant_id = ${tenantId}`;
 }
 
-/** What has happened so far, as the service would have told it. */
-function eventRows(
-  { tenantId, now, newId }: FixtureScene,
-  catalog: CatalogFile['catalog'],
-  encounters: readonly FixtureEncounter[],
-): object[] {
-  const row = <T extends EventType>(timestamp: Date, clinicId: string | null, type: T, data: EventDataOf<T>) => {
-    return { id: newId(), tenantId, type, clinicId, data, timestamp };
-  };
-  const ofEncounters = encounters.flatMap((encounter) => {
-    const { number, createdAt, reviewType, treatmentIds, review } = encounter;
-    const numbers = { encounter_id: number, gfe_no: `GFE-${number}` };
-    const waiting = { status: 'pending_review', reviewType, clinicId: austin, patientId: jane } as const;
-    const order_no = `ORD-${FIXTURE_ORDER}`;
-    const decided = { ...numbers, approved: treatmentIds.length, denied: 0, order_no };
-    const total = fixtureAmounts({ catalog }, encounter).grandTotal.toFixed(2);
-    const amounts = { grand_total: total, balance_amt: total };
-    const order = { order_no, encounter_id: number, order_status: 'pending', ...amounts } as const;
-    return [
-      row(createdAt, austin, 'encounter.created', { ...numbers, ...waiting }),
-      ...(review ? [row(review.at, austin, 'encounter.review_started', numbers)] : []),
-      ...(review?.until === null
-        ? [row(review.at, austin, 'encounter.completed', decided), row(review.at, austin, 'order.created', order)]
-        : []),
-    ];
+/** Imports a catalog that is a part of this build: a fault in it is a defect. */
+export async function importBundled(context: TransactionContext, tenantId: string, path: string): Promise<void> {
+  const file = readCatalog(await readFile(new URL(path, packageRoot), 'utf8'));
+  const result = 'faults' in file ? file : await writeCatalog(context, tenantId, file);
+  if (!('faults' in result)) return;
+  const faults = result.faults.map(({ line, column, message }) => `${line}:${column}: ${message}`);
+  throw new Error(`${path}:${faults.join('; ')}`);
+}
+
+async function fixtureCaller(context: TransactionContext, tenantId: string): Promise<CallerContext['caller']> {
+  const id = context.newId();
+  const now = context.now();
+  const nothing = { permissions: [], allowedClinicIds: [], isActive: false };
+  const row = { id, tenantId, clientId: `ces_fixtures_${id}`, name: CLIENT_NAME, ...nothing };
+  const { id: apiClientId, clientId } = await context.db.apiClient.upsert({
+    where: { tenantId_name: { tenantId, name: CLIENT_NAME } },
+    create: { ...row, createdAt: now, updatedAt: now },
+    update: {},
   });
-  const { documentId, documentType: docType } = intake;
-  return [
-    row(patientAt, null, 'patient.created', { user_id: jane }),
-    row(uploadedAt(now), null, 'document.created', { documentId, user_id: jane, docType }),
-    ...ofEncounters,
-  ].sort((a, b) => a.timestamp.getTime() - b.timestamp.getTime());
+  return { tenantId, tenantMode: 'sandbox', apiClientId, clientId, permissions: new Set(), allowedClinicIds: null };
 }

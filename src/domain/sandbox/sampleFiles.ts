@@ -4,10 +4,10 @@ import { Problem } from '../../problem.js';
 import type { DocumentMediaType } from '../documents/fileRules.js';
 
 /** The host of the contract's examples; nobody can ever own it (RFC 2606). */
-const SAMPLE_HOST = 'files.northwind.example';
+export const SAMPLE_HOST = 'files.northwind.example';
 
 /** One empty page. Scanners and viewers want the mark at its very end. */
-export const samplePdf = Buffer.from(
+const samplePdf = Buffer.from(
   [
     '%PDF-1.4',
     '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj',
@@ -41,8 +41,14 @@ const png: SampleFile = { type: 'image/png', content: samplePng };
 /** By the extension of the URL's path. */
 const samples: ReadonlyMap<string, SampleFile> = new Map(Object.entries({ pdf, jpg: jpeg, jpeg, png }));
 
-/** SHA-256 in hex, as a download has it. */
-export const sha256 = (content: Buffer): string => hash('sha256', content, 'hex');
+/** Delivers the built-in sample of a kind of file. */
+export const downloadSample: Downloader = async (url, _limits, use) => {
+  const sample = samples.get(/\.([a-z]+)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '');
+  if (!sample) throw new Problem('document_fetch_failed');
+  const { type, content } = sample;
+  const value = await use({ sniffedType: type, declaredType: type, body: once(content) });
+  return { value, sizeBytes: content.length, checksum: hash('sha256', content, 'hex') };
+};
 
 /**
  * What fetches documents in a sandbox: the host of the contract's examples delivers a built-in sample, so that an upload
@@ -50,14 +56,7 @@ export const sha256 = (content: Buffer): string => hash('sha256', content, 'hex'
  * @throws Problem document_fetch_failed when the host has no sample of that kind
  */
 export function withSampleFiles(download: Downloader): Downloader {
-  return async (url, limits, use) => {
-    if (!isSampleUrl(url)) return download(url, limits, use);
-    const sample = samples.get(/\.([a-z]+)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '');
-    if (!sample) throw new Problem('document_fetch_failed');
-    const { type, content } = sample;
-    const value = await use({ sniffedType: type, declaredType: type, body: once(content) });
-    return { value, sizeBytes: content.length, checksum: sha256(content) };
-  };
+  return (url, limits, use) => (isSampleUrl(url) ? downloadSample : download)(url, limits, use);
 }
 
 function isSampleUrl(text: string): boolean {

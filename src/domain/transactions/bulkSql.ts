@@ -1,29 +1,14 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 
-/** Rows of one table, named as in the Prisma schema; all have the same fields. */
-export interface RowSet {
-  readonly table: string;
-  readonly rows: readonly object[];
-}
-
 /**
  * Inserts any number of rows in one statement. Rows are named as in the Prisma schema and all have the same fields;
- * what they leave out gets its default. They may bring what the database usually numbers itself.
+ * what they leave out gets its default.
  * @param table a known table, never text from outside
  */
 export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
   const columns = Prisma.join(columnsOf(rows).map(identifier));
-  return Prisma.sql`INSERT INTO ${identifier(table)} (${columns}) OVERRIDING SYSTEM VALUE
+  return Prisma.sql`INSERT INTO ${identifier(table)} (${columns})
     SELECT ${columns} FROM ${recordset(table, rows)}`;
-}
-
-/**
- * Changes of several tables as one statement, which saves a round trip for each. Foreign keys are checked at its end,
- * so that the order of the tables does not matter.
- */
-export function inOneStatement(statements: readonly Prisma.Sql[]): Prisma.Sql {
-  const parts = statements.map((statement, index) => Prisma.sql`${identifier(`part${index}`)} AS (${statement})`);
-  return Prisma.sql`WITH ${Prisma.join(parts)} SELECT`;
 }
 
 /** All rows as one JSON parameter: PostgreSQL makes them rows of the table's own type. */

@@ -1,18 +1,29 @@
+import type { Encounter, Order, Patient } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/database.js';
 import type { Context, DomainContext } from '../../context.js';
 import { lockShared, lockExclusive } from './locks.js';
 
 /** A context whose queries are part of one transaction; only {@link inTransaction} makes one. */
-export type TransactionContext = Omit<DomainContext, 'db'> & { readonly db: Transaction };
+export type TransactionContext = Omit<DomainContext, 'db'> & {
+  readonly db: Transaction;
+  readonly fixed?: FixedColumns;
+};
 
-/** The same on behalf of a caller; only {@link inCallerTransaction} makes one. */
-export type CallerContext = Omit<Context, 'db'> & { readonly db: Transaction };
+/** What a new row has instead of a new id, the next number and so on. Only the fixtures of a sandbox say it. */
+interface FixedColumns {
+  readonly patient?: Pick<Patient, 'id' | 'isVerified'>;
+  readonly encounter?: Pick<Encounter, 'id' | 'encounterNo'>;
+  readonly order?: Pick<Order, 'id' | 'orderSequence'>;
+}
+
+/** The same on behalf of a caller. */
+export type CallerContext = TransactionContext & Pick<Context, 'caller'>;
 
 /** What an operator's command needs, inside of a transaction or not. */
 export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
 
 /** What a read on behalf of a caller needs, inside of a transaction or not. */
-export type ReadContext = Omit<Context, 'db'> & { readonly db: Queries };
+export type ReadContext = QueryContext & Pick<Context, 'caller'>;
 
 /**
  * The same context in the time of a tenant (R-74).
@@ -50,7 +61,7 @@ export function inCallerTransaction<T>(context: Context, work: (context: CallerC
 }
 
 /** A reset and writers exclude each other. Re-read the clock after waiting. */
-async function shareSandboxLock(context: CallerContext): Promise<CallerContext> {
+async function shareSandboxLock(context: CallerContext & Pick<Context, 'realNow'>): Promise<CallerContext> {
   const { caller, db, realNow } = context;
   if (caller.tenantMode !== 'sandbox') return context;
   await lockShared(db, sandboxOf(caller.tenantId));

@@ -106,7 +106,7 @@ function reportOf({ clinic, pharmacy, category, subcategory, product }: CatalogP
 }
 
 /** What a plan does to each table, in the order in which they refer to each other. */
-export function tableChanges(plan: CatalogPlan, tenantId: string, now: Date) {
+function tableChanges(plan: CatalogPlan, tenantId: string, now: Date) {
   const times = { createdAt: now, updatedAt: now };
   return tables.map(({ kind, table }) => {
     const written = plan[kind].filter(({ state }) => state === 'created' || state === 'updated');
