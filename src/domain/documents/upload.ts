@@ -104,7 +104,7 @@ async function insert(
 ): Promise<Document> {
   const document = await context.db.document.create({ data: row });
   const { id: documentId, tenantId, patientId: user_id } = document;
-  await recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
+  recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
   return document;
 }
 

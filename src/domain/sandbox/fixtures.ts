@@ -8,6 +8,7 @@ import { readCatalog, type CatalogFile } from '../catalog/import/readCatalog.js'
 import { blobPath } from '../documents/fileRules.js';
 import type { EventDataOf } from '../events/record.js';
 import type { RowSet } from '../transactions/bulkSql.js';
+import type { NewEvent } from '../transactions/outbox.js';
 import { samplePdf, sha256 } from './sampleFiles.js';
 import { fixtureAmounts, encounterRows, FIXTURE_ORDER, type FixtureEncounter } from './fixtureEncounters.js';
 
@@ -58,17 +59,15 @@ export async function fixtureCatalog(): Promise<CatalogFile> {
 /** Where the file of the fixtures' document lies, and what it holds. */
 export const fixtureObject = (tenantId: string) => ({ key: blobPath({ tenantId, ...intake }), content: samplePdf });
 
-/** All rows of a sandbox tenant that has nothing yet. */
+/** All rows of a sandbox tenant that has nothing yet, but its events. */
 export function fixtureRows(scene: FixtureScene, { catalog }: CatalogFile): RowSet[] {
   const { tenantId, currency, now } = scene;
-  const encounters = fixtureEncounters(now);
   const place = { tenantId, clinicId: austin, patientId: jane, currency, catalog };
   return [
     ...catalogRows(tenantId, catalog),
     { table: 'client', rows: [patientRow(tenantId)] },
     { table: 'document', rows: [documentRow(scene)] },
-    ...encounterRows(place, encounters),
-    { table: 'event', rows: eventRows(scene, catalog, encounters) },
+    ...encounterRows(place, fixtureEncounters(now)),
   ].filter(({ rows }) => rows.length > 0);
 }
 
@@ -153,15 +152,11 @@ function fixtureEncounters(now: Date): FixtureEncounter[] {
 }
 
 /** What has happened so far, as the service would have told it. */
-function eventRows(
-  { tenantId, now, newId }: FixtureScene,
-  catalog: CatalogFile['catalog'],
-  encounters: readonly FixtureEncounter[],
-): object[] {
+export function fixtureEvents({ tenantId, now, newId }: FixtureScene, { catalog }: CatalogFile): NewEvent[] {
   const row = <T extends EventType>(timestamp: Date, clinicId: string | null, type: T, data: EventDataOf<T>) => {
     return { id: newId(), tenantId, type, clinicId, data, timestamp };
   };
-  const ofEncounters = encounters.flatMap((encounter) => {
+  const ofEncounters = fixtureEncounters(now).flatMap((encounter) => {
     const { number, createdAt, reviewType, treatmentIds, review } = encounter;
     const numbers = { encounter_id: number, gfe_no: `GFE-${number}` };
     const waiting = { status: 'pending_review', reviewType, clinicId: austin, patientId: jane } as const;

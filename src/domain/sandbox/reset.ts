@@ -3,7 +3,7 @@ import type { ObjectStore } from '../../adapters/objects/objectStore.js';
 import type { Context, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { identifier, insertion, inOneStatement } from '../transactions/bulkSql.js';
-import { fixtureCatalog, fixtureObject, fixtureRows } from './fixtures.js';
+import { fixtureCatalog, fixtureEvents, fixtureObject, fixtureRows } from './fixtures.js';
 import { requireSandbox } from './requireSandbox.js';
 import { createTenant, type NewTenant } from '../access/tenants.js';
 import { inTransaction, lockSandbox, type TransactionContext } from '../transactions/transaction.js';
@@ -65,9 +65,6 @@ export async function resetSandbox(context: Context): Promise<void> {
     for (const table of resetTables) await empty(transaction, table, tenantId);
     const data = { clockOffsetMs: 0, updatedAt: transaction.now() };
     const tenant = await transaction.db.tenant.update({ where: { id: tenantId }, data });
-    // Nothing was purged of what comes now (the type of the column is not Prisma's).
-    await transaction.db.$executeRaw`
-      UPDATE tenant SET events_purged_xid = '0'::xid8, events_purged_sequence = 0 WHERE id = ${tenantId}`;
     await insertFixtures(transaction, tenant, context.objects);
     return documents.map(({ blobPath }) => blobPath);
   };
@@ -120,8 +117,10 @@ async function insertFixtures(context: TransactionContext, tenant: Tenant, store
   const { id: tenantId, currency } = tenant;
   const uploadedById = await fixtureClient(context, tenantId);
   const scene = { tenantId, currency, now: context.now(), newId: context.newId, uploadedById, store };
-  const sets = fixtureRows(scene, await fixtureCatalog());
+  const file = await fixtureCatalog();
+  const sets = fixtureRows(scene, file);
   await context.db.$executeRaw(inOneStatement(sets.map(({ table, rows }) => insertion(table, rows))));
+  context.events.push(...fixtureEvents(scene, file));
 }
 
 /** In parts that are done well within the time of a statement, however much there is. */

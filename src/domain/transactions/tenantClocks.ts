@@ -2,6 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { sqlState, type Transaction } from '../../adapters/database/database.js';
 import type { DomainContext, Services } from '../../context.js';
 import { describeCauses } from '../../failures.js';
+import type { NewEvent } from './outbox.js';
 import { inTenantTime, inTransaction, type TransactionContext } from './transaction.js';
 
 /** What a sweep may use: it goes on after a failure, so it logs what failed. */
@@ -84,8 +85,10 @@ async function succeeds<Row extends DueRow>(
 ): Promise<boolean> {
   const { tenantId, id } = row;
   try {
+    const events: NewEvent[] = [];
     // A transaction in a transaction is a savepoint.
-    await local.db.$transaction((db) => workOff({ ...local, db: db as Transaction }, row));
+    await local.db.$transaction((db) => workOff({ ...local, db: db as Transaction, events }, row));
+    local.events.push(...events);
     return true;
   } catch (error) {
     const [failure] = await local.db.$queryRaw<object[]>`

@@ -1,12 +1,19 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/database.js';
 import type { Context, DomainContext } from '../../context.js';
-import { lockShared, lockExclusive } from './locks.js';
+import { writeEvents, type NewEvent } from './outbox.js';
+
+/** What work in a transaction has: its queries, and the events that are written when the work is done. */
+interface TransactionParts {
+  readonly db: Transaction;
+  readonly events: NewEvent[];
+}
 
 /** A context whose queries are part of one transaction; only {@link inTransaction} makes one. */
-export type TransactionContext = Omit<DomainContext, 'db'> & { readonly db: Transaction };
+export type TransactionContext = Omit<DomainContext, 'db'> & TransactionParts;
 
 /** The same on behalf of a caller; only {@link inCallerTransaction} makes one. */
-export type CallerContext = Omit<Context, 'db'> & { readonly db: Transaction };
+export type CallerContext = Omit<Context, 'db'> & TransactionParts;
 
 /** What an operator's command needs, inside of a transaction or not. */
 export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
@@ -36,32 +43,42 @@ export function inTransaction<T>(
 ): Promise<T> {
   const { now, newId, randomBytes } = context;
   const parts = { now: now.bind(context), newId: newId.bind(context), randomBytes: randomBytes.bind(context) };
-  const limits = { timeout: timeoutMs, maxWait: timeoutMs };
-  return context.db.$transaction((db) => work({ ...parts, db: db as Transaction }), limits);
+  return transact(context, (inside) => work({ ...parts, ...inside }), timeoutMs);
 }
 
 /** The same with everything that an operation's context has. */
 export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
-  const limits = { timeout: REQUEST_MS, maxWait: REQUEST_MS };
-  return context.db.$transaction(
-    async (db) => work(await shareSandboxLock({ ...context, db: db as Transaction })),
-    limits,
-  );
+  return transact(context, async (inside) => work(await shareSandboxLock({ ...context, ...inside })), REQUEST_MS);
+}
+
+function transact<T>(
+  { db: database }: Pick<DomainContext, 'db'>,
+  work: (inside: TransactionParts) => Promise<T>,
+  timeoutMs: number,
+): Promise<T> {
+  const commit = async (queries: Queries): Promise<T> => {
+    const [db, events]: [Transaction, NewEvent[]] = [queries as Transaction, []];
+    const result = await work({ db, events });
+    await writeEvents(db, events);
+    return result;
+  };
+  return database.$transaction(commit, { timeout: timeoutMs, maxWait: timeoutMs });
 }
 
 /** A reset and writers exclude each other. Re-read the clock after waiting. */
 async function shareSandboxLock(context: CallerContext): Promise<CallerContext> {
   const { caller, db, realNow } = context;
   if (caller.tenantMode !== 'sandbox') return context;
-  await lockShared(db, sandboxOf(caller.tenantId));
+  await db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${sandboxLock(caller.tenantId)})`;
   const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
     SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
   return inTenantTime({ ...context, now: realNow }, Number(tenant?.offset ?? 0));
 }
 
 /** Blocks all writers of this sandbox until commit. */
-export function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
-  return lockExclusive(db, sandboxOf(tenantId));
+export async function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
+  await db.$executeRaw`SELECT pg_advisory_xact_lock(${sandboxLock(tenantId)})`;
 }
 
-const sandboxOf = (tenantId: string): string => `sandbox ${tenantId}`;
+/** Two sandboxes with one hash only wait for one another. */
+const sandboxLock = (tenantId: string) => Prisma.sql`hashtextextended(${`sandbox ${tenantId}`}, 0)`;
