@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { importCatalog } from '../../src/domain/catalog/import/importCatalog.js';
 import { resetTables } from '../../src/domain/sandbox/reset.js';
 import { cast } from '../support/cast.js';
+import { feedPage } from '../support/events.js';
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -151,6 +152,15 @@ describe('204', () => {
     await setClock(harness, partner, 1_000_000);
     await reset(harness, partner);
     expect((await send('GET /sandbox/clock')).body).toEqual({ now: harness.clock.now.toISOString(), offsetSeconds: 0 });
+  });
+
+  it('lets a reader who has seen everything go on in the feed, and tells another that events are gone', async () => {
+    const early = await feedPage(harness, partner, { limit: 1 });
+    const { next_cursor: after } = await feedPage(harness, partner, { limit: 100 });
+    await reset(harness, partner);
+    expect(await feedPage(harness, partner, { after })).toEqual(await feedPage(harness, partner));
+    const refused = await send(`GET /events?after=${early.next_cursor}`);
+    expectProblem(refused, 400, 'cursor_invalid');
   });
 
   it('tells in the feed what the fixtures have gone through', async () => {

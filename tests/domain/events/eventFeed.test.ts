@@ -78,7 +78,7 @@ describe('the feed', () => {
     // Commits come late, after the events are written.
     await observer.query(`
       CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        PERFORM pg_sleep(random() * 0.002); RETURN NULL; END $$;
+        PERFORM pg_sleep(random() * 0.02); RETURN NULL; END $$;
       CREATE TRIGGER dawdle AFTER INSERT ON event EXECUTE FUNCTION dawdle();
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
       CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON event DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
@@ -102,6 +102,31 @@ describe('the feed', () => {
       expect(await readUntil(partner, last, 100)).toEqual(first);
     }
     await observer.query('DROP TRIGGER dawdle ON event; DROP TRIGGER refuse ON event');
+  });
+
+  it('shows nothing that came after events whose commit is late', async () => {
+    const partner = await newPartner(harness);
+    await recordPaid(harness, placeOf(partner), 'ORD-100000');
+    const { next_cursor: after } = await feedPage(harness, partner);
+    await observer.query(`
+      CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
+      CREATE TRIGGER hold AFTER INSERT ON event FOR EACH ROW WHEN (NEW.data->>'order_no' = 'ORD-100001')
+        EXECUTE FUNCTION hold();
+      SELECT pg_advisory_lock(1)`);
+    const waiting = async (count: number): Promise<boolean> => (await observer.query(`
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)).rowCount === count;
+    const late = recordPaid(harness, placeOf(partner), 'ORD-100001');
+    while (!await waiting(1)) await delay(5);
+    const next = { isDone: false };
+    const done = recordPaid(harness, placeOf(partner), 'ORD-100002').then(() => { next.isDone = true; });
+    while (!next.isDone && !await waiting(2)) await delay(5);
+    const page = await feedPage(harness, partner, { after });
+    await observer.query('SELECT pg_advisory_unlock(1)');
+    await Promise.all([late, done]);
+    const rest = await feedPage(harness, partner, { after: page.next_cursor });
+    expect([orderNos(page.data), orderNos(rest.data)]).toEqual([[], ['ORD-100001', 'ORD-100002']]);
+    await observer.query('DROP TRIGGER hold ON event');
   });
 
   it('waits for no transaction: what ends first comes first, and a reader who has seen it misses nothing', async () => {
