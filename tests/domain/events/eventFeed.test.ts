@@ -78,7 +78,7 @@ describe('the feed', () => {
     // Commits come late, after the events are written.
     await observer.query(`
       CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        PERFORM pg_sleep(random() * 0.02); RETURN NULL; END $$;
+        PERFORM pg_sleep(random() * 0.005); RETURN NULL; END $$;
       CREATE TRIGGER dawdle AFTER INSERT ON event EXECUTE FUNCTION dawdle();
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
       CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON event DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
