@@ -308,8 +308,7 @@ export interface paths {
         /**
          * List events
          * @description Returns what happened in the tenant, in an order that never changes, each event once, for 30 days. Keep `next_cursor` and
-         *     ask again with it: no event is left out, not even one whose change was committed late. An event appears as soon as
-         *     every transaction that began to write before it has ended, usually within milliseconds.
+         *     ask again with it: no event is left out. An event appears together with the change that it reports.
          */
         get: operations["listEvents"];
         put?: never;
@@ -2195,8 +2194,8 @@ export interface components {
          */
         RequiredIdempotencyKey: string;
         /**
-         * @description Where to go on, `next_cursor` of the page before; without it, the oldest event that is kept. It is opaque. At most 200 characters, more than we issue.
-         * @example MS4w
+         * @description Where to go on, `next_cursor` of the page before; without it, the oldest event that is kept. It is opaque and belongs to your tenant. At most 200 characters, more than we issue.
+         * @example ZGVtbyAw
          */
         EventsAfter: string;
         /**
@@ -2980,8 +2979,8 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Where to go on, `next_cursor` of the page before; without it, the oldest event that is kept. It is opaque. At most 200 characters, more than we issue.
-                 * @example MS4w
+                 * @description Where to go on, `next_cursor` of the page before; without it, the oldest event that is kept. It is opaque and belongs to your tenant. At most 200 characters, more than we issue.
+                 * @example ZGVtbyAw
                  */
                 after?: components["parameters"]["EventsAfter"];
                 /**

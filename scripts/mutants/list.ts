@@ -192,10 +192,17 @@ export const mutants: readonly Mutant[] = [
   // Events
   {
     name: 'missed-events',
-    guarantee: 'No reader of the feed passes an event whose transaction commits late.',
-    search: 'AND xid < pg_snapshot_xmin(pg_current_snapshot())',
-    replacement: '',
-    tests: ['/eventFeed.test'],
+    guarantee: 'A reader whose next events are gone learns of it.',
+    search: 'if (after + 1n < next)',
+    replacement: 'if (false)',
+    tests: ['/listEvents.test'],
+  },
+  {
+    name: 'events-of-failed-rows',
+    guarantee: 'A row of a sweep that fails leaves no event of what it did not do.',
+    search: 'db: db as Transaction, events }, row',
+    replacement: 'db: db as Transaction }, row',
+    tests: ['/eventsLast.test'],
   },
   // HTTP
   {

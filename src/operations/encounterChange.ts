@@ -1,7 +1,6 @@
 import type { Context } from '../context.js';
 import type { Schemas } from '../contract.js';
 import type { EncounterRecord } from '../domain/encounters/encounters.js';
-import { lockEncounter } from '../domain/encounters/transitions.js';
 import type { CallerContext } from '../domain/transactions/transaction.js';
 import { encounterView } from '../views/encounterView.js';
 import { withIdempotency } from './withIdempotency.js';
@@ -12,13 +11,8 @@ export function encounterChange(
   encounterId: number,
   change: (transaction: CallerContext, encounterNo: bigint) => Promise<EncounterRecord>,
 ): Promise<{ status: 200; body: Schemas['Encounter'] }> {
-  const encounterNo = BigInt(encounterId);
-  return withIdempotency(
-    context,
-    async (transaction) => {
-      const encounter = await change(transaction, encounterNo);
-      return { status: 200, body: encounterView(encounter, transaction.now()) };
-    },
-    (transaction) => lockEncounter(transaction, encounterNo),
-  );
+  return withIdempotency(context, async (transaction) => {
+    const encounter = await change(transaction, BigInt(encounterId));
+    return { status: 200, body: encounterView(encounter, transaction.now()) };
+  });
 }

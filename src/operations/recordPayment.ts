@@ -1,16 +1,11 @@
 import type { Operation } from './operation.js';
-import { lockOrder } from '../domain/orders/orders.js';
 import * as payments from '../domain/orders/payments.js';
 import { orderView } from '../views/orderView.js';
 import { withIdempotency } from './withIdempotency.js';
 
 /** POST /orders/{order_no}/payments: money that was paid elsewhere. */
 export const recordPayment: Operation<'recordPayment'> = ({ path, body }, context) =>
-  withIdempotency(
-    context,
-    async (transaction) => {
-      const order = await payments.recordPayment(transaction, path.order_no, body);
-      return { status: 201, body: orderView(order) };
-    },
-    ({ db, caller }) => lockOrder(db, caller.tenantId, path.order_no),
-  );
+  withIdempotency(context, async (transaction) => {
+    const order = await payments.recordPayment(transaction, path.order_no, body);
+    return { status: 201, body: orderView(order) };
+  });

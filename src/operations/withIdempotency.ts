@@ -13,18 +13,16 @@ interface Response {
  * Does the work of a request in one transaction; if the request has an Idempotency-Key, at most once (R-67). Key, effect
  * and response are committed together: a concurrent duplicate waits and then gets the same response (R-69); a failure or
  * a crash leaves nothing, and a retry does the work.
- * @param lock locks what the work changes, before the key is taken
  * @throws Problem idempotency_key_reused, idempotency_in_progress, and what the work throws
  */
 export function withIdempotency<R extends Response>(
   context: Context,
   work: (context: CallerContext) => Promise<R>,
-  lock?: (context: CallerContext) => Promise<void>,
 ): Promise<R> {
   const { idempotency } = context;
   if (!idempotency) return inCallerTransaction(context, work);
   return inCallerTransaction(context, async (transaction) => {
-    if (!(await takeKey(transaction, idempotency, lock))) {
+    if (!(await takeKey(transaction, idempotency))) {
       return replayed(await findResult(transaction, idempotency)) as R;
     }
     const response = await work(transaction);

@@ -113,18 +113,26 @@ describe('migrate', () => {
   });
 });
 
-/** A database as 1.0.0 left it: an encounter with everything it has, in the next number of the sequence. */
-async function databaseOf100(): Promise<string> {
+/** A database with these migrations and no others. */
+async function databaseWith(applied: readonly string[]): Promise<string> {
   const url = await database(createEmptyDatabase);
-  const [initial = ''] = names;
-  const sql = readFileSync(new URL(`../../prisma/migrations/${initial}/migration.sql`, import.meta.url), 'utf8');
-  await rowsOf(url, sql);
   await rowsOf(url, `
     CREATE TABLE _prisma_migrations (id VARCHAR(36) PRIMARY KEY, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
       migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
-      started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0);
-    INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
-      VALUES ('1', '${createHash('sha256').update(sql).digest('hex')}', now(), '${initial}')`);
+      started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`);
+  for (const name of applied) {
+    const sql = readFileSync(new URL(`../../prisma/migrations/${name}/migration.sql`, import.meta.url), 'utf8');
+    await rowsOf(url, sql);
+    await rowsOf(url, `
+      INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
+        VALUES ('${name.slice(0, 14)}', '${createHash('sha256').update(sql).digest('hex')}', now(), '${name}')`);
+  }
+  return url;
+}
+
+/** A database as 1.0.0 left it: an encounter with everything it has, in the next number of the sequence. */
+async function databaseOf100(): Promise<string> {
+  const url = await databaseWith(names.slice(0, 1));
   await rowsOf(url, rowsOf100);
   return url;
 }
@@ -208,6 +216,24 @@ describe('the migration of reviews, orders and events', () => {
     expect(await nextNumbers(few)).toEqual([{ encounter: 101_000, order: 101_000 }]);
     expect(await nextNumbers(many)).toEqual([{ encounter: 250_001, order: 250_002 }]);
     expect(await nextNumbers(await database(createTestDatabase))).toEqual([{ encounter: 101_000, order: 101_000 }]);
+  });
+});
+
+describe('the migration of the event counter', () => {
+  it('gives the events of each tenant positions in the order that its feed had', async () => {
+    const url = await databaseWith(names.slice(0, names.indexOf('20261122120000_event_counter')));
+    const events = [['a', 3, 9, 1], ['b', 4, 5, 2], ['b', 5, 6, 1], ['b', 6, 5, 7]] as const;
+    for (const [tenant, number, xid, sequence] of events) {
+      await rowsOf(url, `
+        INSERT INTO event (id, tenant_id, type, data, timestamp, xid, sequence) OVERRIDING SYSTEM VALUE
+        VALUES ('${id(number)}', '${tenant}', 'order.paid', '{}', now(), '${xid}', ${sequence})`);
+    }
+    await migrate(url);
+    expect(await rowsOf(url, 'SELECT id, position::int FROM event ORDER BY tenant_id, position')).toEqual(
+      [[3, 1], [4, 1], [6, 2], [5, 3]].map(([number = 0, position]) => ({ id: id(number), position })),
+    );
+    expect(await rowsOf(url, 'SELECT tenant_id, position::int FROM event_counter ORDER BY tenant_id'))
+      .toEqual([{ tenant_id: 'a', position: 1 }, { tenant_id: 'b', position: 3 }]);
   });
 });
 

@@ -71,10 +71,10 @@ export function doesNotCompile(context: TransactionContext): void {
     Partial<Record<EncounterEvent, { to: EncounterState; by: readonly EncounterActor[] }>>
   >;
   // @ts-expect-error no event of the feed
-  void recordEvent(context, place, 'encounter.finished', numbers);
+  recordEvent(context, place, 'encounter.finished', numbers);
   // @ts-expect-error less than the event tells
-  void recordEvent(context, place, 'encounter.cancelled', numbers);
+  recordEvent(context, place, 'encounter.cancelled', numbers);
   // @ts-expect-error more than the event may tell
-  void recordEvent(context, place, 'encounter.released', { ...numbers, reason: 'other' });
+  recordEvent(context, place, 'encounter.released', { ...numbers, reason: 'other' });
   expect([state, type, missing, withUnknown]).toBeDefined();
 }

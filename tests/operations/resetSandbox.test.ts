@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { importCatalog } from '../../src/domain/catalog/import/importCatalog.js';
 import { resetTables } from '../../src/domain/sandbox/reset.js';
 import { cast } from '../support/cast.js';
+import { feedPage } from '../support/events.js';
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -52,9 +53,6 @@ async function play(): Promise<string> {
   await harness.domain.db.sweepFailure.create({
     data: { tenantId, rowId: harness.domain.newId(), failures: 1, retryAt: harness.clock.now },
   });
-  // As if old events had been purged.
-  await harness.domain.db.$executeRaw`
-    UPDATE tenant SET events_purged_xid = '2', events_purged_sequence = 1 WHERE id = ${tenantId}`;
   return join(harness.dataDir, 'documents', upload.body.userDocument.blobPath);
 }
 
@@ -82,8 +80,8 @@ describe('204', () => {
   it('knows every table that holds something of a tenant', async () => {
     const columns = await harness.domain.db.$queryRaw<{ table_name: string }[]>`
       SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'`;
-    const provisioned = ['api_client', 'api_client_secret'];
-    expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...provisioned].sort());
+    const stays = ['api_client', 'api_client_secret', 'event_counter'];
+    expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...stays].sort());
   });
 
   it('puts every sandbox in the same beginning, a new one too', async () => {
@@ -158,9 +156,18 @@ describe('204', () => {
     expect((await send('GET /sandbox/clock')).body).toEqual({ now: harness.clock.now.toISOString(), offsetSeconds: 0 });
   });
 
+  it('lets a reader who has seen everything go on in the feed, and tells another that events are gone', async () => {
+    const early = await feedPage(harness, partner, { limit: 1 });
+    const { next_cursor: after } = await feedPage(harness, partner, { limit: 100 });
+    await reset(harness, partner);
+    expect(await feedPage(harness, partner, { after })).toEqual(await feedPage(harness, partner));
+    const refused = await send(`GET /events?after=${early.next_cursor}`);
+    expectProblem(refused, 400, 'cursor_invalid');
+  });
+
   it('tells in the feed what the fixtures have gone through, as events that were not there before', async () => {
     const read = () =>
-      harness.domain.db.event.findMany({ where: { tenantId: partner.tenantId }, orderBy: { sequence: 'asc' } });
+      harness.domain.db.event.findMany({ where: { tenantId: partner.tenantId }, orderBy: { position: 'asc' } });
     const before = await read();
     await reset(harness, partner);
     const told = await read();

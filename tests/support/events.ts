@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType } from '../../src/contract.js';
 import { recordEvent, type EventDataOf, type EventPlace } from '../../src/domain/events/record.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
@@ -26,10 +25,7 @@ export async function feedPage(
   return answer.body;
 }
 
-/**
- * The events of a partner from the oldest on, as soon as an event of this type is among them so many times. The feed
- * ends before any transaction that is under way, and PostgreSQL counts those of other tests, too.
- */
+/** All events of a partner; throws when there are fewer of this type. */
 export async function eventsUpTo(
   harness: Pick<Harness, 'baseUrl'>,
   partner: Pick<Partner, 'token'>,
@@ -37,17 +33,13 @@ export async function eventsUpTo(
   times = 1,
 ): Promise<ToldEvent[]> {
   const events: ToldEvent[] = [];
-  // Gives up before jest does, so that what follows is cleaned up.
-  const deadline = Date.now() + 20_000;
-  let after: string | undefined;
-  while (Date.now() < deadline) {
+  for (let after: string | undefined, more = true; more;) {
     const page = await feedPage(harness, partner, { after, limit: 100 });
     events.push(...page.data);
-    if (events.filter((event) => event.type === type).length >= times) return events;
-    after = page.next_cursor;
-    if (!page.has_more) await delay(10);
+    [after, more] = [page.next_cursor, page.has_more];
   }
-  throw new Error(`waited in vain for ${times} ${type} among ${events.map((event) => event.type).join(', ')}`);
+  if (events.filter((event) => event.type === type).length >= times) return events;
+  throw new Error(`no ${times} ${type} among ${events.map((event) => event.type).join(', ')}`);
 }
 
 /** Any type, for tests of the feed itself: its data does not matter. */
@@ -55,7 +47,10 @@ export const recordPaid = (
   { domain }: Pick<Harness, 'domain'>,
   place: EventPlace,
   orderNo = 'ORD-101000',
-): Promise<void> => inTransaction(domain, (transaction) => recordEvent(transaction, place, 'order.paid', paid(orderNo)));
+  count = 1,
+): Promise<void> => inTransaction(domain, async (transaction) => {
+  for (let n = 0; n < count; n += 1) recordEvent(transaction, place, 'order.paid', paid(orderNo));
+});
 
 export const paid = (orderNo: string): EventDataOf<'order.paid'> => ({
   order_no: orderNo, encounter_id: 101_000, order_status: 'paid', grand_total: '255.00', balance_amt: '0.00',

@@ -39,5 +39,5 @@ export async function eventsAbout(
     SELECT type::text, clinic_id, timestamp, data FROM event
     WHERE tenant_id = ${tenantId} AND data @> ${JSON.stringify(about)}::jsonb
       AND (cardinality(${[...types]}::text[]) = 0 OR type::text = ANY(${[...types]}::text[]))
-    ORDER BY sequence`;
+    ORDER BY position`;
 }

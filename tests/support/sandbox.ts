@@ -38,7 +38,7 @@ export function simulate(
 
 /** What no two rows share, and what is noted now and then. */
 const ownOf: Readonly<Record<string, readonly string[]>> = {
-  event: ['id', 'xid', 'sequence', 'recorded_at'],
+  event: ['id', 'position', 'recorded_at'],
   api_client: ['last_used_at'],
   api_client_secret: ['last_used_at'],
 };

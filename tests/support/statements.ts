@@ -5,6 +5,8 @@ import { Client } from 'pg';
 export interface Statement {
   readonly text: string;
   readonly values: unknown[];
+  /** What it was sent on. */
+  readonly connection: unknown;
 }
 
 /** What this process sends to PostgreSQL, on all its connections, while the work is done. */
@@ -15,11 +17,26 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Statem
     return sent.mock.calls.map((call) => {
       const [config, values] = call.arguments as unknown[];
       const { text = String(config), values: own = values } = Object(config) as Partial<Statement>;
-      return { text, values: Array.isArray(own) ? own : [] };
+      return { text, values: Array.isArray(own) ? own : [], connection: call.this };
     });
   } finally {
     sent.mock.restore();
   }
+}
+
+/** The statements of each transaction that ends while the work is done, from BEGIN to COMMIT or ROLLBACK. */
+export async function transactionsOf(work: () => Promise<unknown>): Promise<string[][]> {
+  const open = new Map<unknown, string[]>();
+  const ended: string[][] = [];
+  for (const { text, connection } of await statementsOf(work)) {
+    if (text === 'BEGIN') open.set(connection, []);
+    const transaction = open.get(connection);
+    transaction?.push(text);
+    if (!transaction || !['COMMIT', 'ROLLBACK'].includes(text)) continue;
+    ended.push(transaction);
+    open.delete(connection);
+  }
+  return ended;
 }
 
 /** A step of a plan that reads a table. */

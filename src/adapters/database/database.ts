@@ -26,6 +26,9 @@ const preparedLimit = 300;
 /** Bulk inserts of the catalog import: every row count is a shape of its own, used once. */
 const preparedLength = 20_000;
 
+/** What a timer of Node can wait at most: 24 days. */
+const MOST_MS = 2 ** 31 - 1;
+
 /**
  * Opens the pool lazily: nothing is connected until the first query. Every statement is prepared once for each
  * connection under a name derived from its text. A database that is down or does not answer fails a query within
@@ -58,7 +61,9 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
     adapter: new PrismaPg(pool, { statementNameGenerator }),
     // The default reads the caller's source file for every error message.
     errorFormat: 'minimal',
-    transactionOptions: { maxWait: timeoutMs, timeout: 2 * timeoutMs },
+    // Prisma's timer would give the connection back while the rest of an operation with several statements still runs
+    // on it. PostgreSQL has the limits: of a statement, and of a transaction that waits for its client.
+    transactionOptions: { maxWait: 2 * timeoutMs, timeout: MOST_MS },
   });
   return client.$extends({
     query: {

@@ -22,7 +22,6 @@ export interface IssuedSecret {
 
 /** Two, so that a caller changes over while both are valid (D-20); not more, so that none is forgotten. */
 const ACTIVE_LIMIT = 2;
-const TIMEOUT_MS = 30_000;
 
 /** A new secret and the row that keeps its hash. */
 export function issueSecret(
@@ -50,28 +49,24 @@ export async function rotateSecret(
   clientId: string,
   expireOldAfter: number | null,
 ): Promise<IssuedSecret & { readonly old: SecretSummary | null }> {
-  return inTransaction(
-    context,
-    async (transaction) => {
-      const client = await lockClient(transaction, clientId);
-      const now = transaction.now();
-      const [old, second] = activeSecrets(client.secrets, now);
-      if (old && second) {
-        throw new Error(
-          `${clientId} has ${ACTIVE_LIMIT} active secrets, the most it can have: retire the older one ` +
-            `(…${old.hint}, ${lastUse(old)}) first with "client retire-secret ${clientId}".`,
-        );
-      }
-      const { tenantId, id: apiClientId } = client;
-      const { clientSecret, row } = issueSecret(transaction, client.tenant.mode === 'live' ? 'live' : 'sandbox');
-      await transaction.db.apiClientSecret.create({ data: { ...row, tenantId, apiClientId } });
-      const ends = expireOldAfter === null ? null : new Date(now.getTime() + expireOldAfter * 1000);
-      const end = old?.expiresAt && (!ends || old.expiresAt < ends) ? old.expiresAt : ends;
-      if (old && end) await expire(transaction, tenantId, old.id, end);
-      return { clientId, clientSecret, old: old ? { ...old, expiresAt: end } : null };
-    },
-    TIMEOUT_MS,
-  );
+  return inTransaction(context, async (transaction) => {
+    const client = await lockClient(transaction, clientId);
+    const now = transaction.now();
+    const [old, second] = activeSecrets(client.secrets, now);
+    if (old && second) {
+      throw new Error(
+        `${clientId} has ${ACTIVE_LIMIT} active secrets, the most it can have: retire the older one ` +
+          `(…${old.hint}, ${lastUse(old)}) first with "client retire-secret ${clientId}".`,
+      );
+    }
+    const { tenantId, id: apiClientId } = client;
+    const { clientSecret, row } = issueSecret(transaction, client.tenant.mode === 'live' ? 'live' : 'sandbox');
+    await transaction.db.apiClientSecret.create({ data: { ...row, tenantId, apiClientId } });
+    const ends = expireOldAfter === null ? null : new Date(now.getTime() + expireOldAfter * 1000);
+    const end = old?.expiresAt && (!ends || old.expiresAt < ends) ? old.expiresAt : ends;
+    if (old && end) await expire(transaction, tenantId, old.id, end);
+    return { clientId, clientSecret, old: old ? { ...old, expiresAt: end } : null };
+  });
 }
 
 /**
@@ -84,32 +79,28 @@ export async function retireSecret(
   clientId: string,
   { hint, force }: { hint?: string | undefined; force: boolean },
 ): Promise<SecretSummary> {
-  return inTransaction(
-    context,
-    async (transaction) => {
-      const { tenantId, secrets } = await lockClient(transaction, clientId);
-      const now = transaction.now();
-      const active = activeSecrets(secrets, now);
-      const ended = hint === undefined ? active[0] : active.find((secret) => secret.hint === hint);
-      if (!ended) throw new Error(`${clientId} has no active secret that ends in ${JSON.stringify(hint ?? '')}.`);
-      const remaining = active.find(({ id }) => id !== ended.id);
-      if (!remaining) {
-        throw new Error(
-          `…${ended.hint} is the only active secret of ${clientId}: add one with "client rotate-secret", ` +
-            'or use "client deactivate".',
-        );
-      }
-      if (remaining.lastUsedAt === null && !force) {
-        throw new Error(
-          `The other secret (…${remaining.hint}) has never been used: the caller may still depend on ` +
-            `…${ended.hint} (${lastUse(ended)}). Use --force to end it all the same.`,
-        );
-      }
-      await expire(transaction, tenantId, ended.id, now);
-      return { ...ended, expiresAt: now };
-    },
-    TIMEOUT_MS,
-  );
+  return inTransaction(context, async (transaction) => {
+    const { tenantId, secrets } = await lockClient(transaction, clientId);
+    const now = transaction.now();
+    const active = activeSecrets(secrets, now);
+    const ended = hint === undefined ? active[0] : active.find((secret) => secret.hint === hint);
+    if (!ended) throw new Error(`${clientId} has no active secret that ends in ${JSON.stringify(hint ?? '')}.`);
+    const remaining = active.find(({ id }) => id !== ended.id);
+    if (!remaining) {
+      throw new Error(
+        `…${ended.hint} is the only active secret of ${clientId}: add one with "client rotate-secret", ` +
+          'or use "client deactivate".',
+      );
+    }
+    if (remaining.lastUsedAt === null && !force) {
+      throw new Error(
+        `The other secret (…${remaining.hint}) has never been used: the caller may still depend on ` +
+          `…${ended.hint} (${lastUse(ended)}). Use --force to end it all the same.`,
+      );
+    }
+    await expire(transaction, tenantId, ended.id, now);
+    return { ...ended, expiresAt: now };
+  });
 }
 
 /**

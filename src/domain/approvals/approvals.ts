@@ -70,7 +70,7 @@ function announcement(notice: Notice): Sweep<DueItem> {
       const now = context.now();
       const data = notice === 'gfe.expiring' ? { expiringNotifiedAt: now } : { expiredNotifiedAt: now };
       await context.db.gfeItem.update({ where: { tenantId_id: { tenantId, id } }, data });
-      await recordEvent(context, { tenantId, clinicId }, notice, {
+      recordEvent(context, { tenantId, clinicId }, notice, {
         encounter_id: Number(item.encounterNo),
         gfe_no: item.gfeNo,
         patientId,

@@ -4,12 +4,9 @@ import { inTransaction } from '../transactions/transaction.js';
 import { catalogSchema } from './import/catalogSchema.js';
 import { loadCatalog, pharmaciesOf, type StoredCatalog } from './storedCatalog.js';
 
-/** It waits for an import that is under way. */
-const TIMEOUT_MS = 600_000;
-
 /** A tenant's catalog without deleted products as the content of a catalog file, whose import changes nothing. */
 export async function exportCatalog(context: DomainContext, tenantId: string): Promise<unknown> {
-  const stored = await inTransaction(context, (transaction) => loadCatalog(transaction, tenantId), TIMEOUT_MS);
+  const stored = await inTransaction(context, (transaction) => loadCatalog(transaction, tenantId));
   return inShape(catalogSchema, withFileNames(stored));
 }
 

@@ -122,6 +122,6 @@ export async function insertDocument(context: CallerContext, file: StoredFile): 
   const data = { ...file, tenantId, uploadedById, createdAt: now, updatedAt: now };
   const document = await context.db.document.create({ data });
   const { id: documentId, patientId: user_id, docType } = file;
-  await recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
+  recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
   return document;
 }

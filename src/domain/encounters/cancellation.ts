@@ -30,7 +30,7 @@ export function cancelEncounter(
     set: { cancelReason: reason, cancelledAt: now, leaseExpiresAt: null },
     async effects(transaction, encounter) {
       await closeItems(transaction, encounter, 'cancelled');
-      await recordEvent(transaction, encounter, 'encounter.cancelled', { ...numbersOf(encounter), reason });
+      recordEvent(transaction, encounter, 'encounter.cancelled', { ...numbersOf(encounter), reason });
     },
   }));
 }

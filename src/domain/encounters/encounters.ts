@@ -36,7 +36,7 @@ export async function createEncounter(context: CallerContext, body: EncounterReq
     include: encounterInclude,
   });
   const { tenantId, clinicId, encounterNo, gfeNo, status, reviewType, patientId } = created;
-  await recordEvent(context, { tenantId, clinicId }, 'encounter.created', {
+  recordEvent(context, { tenantId, clinicId }, 'encounter.created', {
     encounter_id: Number(encounterNo),
     gfe_no: gfeNo,
     status,

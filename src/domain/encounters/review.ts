@@ -87,10 +87,10 @@ function actorOf(encounter: EncounterRecord, { reviewerRef }: Reviewer): Encount
   return encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';
 }
 
-async function nothingElse(): Promise<void> {}
+function nothingElse(): void {}
 
-function tellOfReview(context: TransactionContext, encounter: EncounterRecord): Promise<void> {
-  return recordEvent(context, encounter, 'encounter.review_started', numbersOf(encounter));
+function tellOfReview(context: TransactionContext, encounter: EncounterRecord): void {
+  recordEvent(context, encounter, 'encounter.review_started', numbersOf(encounter));
 }
 
 function reviewColumns(visit: Visit | null, notes: string | undefined) {
@@ -119,7 +119,7 @@ function denial(decided: readonly DecidedItem[]): Outcome {
     async effects(context, encounter) {
       await decideItems(context, encounter, decided);
       const data = { ...numbersOf(encounter), denied: decided.length };
-      await recordEvent(context, encounter, 'encounter.denied', data);
+      recordEvent(context, encounter, 'encounter.denied', data);
     },
   };
 }

@@ -3,7 +3,6 @@ import { getEncounter, type EncounterRecord } from './encounters.js';
 import { dueEvent, nextState, type EncounterActor, type EncounterEvent } from './states.js';
 import { recordEvent } from '../events/record.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
-import { lockExclusive } from '../transactions/locks.js';
 
 /** What a transition needs to know of an encounter. */
 export type EncounterRow = Pick<
@@ -18,17 +17,15 @@ export interface Change<Row> {
   /** Columns of the encounter, besides status and version. */
   readonly set: Prisma.EncounterUncheckedUpdateManyInput;
   /** The rest of the change: items, order, events; with the encounter as it was before. */
-  readonly effects: (context: TransactionContext, encounter: Row) => Promise<void>;
+  readonly effects: (context: TransactionContext, encounter: Row) => Promise<void> | void;
 }
 
 /** What an encounter is without a claim. */
 const unclaimed = { reviewerRef: null, claimedAt: null, leaseExpiresAt: null } as const;
 
-/** Locks an encounter until commit. Must precede any write. */
+/** Locks an encounter until commit: requests wait for it, sweeps skip it. */
 export async function lockEncounter({ db, caller }: CallerContext, encounterNo: bigint): Promise<void> {
   const { tenantId } = caller;
-  await lockExclusive(db, `encounter ${tenantId} ${encounterNo}`);
-  // Sweeps skip locked rows.
   await db.$executeRaw`
     SELECT FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounterNo} FOR UPDATE`;
 }
@@ -104,7 +101,7 @@ export const expiry: Change<EncounterRow> = {
   set: {},
   async effects(context, encounter) {
     await closeItems(context, encounter, 'expired');
-    await recordEvent(context, encounter, 'encounter.expired', numbersOf(encounter));
+    recordEvent(context, encounter, 'encounter.expired', numbersOf(encounter));
   },
 };
 

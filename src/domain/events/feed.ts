@@ -26,101 +26,82 @@ export interface FeedPage {
 /** What one request looks through for the events that it wants, so that its cost has a bound. */
 const MOST_SCANNED = 1_000;
 
-/** A place in the feed: the transaction that wrote an event and the event's number, as decimal text "xid.sequence". */
-type Position = string;
-
 /** What a request learns besides the events. */
 interface Frame {
-  /** The last event that is no longer kept. */
-  readonly purged: Position;
-  /** The oldest transaction that is still under way. */
-  readonly horizon: string;
+  /** The position of the tenant's latest event; null when it never had one. */
+  readonly latest: bigint | null;
   readonly scanned: number;
-  /** The last event that was looked through; null when there is none. */
-  readonly end: Position | null;
+  /** The first and the last event that were looked through; null when there is none. */
+  readonly first: bigint | null;
+  readonly end: bigint | null;
 }
 
 /** Each event that was found, or one row without. */
-type FeedRow = Frame & ((FeedEvent & { readonly position: Position }) | { readonly id: null });
+type FeedRow = Frame & ((FeedEvent & { readonly position: bigint }) | { readonly id: null });
 
 /**
- * The tenant's events, each once, in an order that never changes (R-71). Their number
- * alone would be no such order: it is drawn before the commit, so a reader would pass one whose commit comes late. The
- * order is therefore that of transactions, and a page ends before the oldest one under way: all that is still to come
- * lies behind it. A client that is limited to clinics gets the events of these and those of no clinic.
- * @throws Problem cursor_invalid: it was not issued here, or events after it are no longer kept
+ * The tenant's events, each once, by their positions, which follow the order of commits and have no gap (R-71). A client
+ * that is limited to clinics gets the events of these and those of no clinic.
+ * @throws Problem cursor_invalid: it was not issued to this tenant, or events after it are no longer kept
  */
 export async function readEvents(context: Context, request: FeedRequest): Promise<FeedPage> {
   const { limit } = request;
-  const after = request.after === undefined ? null : positionOf(request.after);
-  const rows = await scan(context, request, after ?? '0.0');
+  const { tenantId } = context.caller;
+  const after = request.after === undefined ? null : positionOf(request.after, tenantId);
+  const rows = await scan(context, request, after ?? 0n);
   const [frame] = rows;
-  if (!frame) throw new Error('the tenant of the caller does not exist');
-  if (after !== null) requireKept(after, frame);
+  if (!frame) throw new Error('an aggregate has a row');
+  const latest = frame.latest ?? 0n;
+  if (after !== null) requireNext(after, frame.first ?? latest + 1n);
   const found = rows.filter((row) => row.id !== null);
   const events = found.slice(0, limit);
   const goesOn = found.length > limit;
   const end = goesOn ? events.at(-1)?.position : frame.end;
   return {
     events,
-    nextCursor: cursorOf(end ?? after ?? frame.purged),
+    nextCursor: cursorOf(tenantId, end ?? latest),
     hasMore: goesOn || frame.scanned === MOST_SCANNED,
   };
 }
 
 /** One statement, so that all of it is seen at one moment: a purge in between would go unnoticed. */
-async function scan({ db, caller }: Context, { types, limit }: FeedRequest, after: Position): Promise<FeedRow[]> {
+async function scan({ db, caller }: Context, { types, limit }: FeedRequest, after: bigint): Promise<FeedRow[]> {
   const { tenantId, allowedClinicIds: clinics } = caller;
-  const [xid, sequence] = after.split('.');
   const most = types || clinics ? MOST_SCANNED : limit + 1;
   return db.$queryRaw<FeedRow[]>`
     WITH scanned AS (
-      SELECT id, type, clinic_id, timestamp, data, xid, sequence FROM event
-      WHERE tenant_id = ${tenantId} AND xid < pg_snapshot_xmin(pg_current_snapshot())
-        AND (xid, sequence) > (${xid}::xid8, ${sequence}::bigint)
-      ORDER BY xid, sequence LIMIT ${most}
+      SELECT id, type, clinic_id, timestamp, data, position FROM event
+      WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${most}
     ), found AS (
-      SELECT * FROM scanned
+      SELECT id, type, timestamp, data, position FROM scanned
       WHERE (${types ?? null}::event_type[] IS NULL OR type = ANY (${types ?? null}::event_type[]))
         AND (${clinics}::uuid[] IS NULL OR clinic_id IS NULL OR clinic_id = ANY (${clinics}::uuid[]))
-      ORDER BY xid, sequence LIMIT ${limit + 1}
+      ORDER BY position LIMIT ${limit + 1}
     )
-    SELECT tenant.events_purged_xid || '.' || tenant.events_purged_sequence AS purged,
-      pg_snapshot_xmin(pg_current_snapshot())::text AS horizon,
-      (SELECT count(*)::int FROM scanned) AS scanned,
-      (SELECT xid || '.' || sequence FROM scanned ORDER BY xid DESC, sequence DESC LIMIT 1) AS end,
-      found.id, found.type, found.timestamp, found.data, found.xid || '.' || found.sequence AS position
-    FROM tenant LEFT JOIN found ON true WHERE tenant.id = ${tenantId}
-    ORDER BY found.xid, found.sequence`;
+    SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest, frame.*, found.*
+    FROM (SELECT count(*)::int AS scanned, min(position) AS first, max(position) AS "end" FROM scanned) AS frame
+    LEFT JOIN found ON true ORDER BY found.position`;
 }
 
 /** @throws Problem cursor_invalid */
-function positionOf(cursor: string): Position {
-  const position = Buffer.from(cursor, 'base64url').toString();
-  // No more digits than xid8 and bigint hold.
-  if (!/^\d{1,18}\.\d{1,18}$/.test(position)) throw cursorInvalid('is not a cursor of this list');
-  return position;
+function positionOf(cursor: string, tenantId: string): bigint {
+  const [owner, position = ''] = Buffer.from(cursor, 'base64url').toString().split(' ');
+  // No more digits than bigint holds.
+  if (owner !== tenantId || !/^\d{1,18}$/.test(position)) throw cursorInvalid('is not a cursor of this list');
+  return BigInt(position);
 }
 
-const cursorOf = (position: Position): string => Buffer.from(position).toString('base64url');
+const cursorOf = (tenantId: string, position: bigint): string =>
+  Buffer.from(`${tenantId} ${position}`).toString('base64url');
 
 /**
- * To go on as if nothing had happened would leave events out in silence: those that were purged, and, after a database
- * was put back to an earlier state, those that are written a second time with the same transaction ids.
+ * To go on as if nothing had happened would leave events out in silence: those that were deleted, and, after a database
+ * was put back to an earlier state, those that get the same positions again.
+ * @param next the position of what follows the cursor
  */
-function requireKept(after: Position, { purged, horizon }: Frame): void {
-  if (isBefore(after, purged)) throw cursorInvalid('is too old: events after it are no longer kept');
-  if (!isBefore(after, `${horizon}.0`)) throw cursorInvalid('is not a cursor of this list');
-}
-
-function isBefore(one: Position, other: Position): boolean {
-  const [[xid, sequence], [otherXid, otherSequence]] = [numbersOf(one), numbersOf(other)];
-  return xid < otherXid || (xid === otherXid && sequence < otherSequence);
-}
-
-function numbersOf(position: Position): [xid: bigint, sequence: bigint] {
-  const [xid = '', sequence = ''] = position.split('.');
-  return [BigInt(xid), BigInt(sequence)];
+function requireNext(after: bigint, next: bigint): void {
+  if (after + 1n < next) throw cursorInvalid('is too old: events after it are no longer kept');
+  if (after + 1n > next) throw cursorInvalid('is not a cursor of this list');
 }
 
 const cursorInvalid = (detail: string): Problem =>

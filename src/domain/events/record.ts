@@ -1,4 +1,5 @@
 import type { EventType, Schemas } from '../../contract.js';
+import type { NewEvent } from '../transactions/outbox.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
 type Data = Schemas['EventData'];
@@ -28,24 +29,15 @@ type OrderMember = 'order_no' | 'encounter_id' | 'order_status' | 'grand_total' 
 /** The data of an event of this type, complete and nothing more. */
 export type EventDataOf<Type extends EventType> = Required<Pick<Data, Members[Type]>>;
 
-/** Whose event it is; `clinicId` null = of no clinic, so that every client of the tenant reads it. */
-export interface EventPlace {
-  readonly tenantId: string;
-  readonly clinicId: string | null;
-}
+/** Whose event it is. */
+export type EventPlace = Pick<NewEvent, 'tenantId' | 'clinicId'>;
 
-/**
- * Writes an event in the transaction of the change that it reports (D-21). Its transaction id is written by the database,
- * for the feed's order.
- */
-export async function recordEvent<Type extends EventType>(
-  context: TransactionContext,
+/** Records an event of the change that the transaction makes (D-21). */
+export function recordEvent<Type extends EventType>(
+  { events, newId, now }: TransactionContext,
   { tenantId, clinicId }: EventPlace,
   type: Type,
   data: EventDataOf<Type>,
-): Promise<void> {
-  await context.db.$executeRaw`
-    INSERT INTO event (id, tenant_id, clinic_id, type, data, timestamp)
-    VALUES (${context.newId()}::uuid, ${tenantId}, ${clinicId}::uuid, ${type}::event_type,
-      ${JSON.stringify(data)}::jsonb, ${context.now()})`;
+): void {
+  events.push({ id: newId(), tenantId, clinicId, type, data, timestamp: now() });
 }

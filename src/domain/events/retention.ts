@@ -42,27 +42,17 @@ function purgeOldKeys({ db }: PurgeContext, tenantId: string): Promise<number> {
 }
 
 /**
- * In the order of the feed and up to the first event that is younger, so that a reader who starts at the oldest event
- * misses none. The tenant is marked in the same statement: a reader who comes back too late gets an error.
+ * In the order of the feed and up to the first event that is younger, so that positions have no gap but at their
+ * beginning: a reader who comes back too late finds one.
  */
 async function purgeOldestEvents({ db }: PurgeContext, tenantId: string): Promise<number> {
   // A reset of a sandbox locks the tenant before its events, too.
   const lock = db.$executeRaw`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
   const purge = db.$executeRaw`
-    WITH oldest AS (
-      SELECT xid, sequence, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY xid, sequence LIMIT ${BATCH}
-    ), mark AS (
-      SELECT xid, sequence FROM (
-        SELECT xid, sequence,
-          bool_and(recorded_at < now() - interval '30 days') OVER (ORDER BY xid, sequence) AS is_over
-        FROM oldest) AS aged
-      WHERE is_over ORDER BY xid DESC, sequence DESC LIMIT 1
-    ), marked AS (
-      UPDATE tenant SET events_purged_xid = mark.xid, events_purged_sequence = mark.sequence FROM mark
-      WHERE id = ${tenantId} AND (events_purged_xid, events_purged_sequence) < (mark.xid, mark.sequence)
-    )
-    DELETE FROM event USING mark
-    WHERE tenant_id = ${tenantId} AND (event.xid, event.sequence) <= (mark.xid, mark.sequence)`;
+    DELETE FROM event WHERE tenant_id = ${tenantId} AND position < (
+      SELECT coalesce(min(position) FILTER (WHERE recorded_at >= now() - interval '30 days'), max(position) + 1)
+      FROM (SELECT position, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY position LIMIT ${BATCH})
+        AS oldest)`;
   const [, purged] = await db.$transaction([lock, purge]);
   return purged;
 }

@@ -1,12 +1,11 @@
 import type { Prisma } from '../../../generated/prisma/client.js';
-import type { Queries, Transaction } from '../../adapters/database/database.js';
+import type { Queries } from '../../adapters/database/database.js';
 import { Problem } from '../../problem.js';
 import { amountsOf, lineAmountsOf } from './money.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import { recordEvent } from '../events/record.js';
 import { itemKey } from '../values/itemKey.js';
 import type { ReadContext, TransactionContext } from '../transactions/transaction.js';
-import { lockExclusive } from '../transactions/locks.js';
 
 /** Everything that the views and events of an order show. */
 export const orderDetails = {
@@ -48,15 +47,15 @@ export async function createOrder(context: TransactionContext, encounter: Ordere
     },
     include: orderDetails,
   });
-  await recordEvent(context, encounter, 'encounter.completed', {
+  recordEvent(context, encounter, 'encounter.completed', {
     encounter_id: Number(encounter.encounterNo),
     gfe_no: encounter.gfeNo,
     approved: count(encounter, 'approved'),
     denied: count(encounter, 'denied'),
     order_no: order.orderNo,
   });
-  await recordOrderEvent(context, 'order.created', order);
-  if (order.orderStatus === 'paid') await recordOrderEvent(context, 'order.paid', order);
+  recordOrderEvent(context, 'order.created', order);
+  if (order.orderStatus === 'paid') recordOrderEvent(context, 'order.paid', order);
   return order;
 }
 
@@ -71,11 +70,6 @@ export async function getOrder(context: ReadContext, orderNo: string): Promise<O
   return order;
 }
 
-/** Keeps an order from everybody else for the rest of the transaction, which must not have written anything. */
-export function lockOrder(db: Transaction, tenantId: string, orderNo: string): Promise<void> {
-  return lockExclusive(db, `order ${tenantId} ${orderNo.toUpperCase()}`);
-}
-
 /**
  * Cancels an order of which nothing is paid, for the operator (R-60).
  * @throws Error when there is no such order, or it is not pending, or a part of it is paid
@@ -85,25 +79,24 @@ export async function cancelOrder(
   tenantId: string,
   orderNo: string,
 ): Promise<OrderRecord> {
-  await lockOrder(context.db, tenantId, orderNo);
   const where = { tenantId, orderNo: orderNo.toUpperCase(), orderStatus: 'pending', paidAmt: 0 } as const;
   const data = { orderStatus: 'cancelled', updatedAt: context.now() } as const;
   const { count } = await context.db.order.updateMany({ where, data });
   const order = await findOrder(context, tenantId, orderNo);
   if (!order) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
   if (count === 0) throw new Error(`${order.orderNo} cannot be cancelled: ${whyNotCancellable(order)}.`);
-  await recordOrderEvent(context, 'order.cancelled', order);
+  recordOrderEvent(context, 'order.cancelled', order);
   return order;
 }
 
-/** Writes an event of an order; amounts are decimal text with two places. */
+/** Records an event of an order; amounts are decimal text with two places. */
 export function recordOrderEvent(
   context: TransactionContext,
   type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled',
   order: OrderRecord,
-): Promise<void> {
+): void {
   const { tenantId, encounter, grandTotal, paidAmt } = order;
-  return recordEvent(context, { tenantId, clinicId: encounter.clinicId }, type, {
+  recordEvent(context, { tenantId, clinicId: encounter.clinicId }, type, {
     order_no: order.orderNo,
     encounter_id: Number(encounter.encounterNo),
     order_status: order.orderStatus,

@@ -30,7 +30,7 @@ export async function recordPayment(
     data: { updatedAt: now, payments: { create: { ...payment, createdAt: now } } },
     include: orderDetails,
   });
-  await recordOrderEvent(context, order.orderStatus === 'paid' ? 'order.paid' : 'order.updated', order);
+  recordOrderEvent(context, order.orderStatus === 'paid' ? 'order.paid' : 'order.updated', order);
   return order;
 }
 

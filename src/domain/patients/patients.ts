@@ -35,7 +35,7 @@ export async function createPatient(context: CallerContext, body: Schemas['Creat
   // ON CONFLICT DO NOTHING: a violation would end the transaction, in which the other patient is looked up.
   const [patient] = await context.db.patient.createManyAndReturn({ data: [data], skipDuplicates: true });
   if (!patient) throw await emailTaken(context, body.email);
-  await recordEvent(context, { tenantId, clinicId: null }, 'patient.created', { user_id: patient.id });
+  recordEvent(context, { tenantId, clinicId: null }, 'patient.created', { user_id: patient.id });
   return patient;
 }
 

@@ -21,8 +21,6 @@ const demoTenants = [
   { id: 'harbor', name: 'Harbor Wellness', catalog: 'prisma/demo/harbor.json' },
 ] as const;
 
-const TIMEOUT_MS = 60_000;
-
 /**
  * Creates the sandbox tenants of the demo, each with one API client that has every permission of a partner. A tenant
  * that exists is left alone and gives no credentials. A tenant comes complete or not at all.
@@ -41,18 +39,14 @@ function createDemoTenant(
   store: FixtureStore,
   { id, name, catalog }: (typeof demoTenants)[number],
 ): Promise<DemoCredentials> {
-  return inTransaction(
-    context,
-    async (transaction) => {
-      await createTenant(transaction, { id, name, mode: 'sandbox' });
-      await (catalog === null ? fillSandbox(transaction, id, store) : importBundled(transaction, id, catalog));
-      const { clientId, clientSecret } = await createApiClient(transaction, {
-        tenant: id,
-        name: 'demo',
-        preset: 'partner',
-      });
-      return { name, clientId, clientSecret };
-    },
-    TIMEOUT_MS,
-  );
+  return inTransaction(context, async (transaction) => {
+    await createTenant(transaction, { id, name, mode: 'sandbox' });
+    await (catalog === null ? fillSandbox(transaction, id, store) : importBundled(transaction, id, catalog));
+    const { clientId, clientSecret } = await createApiClient(transaction, {
+      tenant: id,
+      name: 'demo',
+      preset: 'partner',
+    });
+    return { name, clientId, clientSecret };
+  });
 }

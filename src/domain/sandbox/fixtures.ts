@@ -81,8 +81,10 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   const now = context.now();
   const before = (ms: number): Date => new Date(now.getTime() - ms);
   let ids = 0;
+  const newId = (): string => idOf(String((ids += 1)));
+  const events: CallerContext['events'] = [];
   const at = (time: Date, fixed: CallerContext['fixed'] = {}): CallerContext => {
-    return { ...context, caller, now: () => time, newId: () => idOf(String((ids += 1))), fixed };
+    return { ...context, caller, now: () => time, newId, events, fixed };
   };
   const create = (time: Date, number: number, body: Partial<Parameters<typeof createEncounter>[1]>) =>
     createEncounter(at(time, { encounter: { id: idOf(`e${number % 1000}`), encounterNo: BigInt(number) } }), {
@@ -123,7 +125,7 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   const { encounterNo } = await create(now, 100_125, {});
   await claimEncounter(at(now), encounterNo, { reviewerRef, leaseSeconds: 4 * 3_600 });
   // Consumers ignore an event whose id they have seen, so each reset has events of its own.
-  await context.db.$executeRaw`UPDATE event SET id = gen_random_uuid() WHERE tenant_id = ${tenantId}`;
+  context.events.push(...events.map((event) => ({ ...event, id: context.newId() })));
 }
 
 /** Imports a catalog that is a part of this build: a fault in it is a defect. */

@@ -38,8 +38,6 @@ const keyColumns: Readonly<Record<string, readonly string[]>> = {
   encounter_document: ['encounter_id', 'document_id'],
 };
 
-/** How long a reset may take: a minute is enough for a hundred thousand encounters. */
-const RESET_MS = 60_000;
 const BATCH = 5_000n;
 
 /**
@@ -59,14 +57,11 @@ export async function resetSandbox(context: Context): Promise<void> {
     const where = { id: tenantId };
     // The fixtures wait for their review whatever the operator has set.
     await db.tenant.updateMany({ where, data: { clockOffsetMs: 0, gfeReuse: false, updatedAt: transaction.now() } });
-    // Nothing was purged of what comes now (the type of the column is not Prisma's).
-    await db.$executeRaw`
-      UPDATE tenant SET events_purged_xid = '0'::xid8, events_purged_sequence = 0 WHERE id = ${tenantId}`;
     await replayFixtures(transaction, tenantId, file);
     await db.tenant.updateMany({ where, data: { gfeReuse } });
     return documents.map(({ blobPath }) => blobPath);
   };
-  const stale = await inTransaction(parts, work, RESET_MS);
+  const stale = await inTransaction(parts, work);
   await removeObjects(
     context,
     stale.filter((key) => key !== file.blobPath),

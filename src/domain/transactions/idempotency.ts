@@ -15,18 +15,14 @@ const LOCK_TIMEOUT = '4000ms';
 /**
  * Takes a key in the transaction of the effect (R-67). Waits for a concurrent duplicate in flight;
  * a key whose 24 hours are over is free again.
- * @param lock locks what the work changes, before the key's row is written
  * @returns false if an earlier request has the key
  * @throws Problem idempotency_in_progress
  */
 export async function takeKey(
-  context: CallerContext,
+  { db, caller }: CallerContext,
   { operationId, key, fingerprint }: IdempotencyRequest,
-  lock?: (context: CallerContext) => Promise<void>,
 ): Promise<boolean> {
-  const { db, caller } = context;
   await db.$executeRaw`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
-  await lock?.(context).catch(throwInProgress);
   const taken = await db.$executeRaw`
     INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
     VALUES (${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint})
@@ -64,7 +60,6 @@ export async function findResult(
   return stored?.answer;
 }
 
-/** The duplicate holds the key, or another request what it changes: retrying soon is right in both cases. */
 function throwInProgress(error: unknown): never {
   if (isLockTimeout(error)) throw new Problem('idempotency_in_progress', undefined, { cause: error });
   throw error;

@@ -2,6 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { sqlState, type Transaction } from '../../adapters/database/database.js';
 import type { DomainContext, Services } from '../../context.js';
 import { describeCauses } from '../../failures.js';
+import type { NewEvent } from './outbox.js';
 import { inTenantTime, inTransaction, type TransactionContext } from './transaction.js';
 
 /** What a sweep may use: it goes on after a failure, so it logs what failed. */
@@ -24,8 +25,6 @@ export interface Sweep<Row extends DueRow> {
 
 /** Each row has a savepoint; PostgreSQL keeps track of 64 in a transaction without slowing down others. */
 const BATCH = 50;
-/** How long a batch may take, even if each of its rows takes all the time that a statement has. */
-const BATCH_MS = BATCH * 5_000;
 
 /**
  * Works off what is due in all tenants, or in one, by each tenant's own time: batch by batch, each in a transaction of
@@ -60,7 +59,7 @@ export async function forEachTenantClock<Row extends DueRow>(
       }
       return rows.length;
     };
-    while ((await inTransaction(context, batch, BATCH_MS)) > 0);
+    while ((await inTransaction(context, batch)) > 0);
   }
   return done;
 }
@@ -84,8 +83,10 @@ async function succeeds<Row extends DueRow>(
 ): Promise<boolean> {
   const { tenantId, id } = row;
   try {
+    const events: NewEvent[] = [];
     // A transaction in a transaction is a savepoint.
-    await local.db.$transaction((db) => workOff({ ...local, db: db as Transaction }, row));
+    await local.db.$transaction((db) => workOff({ ...local, db: db as Transaction, events }, row));
+    local.events.push(...events);
     return true;
   } catch (error) {
     const [failure] = await local.db.$queryRaw<object[]>`

@@ -1,13 +1,16 @@
-import type { Encounter, Order, Patient } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter, type Order, type Patient } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/database.js';
 import type { Context, DomainContext } from '../../context.js';
-import { lockShared, lockExclusive } from './locks.js';
+import { writeEvents, type NewEvent } from './outbox.js';
+
+/** What work in a transaction has: its queries, and the events that are written when the work is done. */
+interface TransactionParts {
+  readonly db: Transaction;
+  readonly events: NewEvent[];
+}
 
 /** A context whose queries are part of one transaction; only {@link inTransaction} makes one. */
-export type TransactionContext = Omit<DomainContext, 'db'> & {
-  readonly db: Transaction;
-  readonly fixed?: FixedColumns;
-};
+export type TransactionContext = Omit<DomainContext, 'db'> & TransactionParts & { readonly fixed?: FixedColumns };
 
 /** What a new row has instead of a new id, the next number and so on. Only the fixtures of a sandbox say it (R-15). */
 interface FixedColumns {
@@ -33,46 +36,48 @@ export function inTenantTime<C extends { readonly now: () => Date }>(context: C,
   return { ...context, now: () => new Date(context.now().getTime() + aheadMs) };
 }
 
-/** How long the transaction of one request may take, and may wait for a connection. */
-const REQUEST_MS = 10_000;
-
-/**
- * All or nothing: commits when the work is done, rolls back when it throws.
- * @param timeoutMs how long the work may take, and may wait for a connection
- */
+/** All or nothing: commits when the work is done, rolls back when it throws. */
 export function inTransaction<T>(
   context: DomainContext,
   work: (context: TransactionContext) => Promise<T>,
-  timeoutMs: number = REQUEST_MS,
 ): Promise<T> {
   const { now, newId, randomBytes } = context;
   const parts = { now: now.bind(context), newId: newId.bind(context), randomBytes: randomBytes.bind(context) };
-  const limits = { timeout: timeoutMs, maxWait: timeoutMs };
-  return context.db.$transaction((db) => work({ ...parts, db: db as Transaction }), limits);
+  return transact(context, (inside) => work({ ...parts, ...inside }));
 }
 
 /** The same with everything that an operation's context has. */
 export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
-  const limits = { timeout: REQUEST_MS, maxWait: REQUEST_MS };
-  return context.db.$transaction(
-    async (db) => work(await shareSandboxLock({ ...context, db: db as Transaction })),
-    limits,
-  );
+  return transact(context, async (inside) => work(await shareSandboxLock({ ...context, ...inside })));
+}
+
+function transact<T>(
+  { db: database }: Pick<DomainContext, 'db'>,
+  work: (inside: TransactionParts) => Promise<T>,
+): Promise<T> {
+  const commit = async (queries: Queries): Promise<T> => {
+    const [db, events]: [Transaction, NewEvent[]] = [queries as Transaction, []];
+    const result = await work({ db, events });
+    await writeEvents(db, events);
+    return result;
+  };
+  return database.$transaction(commit);
 }
 
 /** A reset and writers exclude each other. Re-read the clock after waiting. */
 async function shareSandboxLock(context: CallerContext & Pick<Context, 'realNow'>): Promise<CallerContext> {
   const { caller, db, realNow } = context;
   if (caller.tenantMode !== 'sandbox') return context;
-  await lockShared(db, sandboxOf(caller.tenantId));
+  await db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${sandboxLock(caller.tenantId)})`;
   const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
     SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
   return inTenantTime({ ...context, now: realNow }, Number(tenant?.offset ?? 0));
 }
 
 /** Blocks all writers of this sandbox until commit. */
-export function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
-  return lockExclusive(db, sandboxOf(tenantId));
+export async function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
+  await db.$executeRaw`SELECT pg_advisory_xact_lock(${sandboxLock(tenantId)})`;
 }
 
-const sandboxOf = (tenantId: string): string => `sandbox ${tenantId}`;
+/** Two sandboxes with one hash only wait for one another. */
+const sandboxLock = (tenantId: string) => Prisma.sql`hashtextextended(${`sandbox ${tenantId}`}, 0)`;

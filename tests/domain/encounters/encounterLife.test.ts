@@ -108,7 +108,7 @@ async function stored(tenantId: string): Promise<Snapshot & { readonly encounter
       (SELECT count(*)::int FROM "order" o WHERE o.tenant_id = e.tenant_id) AS orders,
       (SELECT count(*)::int FROM order_line l WHERE l.tenant_id = e.tenant_id) AS lines,
       ARRAY(SELECT replace(type::text, 'encounter.', '') FROM event v
-        WHERE v.tenant_id = e.tenant_id AND type::text LIKE 'encounter.%' ORDER BY xid, sequence) AS events
+        WHERE v.tenant_id = e.tenant_id AND type::text LIKE 'encounter.%' ORDER BY position) AS events
     FROM encounter e WHERE tenant_id = $1`;
   const { rows } = await pool.query({ name: 'stored', text, values: [tenantId] });
   return { ...rows[0], encounterNo: BigInt(rows[0].encounterNo) };

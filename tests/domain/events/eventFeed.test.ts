@@ -1,6 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { eventsUpTo, feedPage, recordPaid, type ToldEvent } from '../../support/events.js';
+import { openDatabase, type Database } from '../../../src/adapters/database/database.js';
+import { recordEvent } from '../../../src/domain/events/record.js';
+import { inTransaction } from '../../../src/domain/transactions/transaction.js';
+import { systemContext } from '../../../src/runtime/systemContext.js';
+import { feedPage, paid, recordPaid, type ToldEvent } from '../../support/events.js';
 import { newPartner, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
@@ -8,46 +12,49 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres.js
 const WRITERS = 50;
 /** Of each writer, one after the other. */
 const TRANSACTIONS = 8;
-/** Most milliseconds that a transaction is held open after each event. */
-const LONGEST = 60;
+/** Most milliseconds that a transaction works after each event. */
+const LONGEST = 20;
+/** How long a writer waits for the others of its tenant, also on a slow machine. */
+const PATIENCE_MS = 60_000;
 
 let database: TestDatabase;
 let harness: Harness;
-let clients: Client[];
+let writers: Database;
+let observer: Client;
 beforeAll(async () => {
   database = await createTestDatabase();
   harness = await startHarness({ databaseUrl: database.url });
-  clients = await Promise.all(Array.from({ length: WRITERS }, async () => {
-    const client = new Client({ connectionString: database.url });
-    await client.connect();
-    return client;
-  }));
+  writers = openDatabase(database.url, { poolSize: WRITERS, timeoutMs: PATIENCE_MS });
+  observer = new Client({ connectionString: database.url });
+  await observer.connect();
 });
 afterAll(async () => {
-  await Promise.all(clients.map((client) => client.end()));
+  await observer.end();
+  await writers.$disconnect();
   await harness.close();
   await database.drop();
 });
 
 const orderNos = (events: readonly ToldEvent[]) => events.map(({ data }) => data['order_no']);
-/** The columns that the domain writes too: transaction and number come from the database. */
-const insert = (client: Client, { tenantId }: Partner, orderNo: string) => client.query(`
-  INSERT INTO event (id, tenant_id, type, data, timestamp)
-  VALUES (gen_random_uuid(), $1, 'order.paid', jsonb_build_object('order_no', $2::text), now())`, [tenantId, orderNo]);
+const placeOf = ({ tenantId }: Partner) => ({ tenantId, clinicId: null });
+/** Refused by the database at the commit, after the events were written. */
+const refused = { order_status: 'cancelled' } as const;
 
-/** What it committed of transactions of one to three events, held open for random times; a quarter is rolled back. */
-async function write(client: Client, writer: number, partner: Partner): Promise<string[]> {
+/** What it committed of transactions of one to three events: of four, one gives up and one is refused at its commit. */
+async function write(writer: number, partner: Partner): Promise<string[]> {
   const committed: string[] = [];
   for (let number = 0; number < TRANSACTIONS; number += 1) {
     const own = ['1', '2', '3'].slice(number % 3).map((event) => `ORD-${100_000 + writer}${number}${event}`);
-    await client.query('BEGIN');
-    for (const orderNo of own) {
-      await insert(client, partner, orderNo);
-      await delay(Math.random() * LONGEST);
-    }
-    const isKept = (writer + number) % 4 !== 0;
-    await client.query(isKept ? 'COMMIT' : 'ROLLBACK');
-    if (isKept) committed.push(...own);
+    const fate = (writer + number) % 4;
+    const done = inTransaction(systemContext(writers), async (transaction) => {
+      for (const orderNo of own) {
+        recordEvent(transaction, placeOf(partner), 'order.paid', { ...paid(orderNo), ...(fate === 1 ? refused : {}) });
+        await delay(Math.random() * LONGEST);
+      }
+      if (fate === 0) throw new Error('given up');
+    }, PATIENCE_MS);
+    if (fate < 2) await expect(done).rejects.toThrow(/given up|refused/);
+    else committed.push(...await done.then(() => own));
   }
   return committed;
 }
@@ -66,40 +73,83 @@ async function readUntil(partner: Partner, last: string, limit: number): Promise
 }
 
 describe('the feed', () => {
-  it(`shows every event once to readers, while ${WRITERS} writers hold their transactions open`, async () => {
-    const partner = await newPartner(harness);
+  it(`shows each tenant's readers every event once and in one order, while ${WRITERS} writers work`, async () => {
+    const partners = [await newPartner(harness), await newPartner(harness)];
+    // Commits come late, after the events are written.
+    await observer.query(`
+      CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM pg_sleep(random() * 0.005); RETURN NULL; END $$;
+      CREATE TRIGGER dawdle AFTER INSERT ON event EXECUTE FUNCTION dawdle();
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
+      CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON event DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+        WHEN (NEW.data->>'order_status' = '${refused.order_status}') EXECUTE FUNCTION refuse()`);
     const last = 'ORD-999999999';
-    const readers = [7, 100].map((limit) => readUntil(partner, last, limit));
-    const written = (await Promise.all(clients.map((client, writer) => write(client, writer, partner)))).flat();
-    await recordPaid(harness, { tenantId: partner.tenantId, clinicId: null }, last);
-    const [first = [], ...others] = await Promise.all(readers);
-    expect(written.length).toBeGreaterThan(WRITERS * TRANSACTIONS);
-    expect(orderNos(first).toSorted()).toEqual([...written, last].toSorted());
-    // All in the same order, which is also that of a reader who comes later.
-    for (const other of others) expect(other).toEqual(first);
-    expect(await readUntil(partner, last, 100)).toEqual(first);
+    const writeAll = async (partner: Partner): Promise<string[]> => {
+      const writing = Array.from({ length: WRITERS / 2 }, (_, writer) => write(writer, partner));
+      const written = await Promise.all(writing);
+      await recordPaid(harness, placeOf(partner), last);
+      return [...written.flat(), last];
+    };
+    const all = await Promise.all(partners.map((partner) => Promise.all([
+      writeAll(partner), readUntil(partner, last, 7), readUntil(partner, last, 100),
+    ])));
+    for (const [index, [own, first, second]] of all.entries()) {
+      const partner = partners[index] as Partner;
+      expect(own.length).toBeGreaterThan(WRITERS * TRANSACTIONS / 4);
+      expect(orderNos(first).toSorted()).toEqual(own.toSorted());
+      // In the same order, which is also that of a reader who comes later.
+      expect(second).toEqual(first);
+      expect(await readUntil(partner, last, 100)).toEqual(first);
+    }
+    await observer.query('DROP TRIGGER dawdle ON event; DROP TRIGGER refuse ON event');
   });
 
-  it('waits for the oldest transaction: a reader by number alone would miss what that commits', async () => {
+  it('shows nothing that came after events whose commit is late', async () => {
     const partner = await newPartner(harness);
-    const { tenantId } = partner;
-    const [slow, quick] = clients;
-    if (!slow || !quick) throw new Error('no clients');
-    // What a feed with the event's number as its cursor would do.
-    const byNumber = (after: bigint) => harness.domain.db.event.findMany({
-      where: { tenantId, sequence: { gt: after } }, orderBy: { sequence: 'asc' },
+    await recordPaid(harness, placeOf(partner), 'ORD-100000');
+    const { next_cursor: after } = await feedPage(harness, partner);
+    await observer.query(`
+      CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM pg_advisory_xact_lock(1); RETURN NULL; END $$;
+      CREATE TRIGGER hold AFTER INSERT ON event FOR EACH ROW WHEN (NEW.data->>'order_no' = 'ORD-100001')
+        EXECUTE FUNCTION hold();
+      SELECT pg_advisory_lock(1)`);
+    const waiting = async (count: number): Promise<boolean> => (await observer.query(`
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)).rowCount === count;
+    const late = recordPaid(harness, placeOf(partner), 'ORD-100001');
+    while (!await waiting(1)) await delay(5);
+    const next = { isDone: false };
+    const done = recordPaid(harness, placeOf(partner), 'ORD-100002').then(() => { next.isDone = true; });
+    while (!next.isDone && !await waiting(2)) await delay(5);
+    const page = await feedPage(harness, partner, { after });
+    await observer.query('SELECT pg_advisory_unlock(1)');
+    await Promise.all([late, done]);
+    const rest = await feedPage(harness, partner, { after: page.next_cursor });
+    expect([orderNos(page.data), orderNos(rest.data)]).toEqual([[], ['ORD-100001', 'ORD-100002']]);
+    await observer.query('DROP TRIGGER hold ON event');
+  });
+
+  it('waits for no transaction: what ends first comes first, and a reader who has seen it misses nothing', async () => {
+    const partner = await newPartner(harness);
+    let page = await feedPage(harness, partner);
+    await inTransaction(harness.domain, async (transaction) => {
+      recordEvent(transaction, placeOf(partner), 'order.paid', paid('ORD-100001'));
+      await transaction.db.$executeRaw`
+        INSERT INTO sweep_failure VALUES (${partner.tenantId}, ${transaction.newId()}::uuid, 1, now())`;
+      await recordPaid(harness, placeOf(partner), 'ORD-100002');
+      page = await feedPage(harness, partner, { after: page.next_cursor });
     });
-    await slow.query('BEGIN');
-    await insert(slow, partner, 'ORD-100001');
-    await insert(quick, partner, 'ORD-100002');
-    const early = await byNumber(0n);
-    const page = await feedPage(harness, partner);
-    await slow.query('COMMIT');
-    expect(orderNos(await eventsUpTo(harness, partner, 'order.paid', 2))).toEqual(['ORD-100001', 'ORD-100002']);
-    // It had seen the second only, and its cursor is behind the first now.
-    expect(early).toMatchObject([{ data: { order_no: 'ORD-100002' } }]);
-    expect(await byNumber(early[0]?.sequence ?? 0n)).toEqual([]);
-    expect(page).toMatchObject({ data: [], has_more: false });
-    expect((await feedPage(harness, partner, { after: page.next_cursor })).data).toHaveLength(2);
+    expect(orderNos(page.data)).toEqual(['ORD-100002']);
+    expect(orderNos((await feedPage(harness, partner, { after: page.next_cursor })).data)).toEqual(['ORD-100001']);
+  });
+
+  it('of one tenant holds up no other', async () => {
+    const [one, other] = [await newPartner(harness), await newPartner(harness)];
+    await recordPaid(harness, placeOf(one));
+    await observer.query('BEGIN');
+    await observer.query('SELECT FROM event_counter WHERE tenant_id = $1 FOR UPDATE', [one.tenantId]);
+    await recordPaid(harness, placeOf(other));
+    await observer.query('ROLLBACK');
+    expect((await feedPage(harness, other)).data).toHaveLength(1);
   });
 });

@@ -26,9 +26,6 @@ export type CatalogPreview = { readonly report: CatalogReport; readonly changes:
 /** Called with the number of rows written so far and the number of rows to write. */
 export type Progress = (written: number, total: number) => void;
 
-/** An import works for seconds, and may wait for somebody else's table lock. */
-const TIMEOUT_MS = 600_000;
-
 /** Rows in one statement: large enough to save round trips, small enough for a progress bar to move. */
 const BATCH = 1_000;
 
@@ -45,7 +42,7 @@ export async function importCatalog(
 ): Promise<CatalogResult> {
   const file = readCatalog(text);
   if ('faults' in file) return file;
-  return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, progress), TIMEOUT_MS);
+  return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, progress));
 }
 
 /**
@@ -55,7 +52,7 @@ export async function importCatalog(
 export async function previewImport(context: DomainContext, tenantId: string, text: string): Promise<CatalogPreview> {
   const file = readCatalog(text);
   if ('faults' in file) return file;
-  const plan = await inTransaction(context, (transaction) => planImport(transaction, tenantId, file), TIMEOUT_MS);
+  const plan = await inTransaction(context, (transaction) => planImport(transaction, tenantId, file));
   if ('faults' in plan) return plan;
   const { clinic, pharmacy, category, subcategory, product } = plan;
   const changes = [clinic, pharmacy, category, subcategory, product]

@@ -1,0 +1,37 @@
+import type { EventType, Schemas } from '../../contract.js';
+import type { Transaction } from '../../adapters/database/database.js';
+import { recordset } from './bulkSql.js';
+
+/** An event as it waits for the end of its transaction. */
+export interface NewEvent {
+  readonly id: string;
+  readonly tenantId: string;
+  /** Null = of no clinic, so that every client of the tenant reads it. */
+  readonly clinicId: string | null;
+  readonly type: EventType;
+  readonly data: Schemas['EventData'];
+  readonly timestamp: Date;
+}
+
+/**
+ * Writes the events of a transaction with the next positions of their tenants (R-71). Must be its last statement: the
+ * counter's row stays locked until the commit, so that positions follow commits, and whoever waits for it holds all other
+ * locks already. Several tenants' counters are locked in the order of the tenants.
+ */
+export async function writeEvents(db: Transaction, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map((event, position) => ({ ...event, position }));
+  await db.$executeRaw`
+    WITH collected AS (
+      SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY position) AS number FROM ${recordset('event', rows)}
+    ), counter AS (
+      INSERT INTO event_counter AS counter (tenant_id, position)
+      SELECT tenant_id, count(*) FROM collected GROUP BY tenant_id ORDER BY tenant_id
+      ON CONFLICT (tenant_id) DO UPDATE SET position = counter.position + excluded.position
+      RETURNING tenant_id, position
+    )
+    INSERT INTO event (id, tenant_id, position, type, clinic_id, data, timestamp)
+    SELECT id, tenant_id, counter.position - count(*) OVER (PARTITION BY tenant_id) + number,
+      type, clinic_id, data, timestamp
+    FROM collected JOIN counter USING (tenant_id)`;
+}

@@ -1,0 +1,109 @@
+import { recordEvent } from '../../../src/domain/events/record.js';
+import { cancelOrder } from '../../../src/domain/orders/orders.js';
+import { createSandbox } from '../../../src/domain/sandbox/reset.js';
+import { forEachTenantClock } from '../../../src/domain/transactions/tenantClocks.js';
+import { inTransaction } from '../../../src/domain/transactions/transaction.js';
+import { sweeps } from '../../../src/jobs/sweeps.js';
+import { contract, operations } from '../../support/contract.js';
+import { feedPage, paid } from '../../support/events.js';
+import { newEncounter, newPartner, type Partner } from '../../support/factories.js';
+import { startFileHost, type FileHost } from '../../support/fileHost.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { keyedRequests } from '../../support/keyedRequests.js';
+import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../../support/reviews.js';
+import { reset, setClock, simulate } from '../../support/sandbox.js';
+import { transactionsOf } from '../../support/statements.js';
+
+// A transaction that took another lock after its tenant's event counter could wait for one that waits for the counter.
+
+let harness: Harness;
+let fileHost: FileHost;
+let partner: Partner;
+beforeAll(async () => {
+  fileHost = await startFileHost();
+  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
+  partner = await newPartner(harness, 'sandbox');
+});
+afterAll(() => Promise.all([harness.close(), fileHost.close()]));
+
+/** The operations that are no GETs and change no record. */
+const changeNothing = ['issueToken', 'getEncounterStatus', 'previewEncounter'];
+/** The other ones that take no key. */
+const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }>>> = {
+  async releaseEncounter() {
+    const { encounter_id } = await claimedEncounter(harness, partner);
+    const json = { reviewerRef: reviewer };
+    return call(harness, `POST /encounters/${encounter_id}/release`, { token: partner.token, json });
+  },
+  async simulateEncounter() {
+    const { encounter_id } = await newEncounter(harness, partner);
+    return simulate(harness, partner, encounter_id, { outcome: 'approve_all', pay: true });
+  },
+  setClock: () => setClock(harness, partner, 100),
+  resetSandbox: async () => reset(harness, await newPartner(harness, 'sandbox')),
+};
+
+function requireSuccess(operationId: string, { status }: { readonly status: number }): void {
+  if (status >= 300) throw new Error(`${operationId}: ${status}`);
+}
+
+const day = 24 * 3_600_000;
+
+/** Everything that writes events: the operations, the jobs at several times, the operator. */
+async function everything(): Promise<void> {
+  const { domain, services: { objects, log } } = harness;
+  for (const [operationId, run] of Object.entries(keyless)) requireSuccess(operationId, await run());
+  for (const [operationId, make] of Object.entries(keyedRequests)) {
+    const { right: { target, json } } = await make({ harness, fileHost, partner });
+    const headers = { 'Idempotency-Key': operationId };
+    requireSuccess(operationId, await call(harness, target, { token: partner.token, json, headers }));
+  }
+  await reviewed(harness, partner, await newEncounter(harness, partner), deny);
+  const { order_no } = await completedEncounter(harness, partner);
+  await inTransaction(domain, (transaction) => cancelOrder(transaction, partner.tenantId, order_no));
+  await claimedEncounter(harness, await newPartner(harness));
+  for (const days of [1, 360, 366]) {
+    const now = () => new Date(harness.clock.now.getTime() + days * day);
+    const { signal } = new AbortController();
+    for (const { run } of sweeps) await run({ ...domain, objects, log, signal, now });
+  }
+  await createSandbox(domain, { name: 'Another sandbox' }, objects);
+}
+
+it('every operation that changes something is tried here', () => {
+  const changing = operations.filter(({ method }) => method !== 'GET').map(({ operationId }) => operationId);
+  expect(changing.sort()).toEqual([...Object.keys({ ...keyedRequests, ...keyless }), ...changeNothing].sort());
+});
+
+it('no transaction does anything after it has written its events but commit, whatever it was for', async () => {
+  const isCounter = (text: string): boolean => text.includes('event_counter');
+  const told = new Set<string>();
+  const transactions = await transactionsOf(async () => {
+    await everything();
+    const rows = await harness.domain.db.$queryRaw<{ type: string }[]>`SELECT DISTINCT type::text FROM event`;
+    for (const { type } of rows) told.add(type);
+  });
+  const ends = transactions.filter((texts) => texts.some(isCounter))
+    .map((texts) => texts.slice(texts.findIndex(isCounter) + 1).join('; '));
+  expect(ends.length).toBeGreaterThan(20);
+  expect([...new Set(ends)]).toEqual(['COMMIT']);
+  const { 'x-extensible-enum': types } = contract.components.schemas['Event']?.properties?.['type'] ?? {};
+  expect(types?.filter((type) => !told.has(type))).toEqual(['patient.verification_updated']);
+});
+
+it('a row of a sweep that fails takes back its own events and no others', async () => {
+  const { domain } = harness;
+  const { tenantId, token } = await newPartner(harness);
+  const orderNos = ['ORD-100001', 'ORD-100002', 'ORD-100003'];
+  const due = orderNos.map((orderNo) => ({ tenantId, id: domain.newId(), orderNo }));
+  await forEachTenantClock<(typeof due)[number]>(domain, undefined, {
+    find: async () => due.splice(0),
+    async workOff(context, { orderNo }) {
+      recordEvent(context, { tenantId, clinicId: null }, 'order.paid', paid(orderNo));
+      if (orderNo === 'ORD-100002') throw new Error('a damaged row');
+    },
+  });
+  const { data } = await feedPage(harness, { token });
+  expect(data.map((event) => event.data['order_no'])).toEqual(['ORD-100001', 'ORD-100003']);
+});
