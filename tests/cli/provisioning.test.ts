@@ -60,7 +60,13 @@ describe('tenant', () => {
       createdAt: expect.any(String),
     });
     expect(await json('tenant', 'list')).toEqual([
-      { ...(created as object), id: 'lakeside-health', name: 'Lakeside Health', mode: 'live', createdAt: expect.any(String) },
+      {
+        ...(created as object),
+        id: 'lakeside-health',
+        name: 'Lakeside Health',
+        mode: 'live',
+        createdAt: expect.any(String),
+      },
       created,
     ]);
     expect((await run('tenant', 'list')).stdout).toMatch(
@@ -72,7 +78,10 @@ describe('tenant', () => {
     for (const mode of ['sandbox', 'live']) await json('tenant', 'create', `Try ${mode}`, '--mode', mode);
     const [full, empty] = [{ tenantId: 'try-sandbox' }, { tenantId: 'try-live' }];
     expect((await db.encounter.findMany({ where: full })).map(({ gfeNo }) => gfeNo).sort()).toEqual([
-      'GFE-100123', 'GFE-100124', 'GFE-100125', 'GFE-100126',
+      'GFE-100123',
+      'GFE-100124',
+      'GFE-100125',
+      'GFE-100126',
     ]);
     const { blobPath } = await db.document.findFirstOrThrow({ where: full });
     expect((await readFile(join(dataDir, 'documents', blobPath))).toString()).toMatch(/^%PDF-[^]*%%EOF$/);
@@ -281,7 +290,11 @@ describe('a database that is not ready', () => {
       runProgram({ DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/none' }, 'tenant', 'list'),
       runProgram({ DATABASE_URL: 'mysql://x' }, 'tenant', 'list'),
     ]);
-    expect(behind).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('run "npm run --silent cli -- migrate"') });
+    expect(behind).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('run "npm run --silent cli -- migrate"'),
+    });
     expect(silent).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('does not answer') });
     expect(malformed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('DATABASE_URL') });
     expect([behind, silent, malformed].map(({ stderr }) => stderr.trimEnd().split('\n').length)).toEqual([1, 1, 1]);

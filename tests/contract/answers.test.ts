@@ -30,7 +30,10 @@ const ready: Sent = {
 const unavailable: Sent = {
   status: 503,
   headers: { ...headers, 'Retry-After': '5' },
-  text: JSON.stringify({ status: 'unavailable', checks: { database: 'failing', objectStore: 'ok', documentScanner: 'off' } }),
+  text: JSON.stringify({
+    status: 'unavailable',
+    checks: { database: 'failing', objectStore: 'ok', documentScanner: 'off' },
+  }),
 };
 
 const faults: string[] = [];

@@ -30,7 +30,9 @@ beforeAll(async () => {
   clamd = await startFakeClamd();
   harness = await startHarness({
     environment: {
-      DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host, DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting,
+      DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host,
+      DOCUMENT_SCANNER: 'clamav',
+      CLAMAV_ADDRESS: clamd.setting,
       DATABASE_POOL_SIZE: String(operations.filter(isKeyed).length + 2),
     },
   });

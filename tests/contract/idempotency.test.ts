@@ -1,7 +1,13 @@
 import type { Permission } from '../../src/contract.js';
 import { operationOf, operations, type ContractOperation } from '../support/contract.js';
 import {
-  encounterBody, newClient, newClinic, newPartner, newToken, patientBody, type Partner,
+  encounterBody,
+  newClient,
+  newClinic,
+  newPartner,
+  newToken,
+  patientBody,
+  type Partner,
 } from '../support/factories.js';
 import { startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -61,7 +67,10 @@ describe.each(keyed)('$operationId', (operation) => {
     const { target, json } = requests.right;
     const reordered = Object.fromEntries(Object.entries(json).toReversed());
     // The key's quotation marks, and the order of members, are not part of it.
-    for (const [asked, spelt] of [[requests.right, key], [{ target, json: reordered }, `"${key}"`]] as const) {
+    for (const [asked, spelt] of [
+      [requests.right, key],
+      [{ target, json: reordered }, `"${key}"`],
+    ] as const) {
       const retry = await send(asked, spelt);
       expect(retry.status).toBe(first.status);
       expect(retry.body).toEqual(first.body);
@@ -125,7 +134,9 @@ describe.each(keyed)('$operationId', (operation) => {
   it('refuses a key that is empty or too long', async () => {
     const before = await effects();
     for (const key of ['', 'k'.repeat(256), 'k'.repeat(300)]) {
-      expectProblem(await send(requests.right, key), 400, 'idempotency_key_invalid', [{ parameter: 'idempotency-key' }]);
+      expectProblem(await send(requests.right, key), 400, 'idempotency_key_invalid', [
+        { parameter: 'idempotency-key' },
+      ]);
     }
     expect(await effects()).toBe(before);
   });
@@ -135,7 +146,8 @@ describe('a key', () => {
   const patient = (): Asked => ({ target: 'POST /clients', json: patientBody() });
 
   it.each(['k', '"', 'a"b', '"a', "' OR 1=1 --", '~!@#$%^&*() ', 'k'.repeat(255), `"${'q'.repeat(255)}"`])(
-    'may be %j', async (key) => {
+    'may be %j',
+    async (key) => {
       const asked = patient();
       expect((await send(asked, key)).status).toBe(201);
       expect(isReplayed(await send(asked, key))).toBe(true);
@@ -197,7 +209,8 @@ describe('a key', () => {
     const key = newKey();
     const first = await send(asked, key);
     await harness.domain.db.clinic.updateMany({
-      where: { tenantId: partner.tenantId, id: first.body.clinicId }, data: { isActive: false },
+      where: { tenantId: partner.tenantId, id: first.body.clinicId },
+      data: { isActive: false },
     });
     expectProblem(await send(asked, undefined), 409, 'clinic_inactive');
     expect((await send(asked, key)).body).toEqual(first.body);

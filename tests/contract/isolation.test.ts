@@ -1,5 +1,9 @@
 import {
-  requiredHeaders, securedOperations, targetOf, type ContractOperation, type Schema,
+  requiredHeaders,
+  securedOperations,
+  targetOf,
+  type ContractOperation,
+  type Schema,
 } from '../support/contract.js';
 import { encounterBody, newDocument, newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';

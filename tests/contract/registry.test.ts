@@ -55,7 +55,8 @@ describe('one name for each operation', () => {
 describe('the version', () => {
   it('is the same in the contract and in the example of its header, which the mock sends', () => {
     const examples = operations.flatMap(({ responses }) =>
-      Object.values(responses).flatMap(({ headers }) => headers?.['API-Version']?.example ?? []));
+      Object.values(responses).flatMap(({ headers }) => headers?.['API-Version']?.example ?? []),
+    );
     expect([...new Set(examples)]).toEqual([contract.info.version]);
   });
 });

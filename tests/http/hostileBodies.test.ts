@@ -26,12 +26,15 @@ afterEach(async () => {
 afterAll(() => harness.close());
 
 const json = { 'Content-Type': 'application/json' };
-const bodied = operations.filter(({ requestBody }) => requestBody !== undefined)
+const bodied = operations
+  .filter(({ requestBody }) => requestBody !== undefined)
   .map((operation) => [operation.operationId, operation] as const);
 
 const send = (operation: ContractOperation, { headers, ...options }: CallOptions): Promise<Answer> =>
   call(harness, targetOf(operation), {
-    token: partner.token, headers: { ...requiredHeaders(operation), ...headers }, ...options,
+    token: partner.token,
+    headers: { ...requiredHeaders(operation), ...headers },
+    ...options,
   });
 
 const sendText = (operation: ContractOperation, raw: string | Uint8Array<ArrayBuffer>, headers = {}): Promise<Answer> =>
@@ -67,15 +70,21 @@ describe('a body of more than 256 KiB', () => {
   it.each(bodied)('is too large for %s also when it does not say how large it is', async (_operationId, operation) => {
     const [method = '', target = ''] = targetOf(operation).split(' ');
     const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
-    const headers = [['Transfer-Encoding', 'chunked'], ['Content-Type', 'application/json'],
-      ['Authorization', `Bearer ${partner.token}`], ...Object.entries(requiredHeaders(operation))] as const;
+    const headers = [
+      ['Transfer-Encoding', 'chunked'],
+      ['Content-Type', 'application/json'],
+      ['Authorization', `Bearer ${partner.token}`],
+      ...Object.entries(requiredHeaders(operation)),
+    ] as const;
     const { status, text } = await rawCall(harness, { method, target, headers, body: `${chunk.repeat(5)}0\r\n\r\n` });
     expect({ status, code: JSON.parse(text).code }).toEqual({ status: 413, code: 'body_too_large' });
   });
 
   it('is read when it has just 256 KiB', async () => {
     const { status, body } = await call(harness, 'POST /clients', {
-      token: partner.token, raw: padded(patientBody({ employer: 'of 256 KiB' }), LIMIT), headers: json,
+      token: partner.token,
+      raw: padded(patientBody({ employer: 'of 256 KiB' }), LIMIT),
+      headers: json,
     });
     expect(status).toBe(201);
     const read = await call(harness, `GET /clients/${body.user_id}`, { token: partner.token });
@@ -102,23 +111,35 @@ describe('a body of more than 256 KiB', () => {
   it('is not read at all for a caller who may not send it', async () => {
     const large = { raw: padded({}, LIMIT + 1), headers: json };
     const { status, headers, body } = await call(harness, 'POST /clients', large);
-    expect({ status, code: body.code, connection: headers.get('Connection') })
-      .toEqual({ status: 401, code: 'token_missing', connection: 'close' });
+    expect({ status, code: body.code, connection: headers.get('Connection') }).toEqual({
+      status: 401,
+      code: 'token_missing',
+      connection: 'close',
+    });
   });
 });
 
 describe('a Content-Length that lies', () => {
-  const start = (length: number) => requestBytes({
-    method: 'POST', target: '/encounters/status', body: '{"encounter_id":999999999}',
-    headers: [['Content-Length', String(length)], ['Content-Type', 'application/json'],
-      ['Authorization', `Bearer ${partner.token}`]],
-  });
+  const start = (length: number) =>
+    requestBytes({
+      method: 'POST',
+      target: '/encounters/status',
+      body: '{"encounter_id":999999999}',
+      headers: [
+        ['Content-Length', String(length)],
+        ['Content-Type', 'application/json'],
+        ['Authorization', `Bearer ${partner.token}`],
+      ],
+    });
 
   it('by too little makes the rest another, malformed request', async () => {
     const connection = await openConnection(harness);
     connection.socket.write(start(26 - 9));
     const answers = (await connection.closed()).map(({ status, text }) => [status, JSON.parse(text).code]);
-    expect(answers).toEqual([[400, 'malformed_json'], [400, 'validation_failed']]);
+    expect(answers).toEqual([
+      [400, 'malformed_json'],
+      [400, 'validation_failed'],
+    ]);
   });
 
   it('by too much is a request that ends early', async () => {
@@ -132,8 +153,18 @@ describe('a Content-Length that lies', () => {
 describe('the content type', () => {
   it.each(bodied)('of %s is checked', async (_operationId, operation) => {
     const raw = JSON.stringify(exampleOf(operation));
-    for (const type of ['text/plain', 'application/xml', 'application/vnd.api+json', 'application/jsonp', '*/*', ';;;',
-      'multipart/form-data', 'application/problem+json', 'garbage', 'application/json, text/plain']) {
+    for (const type of [
+      'text/plain',
+      'application/xml',
+      'application/vnd.api+json',
+      'application/jsonp',
+      '*/*',
+      ';;;',
+      'multipart/form-data',
+      'application/problem+json',
+      'garbage',
+      'application/json, text/plain',
+    ]) {
       expectRefusal(operation, await sendText(operation, raw, { 'Content-Type': type }), 'content_type_not_json');
     }
     // A body of bytes, because an HTTP client gives text a type.
@@ -145,8 +176,12 @@ describe('the content type', () => {
 
   // RFC 8259 §8.1: the text is UTF-8 whatever the charset says.
   it.each(bodied)('of %s may have any spelling and charset', async (_operationId, operation) => {
-    for (const type of ['application/json;charset=utf-8', 'application/json; charset="UTF-8"', 'Application/JSON',
-      'application/json; charset=latin1']) {
+    for (const type of [
+      'application/json;charset=utf-8',
+      'application/json; charset="UTF-8"',
+      'Application/JSON',
+      'application/json; charset=latin1',
+    ]) {
       expectRefusal(operation, await sendText(operation, '{', { 'Content-Type': type }), 'malformed_json');
     }
   });
@@ -164,13 +199,29 @@ describe('text that is not JSON in UTF-8', () => {
     new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string))));
   const deep = 100_000;
   const texts: (string | Uint8Array<ArrayBuffer>)[] = [
-    '  ', '{"a":', '{"a":1,}', "{'a':1}", '{}{}', '{"a":NaN}', '{/* */}', '{"a":"\u0000"}', '{"a":"\n"}',
+    '  ',
+    '{"a":',
+    '{"a":1,}',
+    "{'a':1}",
+    '{}{}',
+    '{"a":NaN}',
+    '{/* */}',
+    '{"a":"\u0000"}',
+    '{"a":"\n"}',
     // Invalid, overlong and cut off UTF-8, a surrogate as bytes, and UTF-16.
-    bytes('{"a":"', [0xff], '"}'), bytes('{"a":"', [0xc0, 0xaf], '"}'), bytes('{"a":"', [0xe2, 0x82], '"}'),
-    bytes('{"a":"', [0xed, 0xa0, 0x80], '"}'), new Uint8Array(Buffer.from('{"a":1}', 'utf16le')),
+    bytes('{"a":"', [0xff], '"}'),
+    bytes('{"a":"', [0xc0, 0xaf], '"}'),
+    bytes('{"a":"', [0xe2, 0x82], '"}'),
+    bytes('{"a":"', [0xed, 0xa0, 0x80], '"}'),
+    new Uint8Array(Buffer.from('{"a":1}', 'utf16le')),
     // Half of a surrogate pair, in a text, in a name and deep inside.
-    '{"a":"\\ud800"}', '{"a":"x\\uDC00y"}', '{"a":"\\udc00\\ud800"}', '{"\\ud800":1}', '{"a":[{"b":["\\uD83D"]}]}',
-    `{"\\ud800":${'['.repeat(deep)}${']'.repeat(deep)}}`, '['.repeat(deep),
+    '{"a":"\\ud800"}',
+    '{"a":"x\\uDC00y"}',
+    '{"a":"\\udc00\\ud800"}',
+    '{"\\ud800":1}',
+    '{"a":[{"b":["\\uD83D"]}]}',
+    `{"\\ud800":${'['.repeat(deep)}${']'.repeat(deep)}}`,
+    '['.repeat(deep),
   ];
 
   it.each(bodied)('is told to be malformed by %s', async (_operationId, operation) => {
@@ -195,16 +246,36 @@ describe('JSON that is not what the contract says', () => {
 
   it.each(bodied)('is refused by %s when it is no object', async (_operationId, operation) => {
     const example = JSON.stringify(exampleOf(operation));
-    for (const raw of ['', 'null', 'true', '0', '1e400', '""', '"text"', JSON.stringify(example), '[]', `[${example}]`,
-      nested('[', ']', deep)]) {
+    for (const raw of [
+      '',
+      'null',
+      'true',
+      '0',
+      '1e400',
+      '""',
+      '"text"',
+      JSON.stringify(example),
+      '[]',
+      `[${example}]`,
+      nested('[', ']', deep),
+    ]) {
       expectRefusal(operation, await sendText(operation, raw), 'validation_failed');
     }
   });
 
   it.each(bodied)('is refused by %s for every property of another type', async (_operationId, operation) => {
-    const others: [string, string][] = [['null', 'null'], ['boolean', 'true'], ['string', '"x"'],
-      ['integer', '9007199254740992'], ['number', '1e400'], ['number', '-0.5'], ['array', '[["x"]]'],
-      ['object', '{"x":1}'], ['array', nested('[', ']', 50_000)], ['object', nested('{"a":', '}', 40_000)]];
+    const others: [string, string][] = [
+      ['null', 'null'],
+      ['boolean', 'true'],
+      ['string', '"x"'],
+      ['integer', '9007199254740992'],
+      ['number', '1e400'],
+      ['number', '-0.5'],
+      ['array', '[["x"]]'],
+      ['object', '{"x":1}'],
+      ['array', nested('[', ']', 50_000)],
+      ['object', nested('{"a":', '}', 40_000)],
+    ];
     for (const [name, { type }] of propertiesOf(operation)) {
       for (const [otherType, value] of others.filter(([other]) => other !== type)) {
         const raw = JSON.stringify({ ...exampleOf(operation), [name]: 'MARK' }).replace('"MARK"', value);
@@ -256,14 +327,27 @@ describe('JSON that is not what the contract says', () => {
   });
 
   it.each([
-    ['0', 400], ['-1', 400], ['1.5', 400], ['1e400', 400], ['-1e400', 400], ['9007199254740992', 400],
-    ['9223372036854775808', 400], ['1E+400', 400], ['"100001"', 400], ['2147483648', 404], ['9007199254740991', 404],
+    ['0', 400],
+    ['-1', 400],
+    ['1.5', 400],
+    ['1e400', 400],
+    ['-1e400', 400],
+    ['9007199254740992', 400],
+    ['9223372036854775808', 400],
+    ['1E+400', 400],
+    ['"100001"', 400],
+    ['2147483648', 404],
+    ['9007199254740991', 404],
     ['1e2', 404],
   ])('as an encounter_id of %s is answered with %i', async (number, status) => {
     const answer = await call(harness, 'POST /encounters/status', {
-      token: partner.token, raw: `{"encounter_id":${number}}`, headers: json,
+      token: partner.token,
+      raw: `{"encounter_id":${number}}`,
+      headers: json,
     });
-    expect({ status: answer.status, code: answer.body.code })
-      .toEqual({ status, code: status === 400 ? 'validation_failed' : 'encounter_not_found' });
+    expect({ status: answer.status, code: answer.body.code }).toEqual({
+      status,
+      code: status === 400 ? 'validation_failed' : 'encounter_not_found',
+    });
   });
 });

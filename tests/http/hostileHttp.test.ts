@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { contractFaults, operations, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
+import {
+  contractFaults,
+  operations,
+  securedOperations,
+  targetOf,
+  type ContractOperation,
+} from '../support/contract.js';
 import { newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
@@ -33,7 +39,10 @@ function expectRawProblem({ status, headers, text }: RawAnswer, expected: number
   expect(status).toBe(expected);
   expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
   expect(JSON.parse(text)).toMatchObject({
-    type: `urn:clinical-encounter:problem:${code}`, code, status: expected, request_id: headers['x-request-id'],
+    type: `urn:clinical-encounter:problem:${code}`,
+    code,
+    status: expected,
+    request_id: headers['x-request-id'],
   });
 }
 
@@ -65,7 +74,11 @@ describe('a method that a path does not have', () => {
 
 it('no condition in a request makes an operation return a status that the contract does not declare', async () => {
   for (const operation of operations.filter(({ method }) => method === 'GET')) {
-    const conditions = [['If-None-Match', '*'], ['If-Match', '"other"'], ['Range', 'bytes=99999999-']] as const;
+    const conditions = [
+      ['If-None-Match', '*'],
+      ['If-Match', '"other"'],
+      ['Range', 'bytes=99999999-'],
+    ] as const;
     for (const condition of conditions) {
       const { status } = await rawCall(harness, { target: pathOf(operation), headers: [bearer(), condition] });
       expect(operation.statuses).toContain(status);
@@ -74,10 +87,31 @@ it('no condition in a request makes an operation return a status that the contra
 });
 
 describe('a target that is no path of the contract', () => {
-  const unknown = ['/index.html', '/nowhere', '/clinics/', '/clinics//', '//clinics', '/CLINICS', '/clients/../clinics',
-    '/clinics;x=1', '/clinics%2F', '/clinics%00', '/%zz', '/%', '/%00', '/%2e%2e/%2e%2e/etc/passwd', '/clinics%E0%A4%A',
-    '*', '/__proto__', '/constructor', '/files', '/files/a/b', '/encounters/1/2', `/${'a'.repeat(15_000)}`,
-    'http://other.example/nowhere'];
+  const unknown = [
+    '/index.html',
+    '/nowhere',
+    '/clinics/',
+    '/clinics//',
+    '//clinics',
+    '/CLINICS',
+    '/clients/../clinics',
+    '/clinics;x=1',
+    '/clinics%2F',
+    '/clinics%00',
+    '/%zz',
+    '/%',
+    '/%00',
+    '/%2e%2e/%2e%2e/etc/passwd',
+    '/clinics%E0%A4%A',
+    '*',
+    '/__proto__',
+    '/constructor',
+    '/files',
+    '/files/a/b',
+    '/encounters/1/2',
+    `/${'a'.repeat(15_000)}`,
+    'http://other.example/nowhere',
+  ];
 
   it.each(titled(unknown))('is not found: %s', async (_title, target) => {
     for (const method of ['GET', 'POST']) {
@@ -94,8 +128,14 @@ describe('a target that is no path of the contract', () => {
     },
   );
 
-  const malformed = [`/clinics?search=${'a'.repeat(20_000)}`, '/caf\u00e9', '/clinics?search=caf\u00e9', '/a\u0000b',
-    '/a b', 'clinics'];
+  const malformed = [
+    `/clinics?search=${'a'.repeat(20_000)}`,
+    '/caf\u00e9',
+    '/clinics?search=caf\u00e9',
+    '/a\u0000b',
+    '/a b',
+    'clinics',
+  ];
 
   it.each(titled(malformed))('is refused when it is too long or malformed: %s', async (_title, target) => {
     expectRawProblem(await rawCall(harness, { target }), 400, 'validation_failed');
@@ -107,27 +147,46 @@ describe('a target that is no path of the contract', () => {
     expect((await rawCall(harness, { target })).status).toBe(403);
   });
 
-  it.each([['Range', 'bytes=99999999-', 416], ['If-Match', '"other"', 412]])(
-    'of a page that does not meet %s: %s is answered so',
-    async (name, value, status) => {
-      expect((await rawCall(harness, { target: '/docs', headers: [[name, value]] })).status).toBe(status);
-    },
-  );
+  it.each([
+    ['Range', 'bytes=99999999-', 416],
+    ['If-Match', '"other"', 412],
+  ])('of a page that does not meet %s: %s is answered so', async (name, value, status) => {
+    expect((await rawCall(harness, { target: '/docs', headers: [[name, value]] })).status).toBe(status);
+  });
 });
 
 /** A row for each parameter of each operation. */
-const parametersIn = (place: 'path' | 'query') => operations.flatMap((operation) => operation.parameters
-  .filter((parameter) => parameter.in === place)
-  .map((parameter) => [operation.operationId, parameter.name, operation, parameter] as const));
+const parametersIn = (place: 'path' | 'query') =>
+  operations.flatMap((operation) =>
+    operation.parameters
+      .filter((parameter) => parameter.in === place)
+      .map((parameter) => [operation.operationId, parameter.name, operation, parameter] as const),
+  );
 
 describe('a path parameter', () => {
-  const values = ['%zz', '%', '%00', '%E0%A4%A', '%ED%A0%80', '..%2F..%2Fx', '%20', '%27%20OR%201=1', '1e400', '-1',
-    '9007199254740993', 'NaN', '__proto__', 'a'.repeat(8_000)];
+  const values = [
+    '%zz',
+    '%',
+    '%00',
+    '%E0%A4%A',
+    '%ED%A0%80',
+    '..%2F..%2Fx',
+    '%20',
+    '%27%20OR%201=1',
+    '1e400',
+    '-1',
+    '9007199254740993',
+    'NaN',
+    '__proto__',
+    'a'.repeat(8_000),
+  ];
 
   it.each(parametersIn('path'))('of %s that is not valid is named: %s', async (_operationId, name, operation) => {
     for (const value of values) {
       // As it is, not encoded.
-      const [, target = ''] = targetOf(operation, { [name]: 'MARK' }).replace('MARK', value).split(' ');
+      const [, target = ''] = targetOf(operation, { [name]: 'MARK' })
+        .replace('MARK', value)
+        .split(' ');
       const answer = await rawCall(harness, { method: operation.method, target, headers: [bearer()] });
       expectRawProblem(answer, 400, 'validation_failed');
       expect(JSON.parse(answer.text).errors).toContainEqual(expect.objectContaining({ parameter: name }));
@@ -137,7 +196,10 @@ describe('a path parameter', () => {
 
 describe('a query', () => {
   const expectFault = async (
-    operation: ContractOperation, query: string, fault: object, code = 'validation_failed',
+    operation: ContractOperation,
+    query: string,
+    fault: object,
+    code = 'validation_failed',
   ): Promise<void> => {
     const target = `${pathOf(operation).split('?')[0]}?${query}`;
     const raw = operation.method === 'POST' ? { headers: { 'Content-Type': 'application/json' }, raw: '{}' } : {};
@@ -179,14 +241,31 @@ describe('the Accept header', () => {
   const json = 'application/json; charset=utf-8';
 
   const admitted = {
-    [problem]: ['*/*', 'application/*', 'application/problem+json', 'application/json, application/problem+json',
-      'application/json, */*;q=0.1', 'text/html', 'application/json;q=0', '', 'garbage', ',;,;q=x',
-      'application/json'.repeat(500)],
-    [json]: ['application/json', 'application/json; charset=utf-8', 'application/json, text/html', 'APPLICATION/JSON',
-      '*/json', 'application/problem+json;q=0, application/json'],
+    [problem]: [
+      '*/*',
+      'application/*',
+      'application/problem+json',
+      'application/json, application/problem+json',
+      'application/json, */*;q=0.1',
+      'text/html',
+      'application/json;q=0',
+      '',
+      'garbage',
+      ',;,;q=x',
+      'application/json'.repeat(500),
+    ],
+    [json]: [
+      'application/json',
+      'application/json; charset=utf-8',
+      'application/json, text/html',
+      'APPLICATION/JSON',
+      '*/json',
+      'application/problem+json;q=0, application/json',
+    ],
   };
   const rows = Object.entries(admitted).flatMap(([type, values]) =>
-    titled(values).map((row) => [...row, type] as const));
+    titled(values).map((row) => [...row, type] as const),
+  );
 
   it.each(rows)('%s decides the media type of an error', async (_title, accept, type) => {
     const { status, headers, text } = await rawCall(harness, { target: '/clinics', headers: [['Accept', accept]] });
@@ -221,8 +300,12 @@ describe('the request id', () => {
   );
 
   it.each([
-    ['no UUID', ['abc']], ['nothing', ['']], ['more than a UUID', [`${given}x`]], ['bytes', ['\u00ff\u00fe']],
-    ['two of them', [given, randomUUID()]], ['8000 characters', ['a'.repeat(8_000)]],
+    ['no UUID', ['abc']],
+    ['nothing', ['']],
+    ['more than a UUID', [`${given}x`]],
+    ['bytes', ['\u00ff\u00fe']],
+    ['two of them', [given, randomUUID()]],
+    ['8000 characters', ['a'.repeat(8_000)]],
     ['another header in disguise', [`${given}%0d%0aX-Injected: 1`]],
   ])('is ours if the caller sent %s', async (_what, values) => {
     const headers = values.map((value) => ['X-Request-Id', value] as const);
@@ -269,7 +352,10 @@ describe('headers', () => {
   });
 
   it.each(['websocket', 'h2c'])('that ask for another protocol are served in this one: %s', async (protocol) => {
-    const headers = [['Upgrade', protocol], ['Connection', 'Upgrade']] as const;
+    const headers = [
+      ['Upgrade', protocol],
+      ['Connection', 'Upgrade'],
+    ] as const;
     expect((await rawCall(harness, { target: '/healthz', headers })).status).toBe(200);
   });
 });

@@ -55,8 +55,13 @@ export const recordPaid = (
   { domain }: Pick<Harness, 'domain'>,
   place: EventPlace,
   orderNo = 'ORD-101000',
-): Promise<void> => inTransaction(domain, (transaction) => recordEvent(transaction, place, 'order.paid', paid(orderNo)));
+): Promise<void> =>
+  inTransaction(domain, (transaction) => recordEvent(transaction, place, 'order.paid', paid(orderNo)));
 
 export const paid = (orderNo: string): EventDataOf<'order.paid'> => ({
-  order_no: orderNo, encounter_id: 101_000, order_status: 'paid', grand_total: '255.00', balance_amt: '0.00',
+  order_no: orderNo,
+  encounter_id: 101_000,
+  order_status: 'paid',
+  grand_total: '255.00',
+  balance_amt: '0.00',
 });

@@ -86,11 +86,16 @@ export function requestBytes({ method = 'GET', target = '/', headers = [], body 
 function parseAnswers(bytes: Buffer, withBody: boolean): RawAnswer[] {
   const end = bytes.indexOf('\r\n\r\n') + 4;
   if (end < 4) return [];
-  const [statusLine = '', ...lines] = bytes.subarray(0, end - 4).toString('latin1').split('\r\n');
-  const headers = Object.fromEntries(lines.map((line) => {
-    const colon = line.indexOf(':');
-    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-  }));
+  const [statusLine = '', ...lines] = bytes
+    .subarray(0, end - 4)
+    .toString('latin1')
+    .split('\r\n');
+  const headers = Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
   if (status === 100) return parseAnswers(bytes.subarray(end), withBody);
   const length = withBody ? Number(headers['content-length'] ?? 0) : 0;

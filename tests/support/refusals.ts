@@ -24,9 +24,13 @@ export function expectProblem(
 ): void {
   const requestId = answer.headers.get('X-Request-Id');
   expect(answer.body).toMatchObject({
-    type: `urn:clinical-encounter:problem:${code}`, status, code, instance: `urn:uuid:${requestId}`,
+    type: `urn:clinical-encounter:problem:${code}`,
+    status,
+    code,
+    instance: `urn:uuid:${requestId}`,
     request_id: requestId,
-    title: expect.any(String), detail: expect.any(String),
+    title: expect.any(String),
+    detail: expect.any(String),
   });
   expect(answer.status).toBe(status);
   expect(answer.headers.get('Content-Type')).toMatch(/^application\/problem\+json\b/);

@@ -1,7 +1,13 @@
 import { purgeEvents } from '../../src/domain/events/retention.js';
 import { sweeps } from '../../src/jobs/sweeps.js';
 import {
-  newCategory, newEncounter, newPartner, newPatient, newProduct, patientBody, type Partner,
+  newCategory,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newProduct,
+  patientBody,
+  type Partner,
 } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -23,7 +29,10 @@ type Run = (moment?: Date) => Promise<{ together: number; again: number }>;
 
 async function runAtOnce(name: string, moment = harness.clock.now): ReturnType<Run> {
   const job = sweeps.find((each) => each.name === name);
-  const { domain, services: { objects, log } } = harness;
+  const {
+    domain,
+    services: { objects, log },
+  } = harness;
   const { signal } = new AbortController();
   const context = { ...domain, objects, log, signal, now: () => new Date(moment) };
   const run = async (): Promise<number> => Number(await job?.run(context));
@@ -44,8 +53,11 @@ async function statesOf({ tenantId }: Partner): Promise<Rows> {
   return Object.fromEntries(rows.map(({ status, _count }) => [status, _count]));
 }
 
-const threeTimes = async (make: () => Promise<Answer['body']>): Promise<Answer['body'][]> =>
-  [await make(), await make(), await make()];
+const threeTimes = async (make: () => Promise<Answer['body']>): Promise<Answer['body'][]> => [
+  await make(),
+  await make(),
+  await make(),
+];
 const after = (time: string, milliseconds: number): Date => new Date(Date.parse(time) + milliseconds);
 
 /** Two approvals of a partner that end at the same time. */
@@ -135,8 +147,11 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
       const { db } = harness.domain;
       const marks = await db.$queryRaw<object[]>`
         SELECT events_purged_xid::text AS xid FROM tenant WHERE id IN (${one.tenantId}, ${other.tenantId}) ORDER BY id`;
-      expect(marks).toEqual([one, other].sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1)).map(({ tenantId }) =>
-        ({ xid: lastOld.get(tenantId) })));
+      expect(marks).toEqual(
+        [one, other]
+          .sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1))
+          .map(({ tenantId }) => ({ xid: lastOld.get(tenantId) })),
+      );
     },
   },
 };
@@ -170,7 +185,8 @@ describe('the purge of events', () => {
 });
 
 it.each([
-  ['purge-events', 'event'], ['purge-idempotency-keys', 'idempotency_key'],
+  ['purge-events', 'event'],
+  ['purge-idempotency-keys', 'idempotency_key'],
 ])('%s goes on with the other tenants when a row of one cannot be deleted', async (name, table) => {
   const { db } = harness.domain;
   // What other tests left.
