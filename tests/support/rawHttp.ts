@@ -72,6 +72,18 @@ export async function rawCall(harness: Pick<Harness, 'baseUrl'>, request: RawReq
   return first;
 }
 
+/** Asserts a refusal in the documented shape. */
+export function expectRawProblem({ status, headers, text }: RawAnswer, expected: number, code: string): void {
+  expect(status).toBe(expected);
+  expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  expect(JSON.parse(text)).toMatchObject({
+    type: `urn:clinical-encounter:problem:${code}`,
+    code,
+    status: expected,
+    request_id: headers['x-request-id'],
+  });
+}
+
 /** The bytes of a request. */
 export function requestBytes({ method = 'GET', target = '/', headers = [], body }: RawRequest): Buffer {
   const framed = headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));

@@ -79,6 +79,12 @@ export async function withoutTable<T>({ domain }: Harness, table: string, work: 
   }
 }
 
+/** {@link withoutTable} for several at a time. */
+export function withoutTables<T>(harness: Harness, tables: readonly string[], work: () => Promise<T>): Promise<T> {
+  const [table, ...others] = tables;
+  return table === undefined ? work() : withoutTable(harness, table, () => withoutTables(harness, others, work));
+}
+
 async function expiredToken(harness: Harness, partner: Partner): Promise<string> {
   harness.clock.advance(-8 * 3600);
   const token = await newToken(harness, partner);
