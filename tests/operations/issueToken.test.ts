@@ -4,7 +4,7 @@ import { permissions } from '../../src/domain/access/permissions.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
-import { expectProblem, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import { asForm, basicAuth, isSignedBy, login, loginBody, readToken } from '../support/tokens.js';
 
 const LOGIN = { grant_type: 'client_credentials' };
@@ -270,29 +270,5 @@ describe('401', () => {
     ['broken percent-encoding', `Basic ${Buffer.from('ces_x:100%').toString('base64')}`],
   ])('refuses HTTP Basic with %s, whatever the body says', async (_name, authorization) => {
     expectFailure(await post({ json: loginBody(partner), ...withAuth(authorization) }), 401, 'invalid_client', true);
-  });
-});
-
-describe('413', () => {
-  it('refuses a body over 256 KiB, whoever sends it', async () => {
-    const json = loginBody(partner, { padding: 'x'.repeat(256 * 1024) });
-    expectProblem(await post({ json }), 413, 'body_too_large');
-  });
-});
-
-describe('500', () => {
-  it('tells nothing about a failure of ours', async () => {
-    const answer = await withoutTable(harness, 'api_client', () => login(harness, partner));
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.text).not.toMatch(/api_client|relation|prisma/i);
-    expect((await login(harness, partner)).status).toBe(200);
-  });
-});
-
-describe('503', () => {
-  it('asks to come back while the database is down', async () => {
-    const answer = await withoutDatabase(harness, () => login(harness, partner));
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toMatch(/^[1-9]\d*$/);
   });
 });

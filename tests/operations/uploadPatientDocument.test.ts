@@ -251,12 +251,6 @@ describe('409', () => {
   });
 });
 
-describe('413', () => {
-  it('refuses a body of more than 256 KiB', async () => {
-    expectProblem(await upload({ url, fileName: 'x'.repeat(256 * 1024) }), 413, 'body_too_large');
-  });
-});
-
 describe('500', () => {
   it('removes the object when its row is refused', async () => {
     const before = await objects();
