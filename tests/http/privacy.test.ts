@@ -7,6 +7,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { openConnection } from '../support/rawHttp.js';
 import { withoutDatabase, withoutTable } from '../support/refusals.js';
+import { tellingAll, withSql } from '../support/sqlFaults.js';
 import { basicAuth, loginBody } from '../support/tokens.js';
 
 /** In every text that a caller sends. */
@@ -58,26 +59,6 @@ function markedPatient(name: string): Record<string, unknown> {
 
 const uploadTo = (patientId: string, json: object): Promise<Answer> =>
   send(`POST /clients-documents/${patientId}/upload-url/lab-results`, { json });
-
-/** Runs SQL around the work: for faults of the database that quote what was sent. */
-async function withSql<T>(before: string, after: string, work: () => Promise<T>): Promise<T> {
-  for (const statement of before.split(';;')) await harness.domain.db.$executeRawUnsafe(statement);
-  try {
-    return await work();
-  } finally {
-    for (const statement of after.split(';;')) await harness.domain.db.$executeRawUnsafe(statement);
-  }
-}
-
-/** The table refuses each row with a message that repeats it whole. */
-const tellingAll = <T>(table: string, work: () => Promise<T>): Promise<T> =>
-  withSql(
-    `CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS
-   $$ BEGIN RAISE EXCEPTION 'row: %', NEW USING DETAIL = NEW::text, HINT = NEW::text; END $$;;
-   CREATE TRIGGER tell BEFORE INSERT ON "${table}" FOR EACH ROW EXECUTE FUNCTION tell()`,
-    `DROP TRIGGER tell ON "${table}";; DROP FUNCTION tell`,
-    work,
-  );
 
 async function wholeFlow(): Promise<void> {
   const tokens = [
@@ -197,9 +178,10 @@ async function defects(): Promise<void> {
     ['encounter', () => send('POST /encounters', { json: encounter })],
   ];
   for (const [table, step] of steps) {
-    expect((await tellingAll(table, step)).status).toBe(500);
+    expect((await tellingAll(harness, table, step)).status).toBe(500);
     expect((await withoutTable(harness, table, step)).status).toBe(500);
     const check = withSql(
+      harness,
       `ALTER TABLE "${table}" ADD CONSTRAINT nobody CHECK (id IS NULL) NOT VALID`,
       `ALTER TABLE "${table}" DROP CONSTRAINT nobody`,
       step,
