@@ -24,7 +24,7 @@ import { assertResponse, type Answer } from './responseCheck.js';
 import { setRoute } from './route.js';
 import { bearerAuthentication } from './security.js';
 import { refuseFaultyHead, validationProblem } from './validationFaults.js';
-import { schemaCompilers } from './validators.js';
+import { schemaCompiler } from './validators.js';
 
 /** Its own check of the document knows OpenAPI 3.0 only; ours is checked by `make lint`. */
 class ContractBackend extends OpenAPIBackend {
@@ -60,7 +60,7 @@ export async function createBackend(operations: Operations, services: Services):
     strict: true,
     coerceTypes: true,
     ajvOpts: { allErrors: true },
-    customizeAjv: schemaCompilers(),
+    customizeAjv: schemaCompiler,
     securityHandlers: { oauth2: securityHandler() },
     handlers: {
       postSecurityHandler: readBodyOnceAllowed,

@@ -4,18 +4,17 @@ import addFormats from 'ajv-formats';
 import type { AjvCustomizer } from 'openapi-backend';
 import { MOST_FAULTS } from './errors.js';
 
+const compilers = new Map<string, Ajv2020>();
+
 /**
  * OpenAPI 3.1 speaks JSON Schema 2020-12; openapi-backend alone would read it as draft 7, check no format and ignore what
  * it does not know. One Ajv for each purpose, because a new one for every schema takes seconds.
  */
-export function schemaCompilers(): AjvCustomizer {
-  const compilers = new Map<string, Ajv2020>();
-  return (_original, options, purpose) => {
-    const compiler = compilers.get(purpose) ?? newCompiler(options, purpose);
-    compilers.set(purpose, compiler);
-    return compiler;
-  };
-}
+export const schemaCompiler: AjvCustomizer = (_original, options, purpose) => {
+  const compiler = compilers.get(purpose) ?? newCompiler(options, purpose);
+  compilers.set(purpose, compiler);
+  return compiler;
+};
 
 const isDateTime = addFormats.default(new Ajv2020()).compile<string>({ type: 'string', format: 'date-time' });
 

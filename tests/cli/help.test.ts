@@ -100,7 +100,11 @@ describe('the operator’s program', () => {
       runProgram({ BASE_URL: 'https://a.example/x' }, 'tenant', 'list', '--json'),
     ]);
     const all = [misused, groupless, refused];
-    expect(all.map(({ code, stdout }) => [code, stdout])).toEqual([[2, ''], [2, ''], [1, '']]);
+    expect(all.map(({ code, stdout }) => [code, stdout])).toEqual([
+      [2, ''],
+      [2, ''],
+      [1, ''],
+    ]);
     expect(all.map(({ stderr }) => JSON.parse(stderr) as unknown)).toEqual([
       { error: { message: "missing required argument 'name'" } },
       { error: { message: "unknown option '--json'" } },
@@ -115,9 +119,11 @@ describe('the operator’s program', () => {
       runProgram(environment, 'tenant', 'list', '--json'),
     ]);
     expect(asText.stderr).toMatch(/^Warning: LOGLEVEL .* LOG_LEVEL\?\nDATABASE_URL does not answer.*\n$/);
-    expect(asJson.stderr.trimEnd().split('\n').map((line) => Object.keys(JSON.parse(line) as object))).toEqual([
-      ['notice'],
-      ['error'],
-    ]);
+    expect(
+      asJson.stderr
+        .trimEnd()
+        .split('\n')
+        .map((line) => Object.keys(JSON.parse(line) as object)),
+    ).toEqual([['notice'], ['error']]);
   });
 });

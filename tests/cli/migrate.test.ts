@@ -66,3 +66,20 @@ it('shows what the embedded database lacks without giving it that', async () => 
     await rm(dataDir, { recursive: true });
   }
 });
+
+it('a database that is not ready is refused: its schema is behind, it does not answer, or its address is malformed', async () => {
+  const [behind, silent, malformed] = await Promise.all([
+    runProgram(await environmentOf(createEmptyDatabase), 'tenant', 'list'),
+    runProgram({ DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/none' }, 'tenant', 'list'),
+    runProgram({ DATABASE_URL: 'mysql://x' }, 'tenant', 'list'),
+  ]);
+  expect(behind).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('run "npm run --silent cli -- migrate"'),
+  });
+  expect(silent).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('does not answer') });
+  expect(malformed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('DATABASE_URL') });
+  expect([behind, silent, malformed].map(({ stderr }) => stderr.trimEnd().split('\n').length)).toEqual([1, 1, 1]);
+  expect(silent.stderr).not.toContain('hunter2');
+});

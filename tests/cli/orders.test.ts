@@ -34,7 +34,9 @@ describe('tenant configure', () => {
     expect(await configure('--gfe-reuse', 'on')).toEqual({ ...configured, gfeReuse: true, currency: 'USD' });
     expect(await configure('--currency', 'cad')).toEqual({ ...configured, gfeReuse: true, currency: 'CAD' });
     expect(await configure('--gfe-reuse', 'off', '--currency', 'EUR')).toEqual({
-      ...configured, gfeReuse: false, currency: 'EUR',
+      ...configured,
+      gfeReuse: false,
+      currency: 'EUR',
     });
     const listed = await runJson(environment, 'tenant', 'list');
     expect(listed).toContainEqual({ ...configured, gfeReuse: false, currency: 'EUR' });
@@ -58,7 +60,11 @@ describe('tenant configure', () => {
     ['a currency by its name', 2, ['', '--currency', 'dollars'], /"dollars" is no currency/],
   ])('refuses %s, in one line and with exit code %i', async (_what, expected, [tenant, ...options], message) => {
     const { code, stdout, stderr } = await runProgram(
-      environment, 'tenant', 'configure', tenant || partner.tenantId, ...options,
+      environment,
+      'tenant',
+      'configure',
+      tenant || partner.tenantId,
+      ...options,
     );
     expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
     expect(stderr).toMatch(message);
@@ -71,13 +77,20 @@ describe('order cancel', () => {
     const orderNo = await newOrder();
     const { encounter_id } = await orderOf(orderNo);
     expect(await runJson(environment, 'order', 'cancel', orderNo.toLowerCase(), '--tenant', partner.tenantId)).toEqual({
-      orderNo, orderStatus: 'cancelled', currency: 'USD', grandTotal: '255.00',
+      orderNo,
+      orderStatus: 'cancelled',
+      currency: 'USD',
+      grandTotal: '255.00',
     });
     const amounts = { paid_amt: '0.00', balance_amt: '255.00' };
     expect(await orderOf(orderNo)).toMatchObject({ order_status: 'cancelled', ...amounts });
     const [event] = await eventsAbout(harness, partner, { order_no: orderNo }, 'order.cancelled');
     expect(event?.data).toEqual({
-      order_no: orderNo, encounter_id, order_status: 'cancelled', grand_total: '255.00', balance_amt: '255.00',
+      order_no: orderNo,
+      encounter_id,
+      order_status: 'cancelled',
+      grand_total: '255.00',
+      balance_amt: '255.00',
     });
     const other = await newOrder();
     expect(await cancel(other)).toEqual({ code: 0, stdout: `${other} over 255.00 USD is cancelled.\n`, stderr: '' });
@@ -107,7 +120,8 @@ describe('order cancel', () => {
     const orderNo = await newOrder(sandbox);
     const yearMs = 365 * 24 * 3_600_000;
     const { id } = await harness.domain.db.tenant.update({
-      where: { id: sandbox.tenantId }, data: { clockOffsetMs: yearMs },
+      where: { id: sandbox.tenantId },
+      data: { clockOffsetMs: yearMs },
     });
     await cancel(orderNo, id);
     const { updatedAt } = await harness.domain.db.order.findFirstOrThrow({ where: { tenantId: id, orderNo } });

@@ -1,21 +1,23 @@
 import { permissions } from '../../src/domain/access/permissions.js';
-import { problems } from '../../src/problem.js';
 import { addMaria, cast, castTime, resetCast, seedCast } from '../support/cast.js';
 import {
   exampleBody,
+  failureExamples,
   operationOf,
   operations,
   requiredHeaders,
   targetOf,
   type ContractOperation,
 } from '../support/contract.js';
+import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, type Partner } from '../support/factories.js';
 import { eicar, startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
 import { sampleFiles, startFileHost, type Answer as File, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { behindTwins, takeKey } from '../support/keyTwins.js';
-import { unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { oncePerName } from '../support/oncePerName.js';
+import { unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
 
 // Every example of a failure in the contract, provoked in a sandbox with the cast on stage.
 
@@ -30,7 +32,9 @@ beforeAll(async () => {
   clamd = await startFakeClamd();
   harness = await startHarness({
     environment: {
-      DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host, DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting,
+      DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host,
+      DOCUMENT_SCANNER: 'clamav',
+      CLAMAV_ADDRESS: clamd.setting,
       DATABASE_POOL_SIZE: String(operations.filter(isKeyed).length + 2),
     },
   });
@@ -66,15 +70,34 @@ const withKey = (operation: ContractOperation, key: string): Promise<Answer> =>
   send(operation, { headers: { [KEY]: key } });
 const isKeyed = ({ parameters }: ContractOperation): boolean => parameters.some(({ name }) => name === KEY);
 
-/** Every operation waits for its twin at the same time: the wait is long. */
-let waiting: Promise<ReadonlyMap<string, Answer>> | undefined;
+type Answers = ReadonlyMap<string, Answer>;
 
-async function behindATwin({ operationId }: ContractOperation): Promise<Answer> {
-  waiting ??= behindTwins(harness, { tenantId, apiClientId }, operations.filter(isKeyed), withKey);
-  const answer = (await waiting).get(operationId);
-  if (!answer) throw new Error(`${operationId} takes no key`);
-  return answer;
+/** A failure that is dear to bring about is brought about once, for all operations at the same time. */
+function together(all: () => Promise<Answers>): Provocation {
+  let asked: Promise<Answers> | undefined;
+  return async ({ operationId }) => {
+    const answer = (await (asked ??= all())).get(operationId);
+    if (!answer) throw new Error(`${operationId} was not asked`);
+    return answer;
+  };
 }
+
+const behindATwin = together(() =>
+  behindTwins(harness, { tenantId, apiClientId }, operations.filter(isKeyed), withKey),
+);
+
+/** What these operations, or all of them, answer while something fails. */
+const whileFailing = (
+  failing: (ask: () => Promise<Answers>) => Promise<Answers>,
+  asked: readonly ContractOperation[] = operations,
+): Provocation =>
+  together(() =>
+    failing(
+      async () => new Map(await Promise.all(asked.map(async (one) => [one.operationId, await send(one)] as const))),
+    ),
+  );
+
+const tokenOnce = oncePerName<string | undefined>();
 
 /** After something that changes the cast, and with the cast as before when it is over. */
 function after(change: () => Promise<unknown>, provoke: Provocation): Provocation {
@@ -119,7 +142,7 @@ const withTokenOf =
   (wanted: string): Provocation =>
   async (operation) => {
     const [, tokenOf] = unauthenticated.find(([, , code]) => code === wanted) ?? [];
-    return send(operation, { token: await tokenOf?.(harness, partner) });
+    return send(operation, { token: await tokenOnce(wanted, async () => tokenOf?.(harness, partner)) });
   };
 
 /** While the patient's account or the clinic's time zone is not as usual. */
@@ -149,7 +172,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   client_inactive: withTokenOf('client_inactive'),
   insufficient_permission: async (operation) => {
     const held = permissions.filter((permission) => !operation.scopes.includes(permission));
-    return send(operation, { token: (await newClient(harness, tenantId, held)).token });
+    const make = async (): Promise<string> => (await newClient(harness, tenantId, held)).token;
+    return send(operation, { token: await tokenOnce(`all but ${operation.scopes.join(' ')}`, make) });
   },
   validation_failed: withQuery({ serch: 'northwind' }),
   'createPatient validation_failed': withBody({ email: 'not an e-mail' }),
@@ -157,11 +181,16 @@ const provocations: Readonly<Record<string, Provocation>> = {
   content_type_not_json: (operation) => send(operation, { raw: '{}', headers: { 'Content-Type': 'text/plain' } }),
   body_too_large: (operation) =>
     send(operation, { raw: ' '.repeat(256 * 1024 + 1), headers: { 'Content-Type': 'application/json' } }),
-  internal_error: (operation) => withoutTableOf(operation),
-  dependency_unavailable: async (operation) => {
-    const { token } = await newClient(harness, tenantId);
-    return withoutDatabase(harness, () => send(operation, { token }));
-  },
+  // Every operation looks something up in one of these tables, and no rule expects it to be gone.
+  internal_error: whileFailing((ask) =>
+    withoutTables(harness, ['client', 'clinic', 'product_offer', 'encounter', 'order', 'event'], ask),
+  ),
+  'getClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('getClock')]),
+  'issueToken internal_error': whileFailing(
+    (ask) => withoutTable(harness, 'api_client', ask),
+    [operationOf('issueToken')],
+  ),
+  dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),
 
   'issueToken invalid_request': withBody({ client_secret: undefined }),
   'issueToken unsupported_grant_type': withBody({ grant_type: 'password' }),
@@ -187,11 +216,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   treatment_not_found: withBody({ treatmentIds: [cast.products.botox, cast.nobody] }),
   document_not_found: withBody({ documentIds: [cast.nobody] }),
   clinic_inactive: withBody({ clinicId: cast.clinics.denver }),
-  patient_inactive: whileChanged(
-    () => account(false)(),
-    () => account(true)(),
-    withBody({}),
-  ),
+  patient_inactive: whileChanged(account(false), account(true), withBody({})),
   treatment_inactive: withBody({ treatmentIds: [cast.products.vitaminB12] }),
   treatment_unavailable_at_clinic: withBody({ treatmentIds: [cast.products.laser] }),
   document_patient_mismatch: withBody({ documentIds: [cast.documents.mariaIdCard] }),
@@ -199,8 +224,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   schedule_time_zone_unknown: withBody({ scheduledTimeZone: 'CDT+05:00' }),
   schedule_time_nonexistent: withBody({ scheduledDay: '2027-03-14', scheduledTime: '02:30:00' }),
   schedule_time_zone_required: whileChanged(
-    () => zone(null)(),
-    () => zone('America/Chicago')(),
+    zone(null),
+    zone('America/Chicago'),
     withBody({ scheduledTimeZone: undefined }),
   ),
 
@@ -235,65 +260,40 @@ const provocations: Readonly<Record<string, Provocation>> = {
   },
   visit_required: after(claimTheVisit, about(scheduled)),
   payment_exceeds_balance: withBody({ amount: '554.01' }),
-  sandbox_only: async (operation) => send(operation, { token: (await newPartner(harness)).token }),
+  sandbox_only: async (operation) =>
+    send(operation, { token: await tokenOnce('live', async () => (await newPartner(harness)).token) }),
   clinic_not_permitted: async (operation) => {
-    const { token } = await newClient(harness, tenantId, permissions, [cast.clinics.phoenix]);
-    return send(operation, { token });
+    const make = async (): Promise<string> =>
+      (await newClient(harness, tenantId, permissions, [cast.clinics.phoenix])).token;
+    return send(operation, { token: await tokenOnce('for another clinic', make) });
   },
 };
 
-/** Nothing can be done without the table of the API clients, and no rule expects it to be gone. */
-async function withoutTableOf(operation: ContractOperation): Promise<Answer> {
-  const { token } = await newClient(harness, tenantId);
-  return withoutTable(harness, 'api_client', () => send(operation, { token }));
-}
-
-const failures = operations.flatMap((operation) =>
-  Object.entries(operation.responses).flatMap(([status, { content }]) =>
-    Object.entries(content?.['application/json']?.examples ?? {}).flatMap(([name, { value }]) => {
-      const example = value as Body;
-      return 'code' in example || 'error' in example
-        ? [{ operationId: operation.operationId, status: Number(status), name, example }]
-        : [];
-    }),
-  ),
-);
+type Failure = (typeof failureExamples)[number];
 
 /** One example serves several operations, whose own faults are others. */
-const showsItsOwnFaults = ({ name, operationId }: { name: string; operationId: string }): boolean =>
+const showsItsOwnFaults = ({ name, operationId }: Failure): boolean =>
   name !== 'validation_failed' || ['createPatient', 'listClinics'].includes(operationId);
 
-describe('an example of a failure', () => {
-  it.each(failures.filter(({ example }) => 'code' in example))(
-    'says what the service says by default: $operationId $name',
-    ({ name, example }) => {
-      const { status, title, detail } = Object(problems)[name];
-      expect(example).toMatchObject({
-        type: `urn:clinical-encounter:problem:${name}`,
-        code: name,
-        status,
-        title,
-        detail,
-        request_id: cast.requestId,
-        instance: `urn:uuid:${cast.requestId}`,
-      });
-    },
-  );
+it('an example of a failure is what the service answers', () => {
+  const failures = failureExamples.filter(({ mediaType }) => mediaType === 'application/json');
+  return everyCase(failures, ({ title }) => title, expectProvoked);
+}, 120_000);
 
-  it.each(failures)('is what the service answers: $operationId $status $name', async (failure) => {
-    const { operationId, status, name, example } = failure;
-    const provoke = provocations[`${operationId} ${name}`] ?? provocations[name];
-    if (!provoke) throw new Error(`no request is known that ${operationId} answers with ${name}`);
-    const answer = await provoke(operationOf(operationId));
-    expect({ text: answer.text, status: answer.status }).toMatchObject({ status });
-    if ('error' in example)
-      expect(answer.body).toMatchObject({ error: example['error'], error_description: expect.any(String) });
-    else {
-      // A detail may be more precise than that of an example which several operations share.
-      const { detail: _detail, errors = [], ...shown } = example;
-      expect(answer.body).toMatchObject(shown);
-      if ('errors' in example)
-        expect(answer.body.errors).toEqual(showsItsOwnFaults(failure) ? errors : expect.any(Array));
-    }
-  });
-});
+async function expectProvoked(failure: Failure): Promise<void> {
+  const { operationId, status, name, example } = failure;
+  const provoke = provocations[`${operationId} ${name}`] ?? provocations[name];
+  if (!provoke) throw new Error(`no request is known that ${operationId} answers with ${name}`);
+  const answer = await provoke(operationOf(operationId));
+  expect({ text: answer.text, status: answer.status }).toMatchObject({ status });
+  if ('error' in example) {
+    expect(answer.body).toMatchObject({ error: example['error'], error_description: expect.any(String) });
+    return;
+  }
+  // Of a failure of the service nothing is told but what the example shows.
+  if (status >= 500) expect(answer.body).toEqual(example);
+  // A detail may be more precise than that of an example which several operations share.
+  const { detail: _detail, errors = [], ...shown } = example;
+  expect(answer.body).toMatchObject(shown);
+  if ('errors' in example) expect(answer.body.errors).toEqual(showsItsOwnFaults(failure) ? errors : expect.any(Array));
+}

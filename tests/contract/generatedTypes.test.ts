@@ -8,21 +8,36 @@ const source = join(folder, 'examples.ts');
 /** One constant for each example of a request, of the type that `openapi-typescript` makes for partners. */
 const examples = operations.flatMap(({ operationId, requestBody }) =>
   Object.entries(requestBody?.content ?? {}).flatMap(([type, { examples: named = {} }]) =>
-    Object.values(named).map(({ value }) =>
-      `operations['${operationId}']['requestBody']['content']['${type}'] = ${JSON.stringify(value)};`)));
+    Object.values(named).map(
+      ({ value }) => `operations['${operationId}']['requestBody']['content']['${type}'] = ${JSON.stringify(value)};`,
+    ),
+  ),
+);
 
 it('every example of a request compiles against the types that are generated from the contract', () => {
   const lines = examples.map((line, index) => `export const _${index}: ${line}`);
   const text = ["import type { operations } from './openapi.js';", ...lines].join('\n');
-  const options = { strict: true, noEmit: true, target: ts.ScriptTarget.ES2022, lib: ['lib.es5.d.ts'], types: [],
-    module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext, skipLibCheck: true };
+  const options = {
+    strict: true,
+    noEmit: true,
+    target: ts.ScriptTarget.ES2022,
+    lib: ['lib.es5.d.ts'],
+    types: [],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    skipLibCheck: true,
+  };
   const host = ts.createCompilerHost(options);
   const read = host.getSourceFile;
   host.getSourceFile = (name, ...rest) =>
     name === source ? ts.createSourceFile(name, text, ts.ScriptTarget.ES2022) : read(name, ...rest);
   const program = ts.createProgram([source], options, host);
-  const faults = ts.getPreEmitDiagnostics(program).map(({ start = 0, messageText }) =>
-    `${text.slice(start).split('\n')[0]}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`);
+  const faults = ts
+    .getPreEmitDiagnostics(program)
+    .map(
+      ({ start = 0, messageText }) =>
+        `${text.slice(start).split('\n')[0]}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
+    );
   expect(examples.length).toBeGreaterThan(20);
   expect(faults).toEqual([]);
 });

@@ -1,8 +1,15 @@
 import type { Permission } from '../../src/contract.js';
-import { operationOf, operations, type ContractOperation } from '../support/contract.js';
+import { operations, type ContractOperation } from '../support/contract.js';
 import {
-  encounterBody, newClient, newClinic, newPartner, newToken, patientBody, type Partner,
+  encounterBody,
+  newClient,
+  newClinic,
+  newPartner,
+  newToken,
+  patientBody,
+  type Partner,
 } from '../support/factories.js';
+import { everyCase } from '../support/everyCase.js';
 import { startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -45,108 +52,127 @@ it('the operations that take a key are these', () => {
   expect(keyed.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(keyedRequests).sort());
 });
 
-describe.each(keyed)('$operationId', (operation) => {
-  const { operationId } = operation;
-  let requests: KeyedRequests;
-  beforeEach(async () => {
-    requests = await requestsOf(operationId);
-  });
+/** Checks every operation that takes a key, each with new requests. */
+const everyOperation = (check: (operation: ContractOperation, requests: KeyedRequests) => Promise<void>) =>
+  everyCase(
+    keyed,
+    ({ operationId }) => operationId,
+    async (operation) => check(operation, await requestsOf(operation.operationId)),
+  );
 
-  it('answers a retry with the first answer and does nothing again', async () => {
-    const key = newKey();
-    const first = await send(requests.right, key);
-    expect(first.status).toBe(succeeds(operation));
-    expect(isReplayed(first)).toBe(false);
-    const before = await effects();
-    const { target, json } = requests.right;
-    const reordered = Object.fromEntries(Object.entries(json).toReversed());
-    // The key's quotation marks, and the order of members, are not part of it.
-    for (const [asked, spelt] of [[requests.right, key], [{ target, json: reordered }, `"${key}"`]] as const) {
-      const retry = await send(asked, spelt);
-      expect(retry.status).toBe(first.status);
-      expect(retry.body).toEqual(first.body);
-      expect(isReplayed(retry)).toBe(true);
-      expect(retry.headers.get('Location')).toBe(first.headers.get('Location'));
-      expect(retry.headers.get('Cache-Control')).toBe(first.headers.get('Cache-Control'));
-      expect(retry.headers.get('X-Request-Id')).not.toBe(first.headers.get('X-Request-Id'));
-    }
-    expect(await effects()).toBe(before);
-  });
+describe('every operation that takes a key', () => {
+  it('answers a retry with the first answer and does nothing again', () =>
+    everyOperation(async (operation, requests) => {
+      const key = newKey();
+      const first = await send(requests.right, key);
+      expect(first.status).toBe(succeeds(operation));
+      expect(isReplayed(first)).toBe(false);
+      const before = await effects();
+      const { target, json } = requests.right;
+      const reordered = Object.fromEntries(Object.entries(json).toReversed());
+      // The key's quotation marks, and the order of members, are not part of it.
+      for (const [asked, spelt] of [
+        [requests.right, key],
+        [{ target, json: reordered }, `"${key}"`],
+      ] as const) {
+        const retry = await send(asked, spelt);
+        expect(retry.status).toBe(first.status);
+        expect(retry.body).toEqual(first.body);
+        expect(isReplayed(retry)).toBe(true);
+        expect(retry.headers.get('Location')).toBe(first.headers.get('Location'));
+        expect(retry.headers.get('Cache-Control')).toBe(first.headers.get('Cache-Control'));
+        expect(retry.headers.get('X-Request-Id')).not.toBe(first.headers.get('X-Request-Id'));
+      }
+      expect(await effects()).toBe(before);
+    }));
 
-  it('refuses the key for another request, in body or path', async () => {
-    const key = newKey();
-    expect((await send(requests.right, key)).status).toBe(succeeds(operation));
-    const before = await effects();
-    expectProblem(await send(requests.other, key), 400, 'idempotency_key_reused');
-    const { target } = requests.failing;
-    if (target !== requests.right.target) {
-      expectProblem(await send({ ...requests.right, target }, key), 400, 'idempotency_key_reused');
-    }
-    expect(await effects()).toBe(before);
-  });
+  it('refuses the key for another request, in body or path', () =>
+    everyOperation(async (operation, requests) => {
+      const key = newKey();
+      expect((await send(requests.right, key)).status).toBe(succeeds(operation));
+      const before = await effects();
+      expectProblem(await send(requests.other, key), 400, 'idempotency_key_reused');
+      const { target } = requests.failing;
+      if (target !== requests.right.target) {
+        expectProblem(await send({ ...requests.right, target }, key), 400, 'idempotency_key_reused');
+      }
+      expect(await effects()).toBe(before);
+    }));
 
-  it('stores nothing of a failure: the key is free', async () => {
-    const key = newKey();
-    const before = await storedKeys();
-    expect((await send(requests.failing, key)).status).toBeGreaterThanOrEqual(400);
-    expect(await storedKeys()).toBe(before);
-    const answer = await send(requests.right, key);
-    expect([answer.status, isReplayed(answer)]).toEqual([succeeds(operation), false]);
-    expect(await storedKeys()).toBe(before + 1);
-  });
+  it('stores nothing of a failure: the key is free', () =>
+    everyOperation(async (operation, requests) => {
+      const key = newKey();
+      const before = await storedKeys();
+      expect((await send(requests.failing, key)).status).toBeGreaterThanOrEqual(400);
+      expect(await storedKeys()).toBe(before);
+      const answer = await send(requests.right, key);
+      expect([answer.status, isReplayed(answer)]).toEqual([succeeds(operation), false]);
+      expect(await storedKeys()).toBe(before + 1);
+    }));
 
-  it('tells nobody else the answer: the key of another client is another key', async () => {
-    const key = newKey();
-    expect((await send(requests.right, key)).status).toBe(succeeds(operation));
-    const colleague = await newClient(harness, partner.tenantId);
-    const stranger = await newPartner(harness);
-    for (const other of [colleague, stranger]) {
-      const answer = await send(requests.right, key, other);
-      expect(isReplayed(answer)).toBe(false);
-      expect(answer.body?.code).not.toBe('idempotency_key_reused');
-    }
-  });
+  it('tells nobody else the answer: the key of another client is another key', () =>
+    everyOperation(async (operation, requests) => {
+      const key = newKey();
+      expect((await send(requests.right, key)).status).toBe(succeeds(operation));
+      const colleague = await newClient(harness, partner.tenantId);
+      const stranger = await newPartner(harness);
+      for (const other of [colleague, stranger]) {
+        const answer = await send(requests.right, key, other);
+        expect(isReplayed(answer)).toBe(false);
+        expect(answer.body?.code).not.toBe('idempotency_key_reused');
+      }
+    }));
 
-  it('lets 401, 403 and 400 go before the key', async () => {
-    const key = newKey();
-    expect((await send(requests.right, key)).status).toBe(succeeds(operation));
-    const { target } = requests.right;
-    expectProblem(await send({ target, json: { nonsense: 1 } }, key), 400, 'validation_failed');
-    const { security } = operationOf(operationId);
-    const [lacking] = security.flatMap((requirement) => Object.values(requirement).flat());
-    if (security.length === 1) {
-      const token = await tokenWithout(harness, partner, lacking as Permission);
-      const answer = await call(harness, target, { token, json: {}, headers: { 'Idempotency-Key': key } });
-      expectProblem(answer, 403, 'insufficient_permission');
-    }
-    expectProblem(await call(harness, target, { json: {}, headers: { 'Idempotency-Key': key } }), 401, 'token_missing');
-  });
+  it('lets 401, 403 and 400 go before the key', () =>
+    everyOperation(async (operation, requests) => {
+      const key = newKey();
+      expect((await send(requests.right, key)).status).toBe(succeeds(operation));
+      const { target } = requests.right;
+      expectProblem(await send({ target, json: { nonsense: 1 } }, key), 400, 'validation_failed');
+      const { security } = operation;
+      const [lacking] = security.flatMap((requirement) => Object.values(requirement).flat());
+      if (security.length === 1) {
+        const token = await tokenWithout(harness, partner, lacking as Permission);
+        const answer = await call(harness, target, { token, json: {}, headers: { 'Idempotency-Key': key } });
+        expectProblem(answer, 403, 'insufficient_permission');
+      }
+      expectProblem(
+        await call(harness, target, { json: {}, headers: { 'Idempotency-Key': key } }),
+        401,
+        'token_missing',
+      );
+    }));
 
-  it('refuses a key that is empty or too long', async () => {
-    const before = await effects();
-    for (const key of ['', 'k'.repeat(256), 'k'.repeat(300)]) {
-      expectProblem(await send(requests.right, key), 400, 'idempotency_key_invalid', [{ parameter: 'idempotency-key' }]);
-    }
-    expect(await effects()).toBe(before);
-  });
+  it('refuses a key that is empty or too long', () =>
+    everyOperation(async (_operation, requests) => {
+      const before = await effects();
+      for (const key of ['', 'k'.repeat(256), 'k'.repeat(300)]) {
+        expectProblem(await send(requests.right, key), 400, 'idempotency_key_invalid', [
+          { parameter: 'idempotency-key' },
+        ]);
+      }
+      expect(await effects()).toBe(before);
+    }));
 });
 
 describe('a key', () => {
   const patient = (): Asked => ({ target: 'POST /clients', json: patientBody() });
 
-  it.each(['k', '"', 'a"b', '"a', "' OR 1=1 --", '~!@#$%^&*() ', 'k'.repeat(255), `"${'q'.repeat(255)}"`])(
-    'may be %j', async (key) => {
+  it('may be any printable ASCII text of 1 to 255 characters', () => {
+    const keys = ['k', '"', 'a"b', '"a', "' OR 1=1 --", '~!@#$%^&*() ', 'k'.repeat(255), `"${'q'.repeat(255)}"`];
+    return everyCase(keys, String, async (key) => {
       const asked = patient();
       expect((await send(asked, key)).status).toBe(201);
       expect(isReplayed(await send(asked, key))).toBe(true);
-    },
-  );
-
-  it.each(['""', `"${'k'.repeat(256)}"`, 'clé', 'a\tb', ' "" '])('cannot be %j', async (key) => {
-    const before = await effects();
-    expectProblem(await send(patient(), key), 400, 'idempotency_key_invalid', [{ parameter: 'idempotency-key' }]);
-    expect(await effects()).toBe(before);
+    });
   });
+
+  it('cannot be anything else', () =>
+    everyCase(['""', `"${'k'.repeat(256)}"`, 'clé', 'a\tb', ' "" '], String, async (key) => {
+      const before = await effects();
+      expectProblem(await send(patient(), key), 400, 'idempotency_key_invalid', [{ parameter: 'idempotency-key' }]);
+      expect(await effects()).toBe(before);
+    }));
 
   it('is taken as it is written: its letters have a case', async () => {
     const asked = patient();
@@ -197,7 +223,8 @@ describe('a key', () => {
     const key = newKey();
     const first = await send(asked, key);
     await harness.domain.db.clinic.updateMany({
-      where: { tenantId: partner.tenantId, id: first.body.clinicId }, data: { isActive: false },
+      where: { tenantId: partner.tenantId, id: first.body.clinicId },
+      data: { isActive: false },
     });
     expectProblem(await send(asked, undefined), 409, 'clinic_inactive');
     expect((await send(asked, key)).body).toEqual(first.body);

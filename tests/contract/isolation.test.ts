@@ -1,6 +1,11 @@
 import {
-  requiredHeaders, securedOperations, targetOf, type ContractOperation, type Schema,
+  requiredHeaders,
+  securedOperations,
+  targetOf,
+  type ContractOperation,
+  type Schema,
 } from '../support/contract.js';
+import { everyCase } from '../support/everyCase.js';
 import { encounterBody, newDocument, newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -178,34 +183,40 @@ function everything({ status, headers, text }: Answer): object {
   return { status, headers: rest, text };
 }
 
-const cases = securedOperations.flatMap((operation) =>
-  Object.entries(probes[operation.operationId]?.inputs ?? {}).flatMap(([input, thing]) =>
-    thing ? [{ operation, input, thing, operationId: operation.operationId }] : [],
-  ),
-);
-
-it.each(securedOperations)('$operationId: everything that names a thing is looked at here', (operation) => {
-  expect(Object.keys(probes[operation.operationId]?.inputs ?? {}).sort()).toEqual(namingInputs(operation).sort());
+const cases = securedOperations.flatMap((operation) => {
+  const probe = probes[operation.operationId];
+  return Object.entries(probe?.inputs ?? {}).flatMap(([input, thing]) =>
+    probe && thing ? [{ operation, probe, input, thing }] : [],
+  );
 });
 
-describe.each(cases)('$operationId by $input', ({ operation, input, thing }) => {
-  const answerTo = (things: Things): Promise<Answer> => {
-    const probe = probes[operation.operationId];
-    if (!probe) throw new Error(`no probe for ${operation.operationId}`);
-    return ask(operation, probe, input, { [input]: things[thing] });
-  };
+/** The response to a request about one of these things. */
+const answerTo = ({ operation, probe, input, thing }: (typeof cases)[number], things: Things): Promise<Answer> =>
+  ask(operation, probe, input, { [input]: things[thing] });
 
-  it('answers for what another tenant has exactly as for what nobody has', async () => {
-    const [ofNobody, ofOther] = [await answerTo(unknown), await answerTo(foreign)];
+const titleOf = ({ operation, input }: (typeof cases)[number]): string => `${operation.operationId} by ${input}`;
+
+it('everything that names a thing is looked at here', () =>
+  everyCase(
+    securedOperations,
+    ({ operationId }) => operationId,
+    (operation) => {
+      expect(Object.keys(probes[operation.operationId]?.inputs ?? {}).sort()).toEqual(namingInputs(operation).sort());
+    },
+  ));
+
+it('every operation answers for what another tenant has exactly as for what nobody has', () =>
+  everyCase(cases, titleOf, async (one) => {
+    const [ofNobody, ofOther] = [await answerTo(one, unknown), await answerTo(one, foreign)];
     expect(everything(ofOther)).toEqual(everything(ofNobody));
-  });
+  }));
 
-  it('answers otherwise for the tenant’s own, or the comparison would mean nothing', async () => {
-    const [ofNobody, ofOwn] = [await answerTo(unknown), await answerTo(own)];
+it('every operation answers otherwise for the tenant’s own, or the comparison would mean nothing', () =>
+  everyCase(cases, titleOf, async (one) => {
+    const [ofNobody, ofOwn] = [await answerTo(one, unknown), await answerTo(one, own)];
     expect(ofOwn.status < 500).toBe(true);
     expect([ofOwn.status, ofOwn.text]).not.toEqual([ofNobody.status, ofNobody.text]);
-  });
-});
+  }));
 
 it('does not tell by a second identifier whose an encounter is', async () => {
   const { token } = partner;

@@ -6,7 +6,9 @@ import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js'
 import type { TestDatabase } from '../support/postgres.js';
 
 const names = readdirSync(new URL('../../prisma/migrations/', import.meta.url), { withFileTypes: true })
-  .filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+  .filter((entry) => entry.isDirectory())
+  .map((entry) => entry.name)
+  .sort();
 const databases: TestDatabase[] = [];
 
 async function database(create: () => Promise<TestDatabase>): Promise<string> {
@@ -35,7 +37,9 @@ async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>
  * columns get their values and sort.
  */
 async function schemaFacts(url: string): Promise<string[]> {
-  const rows = await rowsOf(url, `
+  const rows = await rowsOf(
+    url,
+    `
     SELECT format('column %s.%s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
         CASE WHEN a.attnotnull THEN 'NOT NULL' END) AS fact
       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -49,8 +53,12 @@ async function schemaFacts(url: string): Promise<string[]> {
     UNION ALL SELECT 'index ' || indexdef FROM pg_indexes
       WHERE schemaname = 'public' AND indexdef NOT LIKE '% WHERE %' AND indexdef NOT LIKE '% USING gin %'
     UNION ALL SELECT format('enum %s %s', t.typname, string_agg(e.enumlabel, ',' ORDER BY e.enumsortorder))
-      FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid GROUP BY t.typname`);
-  return rows.map(({ fact }) => String(fact)).filter((fact) => !fact.includes('_prisma_migrations')).sort();
+      FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid GROUP BY t.typname`,
+  );
+  return rows
+    .map(({ fact }) => String(fact))
+    .filter((fact) => !fact.includes('_prisma_migrations'))
+    .sort();
 }
 
 /** What the invariants between rows are made of (tests/domain/encounters/invariants.test.ts): schema.prisma need not know it. */
@@ -76,7 +84,7 @@ describe('migrate', () => {
     const migrated = await database(createTestDatabase);
     const declared = await database(createEmptyDatabase);
     await rowsOf(declared, await schemaDiff(declared));
-    expect(await schemaFacts(migrated)).toEqual([...await schemaFacts(declared), ...ofInvariants].sort());
+    expect(await schemaFacts(migrated)).toEqual([...(await schemaFacts(declared)), ...ofInvariants].sort());
   });
 
   it('applies everything once, and nothing the second time', async () => {
@@ -97,8 +105,9 @@ describe('migrate', () => {
   it('leaves the database as it was when a script fails, names it, and works once the cause is gone', async () => {
     const url = await database(createEmptyDatabase);
     await rowsOf(url, `CREATE TYPE "order_status" AS ENUM ('in the way')`);
-    await expect(migrate(url)).rejects
-      .toThrow(/^Migration 20261120180000_initial was not applied: .*"order_status" already exists/);
+    await expect(migrate(url)).rejects.toThrow(
+      /^Migration 20261120180000_initial was not applied: .*"order_status" already exists/,
+    );
     expect(await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).toEqual([]);
     await rowsOf(url, 'DROP TYPE "order_status"');
     expect(await migrate(url)).toEqual(names);
@@ -108,24 +117,31 @@ describe('migrate', () => {
     const url = await database(createEmptyDatabase);
     await rowsOf(url, 'CREATE TABLE other (id int)');
     await expect(migrate(url)).rejects.toThrow(/^Migrations were not applied: .*not empty/s);
-    expect(await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`))
-      .toEqual([{ relname: 'other' }]);
+    expect(await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).toEqual([
+      { relname: 'other' },
+    ]);
   });
 });
 
 /** A database with these migrations and no others. */
 async function databaseWith(applied: readonly string[]): Promise<string> {
   const url = await database(createEmptyDatabase);
-  await rowsOf(url, `
+  await rowsOf(
+    url,
+    `
     CREATE TABLE _prisma_migrations (id VARCHAR(36) PRIMARY KEY, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
       migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
-      started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`);
+      started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`,
+  );
   for (const name of applied) {
     const sql = readFileSync(new URL(`../../prisma/migrations/${name}/migration.sql`, import.meta.url), 'utf8');
     await rowsOf(url, sql);
-    await rowsOf(url, `
+    await rowsOf(
+      url,
+      `
       INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
-        VALUES ('${name.slice(0, 14)}', '${createHash('sha256').update(sql).digest('hex')}', now(), '${name}')`);
+        VALUES ('${name.slice(0, 14)}', '${createHash('sha256').update(sql).digest('hex')}', now(), '${name}')`,
+    );
   }
   return url;
 }
@@ -174,16 +190,39 @@ const rowsOf100 = `
   ${encounterOf100(20, `'asynchronous', '2026-12-01', '09:00', '${visitAt}'`)};
   ${encounterOf100(30, `'synchronous', NULL, NULL, NULL`)}`;
 
-const tablesOf100 = ['tenant', 'api_client', 'clinic', 'client', 'category', 'subcategory', 'product', 'document',
-  'encounter', 'encounter_treatment', 'encounter_document', 'gfe_item'];
-const contentOf = (url: string): Promise<Record<string, unknown>[]> => rowsOf(url, tablesOf100
-  .map((table) => `SELECT * FROM (SELECT '${table}' AS table, to_jsonb(t) AS row FROM ${table} t ORDER BY t) AS ordered`)
-  .join(' UNION ALL '));
+const tablesOf100 = [
+  'tenant',
+  'api_client',
+  'clinic',
+  'client',
+  'category',
+  'subcategory',
+  'product',
+  'document',
+  'encounter',
+  'encounter_treatment',
+  'encounter_document',
+  'gfe_item',
+];
+const contentOf = (url: string): Promise<Record<string, unknown>[]> =>
+  rowsOf(
+    url,
+    tablesOf100
+      .map(
+        (table) =>
+          `SELECT * FROM (SELECT '${table}' AS table, to_jsonb(t) AS row FROM ${table} t ORDER BY t) AS ordered`,
+      )
+      .join(' UNION ALL '),
+  );
 
 describe('the migration of reviews, orders and events', () => {
   const later = names.slice(1);
-  const nextNumbers = (url: string): Promise<Record<string, unknown>[]> => rowsOf(url, `
-    SELECT nextval('encounter_encounter_no_seq')::int AS encounter, nextval('order_order_sequence_seq')::int AS order`);
+  const nextNumbers = (url: string): Promise<Record<string, unknown>[]> =>
+    rowsOf(
+      url,
+      `
+    SELECT nextval('encounter_encounter_no_seq')::int AS encounter, nextval('order_order_sequence_seq')::int AS order`,
+    );
 
   it('keeps what 1.0.0 stored, and every row satisfies what is new', async () => {
     const url = await databaseOf100();
@@ -203,15 +242,20 @@ describe('the migration of reviews, orders and events', () => {
       { claimable_from: new Date(at) },
       { claimable_from: new Date(at) },
     ]);
-    expect(await rowsOf(url, 'SELECT DISTINCT review_often, review_recurring FROM gfe_item'))
-      .toEqual([{ review_often: 'MONTHLY', review_recurring: true }]);
-    expect(await rowsOf(url, 'SELECT gfe_reuse, currency, clock_offset_ms::int FROM tenant'))
-      .toEqual([{ gfe_reuse: false, currency: 'USD', clock_offset_ms: 0 }]);
+    expect(await rowsOf(url, 'SELECT DISTINCT review_often, review_recurring FROM gfe_item')).toEqual([
+      { review_often: 'MONTHLY', review_recurring: true },
+    ]);
+    expect(await rowsOf(url, 'SELECT gfe_reuse, currency, clock_offset_ms::int FROM tenant')).toEqual([
+      { gfe_reuse: false, currency: 'USD', clock_offset_ms: 0 },
+    ]);
   });
 
   it('continues behind the reserved numbers, and never goes back', async () => {
     const [few, many] = [await databaseOf100(), await databaseOf100()];
-    await rowsOf(many, `SELECT setval('encounter_encounter_no_seq', 250000), setval('order_order_sequence_seq', 250001)`);
+    await rowsOf(
+      many,
+      `SELECT setval('encounter_encounter_no_seq', 250000), setval('order_order_sequence_seq', 250001)`,
+    );
     await Promise.all([migrate(few), migrate(many)]);
     expect(await nextNumbers(few)).toEqual([{ encounter: 101_000, order: 101_000 }]);
     expect(await nextNumbers(many)).toEqual([{ encounter: 250_001, order: 250_002 }]);
@@ -222,18 +266,33 @@ describe('the migration of reviews, orders and events', () => {
 describe('the migration of the event counter', () => {
   it('gives the events of each tenant positions in the order that its feed had', async () => {
     const url = await databaseWith(names.slice(0, names.indexOf('20261122120000_event_counter')));
-    const events = [['a', 3, 9, 1], ['b', 4, 5, 2], ['b', 5, 6, 1], ['b', 6, 5, 7]] as const;
+    const events = [
+      ['a', 3, 9, 1],
+      ['b', 4, 5, 2],
+      ['b', 5, 6, 1],
+      ['b', 6, 5, 7],
+    ] as const;
     for (const [tenant, number, xid, sequence] of events) {
-      await rowsOf(url, `
+      await rowsOf(
+        url,
+        `
         INSERT INTO event (id, tenant_id, type, data, timestamp, xid, sequence) OVERRIDING SYSTEM VALUE
-        VALUES ('${id(number)}', '${tenant}', 'order.paid', '{}', now(), '${xid}', ${sequence})`);
+        VALUES ('${id(number)}', '${tenant}', 'order.paid', '{}', now(), '${xid}', ${sequence})`,
+      );
     }
     await migrate(url);
     expect(await rowsOf(url, 'SELECT id, position::int FROM event ORDER BY tenant_id, position')).toEqual(
-      [[3, 1], [4, 1], [6, 2], [5, 3]].map(([number = 0, position]) => ({ id: id(number), position })),
+      [
+        [3, 1],
+        [4, 1],
+        [6, 2],
+        [5, 3],
+      ].map(([number = 0, position]) => ({ id: id(number), position })),
     );
-    expect(await rowsOf(url, 'SELECT tenant_id, position::int FROM event_counter ORDER BY tenant_id'))
-      .toEqual([{ tenant_id: 'a', position: 1 }, { tenant_id: 'b', position: 3 }]);
+    expect(await rowsOf(url, 'SELECT tenant_id, position::int FROM event_counter ORDER BY tenant_id')).toEqual([
+      { tenant_id: 'a', position: 1 },
+      { tenant_id: 'b', position: 3 },
+    ]);
   });
 });
 

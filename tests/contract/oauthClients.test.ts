@@ -24,7 +24,8 @@ const listClinics = async (token: string): Promise<number> =>
 
 describe('oauth4webapi', () => {
   const methods = [
-    ['client_secret_basic', oauth.ClientSecretBasic], ['client_secret_post', oauth.ClientSecretPost],
+    ['client_secret_basic', oauth.ClientSecretBasic],
+    ['client_secret_post', oauth.ClientSecretPost],
   ] as const;
 
   async function discover(): Promise<oauth.AuthorizationServer> {
@@ -41,12 +42,13 @@ describe('oauth4webapi', () => {
     const response = await oauth.clientCredentialsGrantRequest(server, client, auth, parameters, overHttp);
     return oauth.processClientCredentialsResponse(server, client, response);
   }
-  const validate = (server: oauth.AuthorizationServer, token: string) => oauth.validateJwtAccessToken(
-    server,
-    new Request(`${harness.baseUrl}/clinics`, { headers: { Authorization: `Bearer ${token}` } }),
-    harness.baseUrl,
-    overHttp,
-  );
+  const validate = (server: oauth.AuthorizationServer, token: string) =>
+    oauth.validateJwtAccessToken(
+      server,
+      new Request(`${harness.baseUrl}/clinics`, { headers: { Authorization: `Bearer ${token}` } }),
+      harness.baseUrl,
+      overHttp,
+    );
 
   it('discovers the endpoints by RFC 8414', async () => {
     const { baseUrl } = harness;
@@ -100,9 +102,10 @@ describe('oauth4webapi', () => {
     const client = { client_id: partner.clientId };
     const response = await oauth.clientCredentialsGrantRequest(server, client, method('wrong'), {}, overHttp);
     // A challenge, if there is one, is what the library reads first.
-    const expected = method === oauth.ClientSecretBasic
-      ? { code: oauth.WWW_AUTHENTICATE_CHALLENGE, cause: [{ scheme: 'basic' }] }
-      : { code: oauth.RESPONSE_BODY_ERROR, error: 'invalid_client', status: 401 };
+    const expected =
+      method === oauth.ClientSecretBasic
+        ? { code: oauth.WWW_AUTHENTICATE_CHALLENGE, cause: [{ scheme: 'basic' }] }
+        : { code: oauth.RESPONSE_BODY_ERROR, error: 'invalid_client', status: 401 };
     await expect(oauth.processClientCredentialsResponse(server, client, response)).rejects.toMatchObject(expected);
   });
 });
@@ -115,10 +118,11 @@ describe('openid-client', () => {
     ['client_secret_post', openid.ClientSecretPost],
   ] as const;
 
-  const discover = (method?: (secret: string) => openid.ClientAuth): Promise<openid.Configuration> => openid.discovery(
-    issuer, partner.clientId, partner.clientSecret, method?.(partner.clientSecret),
-    { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
-  );
+  const discover = (method?: (secret: string) => openid.ClientAuth): Promise<openid.Configuration> =>
+    openid.discovery(issuer, partner.clientId, partner.clientSecret, method?.(partner.clientSecret), {
+      algorithm: 'oauth2',
+      execute: [openid.allowInsecureRequests],
+    });
 
   it.each(methods)('discovers, logs in and renews by %s', async (_name, method) => {
     const config = await discover(method);
@@ -142,15 +146,18 @@ describe('openid-client', () => {
   });
 
   it('understands a refused refresh token', async () => {
-    await expect(openid.refreshTokenGrant(await discover(), 'garbage'))
-      .rejects.toMatchObject({ error: 'invalid_grant', status: 401 });
+    await expect(openid.refreshTokenGrant(await discover(), 'garbage')).rejects.toMatchObject({
+      error: 'invalid_grant',
+      status: 401,
+    });
   });
 
   it('understands a refused access token', async () => {
     const config = await discover();
     const url = new URL('/clinics', issuer);
     await expect(openid.fetchProtectedResource(config, 'garbage', url, 'GET')).rejects.toMatchObject({
-      code: oauth.WWW_AUTHENTICATE_CHALLENGE, cause: [{ scheme: 'bearer', parameters: { error: 'invalid_token' } }],
+      code: oauth.WWW_AUTHENTICATE_CHALLENGE,
+      cause: [{ scheme: 'bearer', parameters: { error: 'invalid_token' } }],
     });
   });
 });

@@ -1,11 +1,20 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { operations as registered } from '../../src/operations/index.js';
 import { oauthStatuses, problems } from '../../src/problem.js';
-import { contract, operations } from '../support/contract.js';
+import { cast } from '../support/cast.js';
+import { contract, failureExamples, operations, type ContractOperation } from '../support/contract.js';
+import { everyCase } from '../support/everyCase.js';
 
+/**
+ * Covered for every operation by tests/contract: security (401, 403), exampleErrors (these and 413, 500, 503). A file
+ * of tests/operations has a block for one of them only where there is more to say.
+ */
+const enumerated = ['401', '403', '413', '429', '500', '503'];
+
+const nameOf = ({ operationId }: ContractOperation): string => operationId;
 const root = join(import.meta.dirname, '../..');
 const ids = operations.map(({ operationId }) => operationId).sort();
 const names = (folder: string, ending: string): string[] =>
@@ -42,42 +51,46 @@ describe('one name for each operation', () => {
     expect(ids).toEqual(expect.arrayContaining(names('tests/operations', '.test.ts')));
   });
 
-  it.each(operations)(
-    '$operationId has tests with one block for each status that it declares',
-    ({ operationId, statuses }) => {
-      const file = join(root, 'tests/operations', `${operationId}.test.ts`);
-      expect(existsSync(file)).toBe(true);
-      expect(describesOf(file).sort()).toEqual(statuses.map(String).sort());
-    },
-  );
+  it('has tests of each, with one block for each status that no enumeration of the contract covers', () =>
+    everyCase(operations, nameOf, ({ operationId, statuses }) => {
+      const blocks = describesOf(join(root, 'tests/operations', `${operationId}.test.ts`));
+      const declared = statuses.map(String);
+      expect(declared).toEqual(expect.arrayContaining(blocks));
+      expect(blocks).toEqual(expect.arrayContaining(declared.filter((status) => !enumerated.includes(status))));
+      expect(new Set(blocks).size).toBe(blocks.length);
+    }));
 });
 
 describe('the version', () => {
   it('is the same in the contract and in the example of its header, which the mock sends', () => {
     const examples = operations.flatMap(({ responses }) =>
-      Object.values(responses).flatMap(({ headers }) => headers?.['API-Version']?.example ?? []));
+      Object.values(responses).flatMap(({ headers }) => headers?.['API-Version']?.example ?? []),
+    );
     expect([...new Set(examples)]).toEqual([contract.info.version]);
   });
 });
 
 describe('statuses', () => {
-  it.each(operations)('$operationId declares 403 exactly if it needs a token', ({ scopes, security, statuses }) => {
-    // The compiler takes 403 for the sign of a secured operation (src/contract.ts): only these get a caller.
-    expect(statuses.includes(403)).toBe(security.length > 0);
-    // Several are alternatives, each of one permission.
-    expect(scopes.length).toBe(security.length);
-    expect(permissions).toEqual(expect.arrayContaining([...scopes]));
-    if (security.length > 0) expect(statuses).toContain(401);
-  });
+  it('403 is declared by exactly those operations that need a token', () =>
+    everyCase(operations, nameOf, ({ scopes, security, statuses }) => {
+      // The compiler takes 403 for the sign of a secured operation (src/contract.ts): only these get a caller.
+      expect(statuses.includes(403)).toBe(security.length > 0);
+      // Several are alternatives, each of one permission.
+      expect(scopes.length).toBe(security.length);
+      expect(permissions).toEqual(expect.arrayContaining([...scopes]));
+      if (security.length > 0) expect(statuses).toContain(401);
+    }));
 
-  it.each(operations)('$operationId declares 400, and never 422, which the mock would prefer to it', ({ statuses }) => {
-    expect(statuses).toContain(400);
-    expect(statuses).not.toContain(422);
-  });
+  it('400 is declared by every operation, and never 422, which the mock would prefer to it', () =>
+    everyCase(operations, nameOf, ({ statuses }) => {
+      expect(statuses).toContain(400);
+      expect(statuses).not.toContain(422);
+    }));
 
-  it.each(operations)('$operationId declares 413 if it has a body', ({ requestBody, statuses }) => {
-    expect(statuses.includes(413)).toBe(requestBody !== undefined);
-  });
+  it('413 is declared by exactly those operations that have a body', () =>
+    everyCase(operations, nameOf, ({ requestBody, statuses }) => {
+      expect(statuses.includes(413)).toBe(requestBody !== undefined);
+    }));
 });
 
 describe('codes', () => {
@@ -89,33 +102,36 @@ describe('codes', () => {
     ...Object.entries(problems).map(([code, { status }]) => [code, status] as const),
     ...Object.entries(oauthStatuses),
   ]);
-  // What is not a failure, such as the answer of an unready service, has no code.
-  const failures = operations.flatMap(({ responses }) =>
-    Object.entries(responses).flatMap(([status, { content }]) =>
-      Object.values(content ?? {})
-        .flatMap(({ examples = {} }) => Object.entries(examples))
-        .flatMap(([name, { value }]) => {
-          const { code, error } = value as Record<string, unknown>;
-          return code === undefined && error === undefined
-            ? []
-            : [{ status: Number(status), name, code: code ?? error }];
-        }),
-    ),
-  );
-
   it('are the same in the contract and in the service', () => {
     expect(vocabulary('ProblemCode')).toEqual(Object.keys(problems).sort());
     expect(vocabulary('OAuthError', 'error')).toEqual(Object.keys(oauthStatuses).sort());
   });
 
   it('have an example each, named after them, apart from those that come before an operation', () => {
-    const shown = new Set(failures.map(({ code }) => code));
+    const shown = new Set<unknown>(failureExamples.map(({ code }) => code));
     const before = ['route_not_found', 'method_not_allowed', 'request_timeout'];
     expect([...statusOf.keys()].filter((code) => !shown.has(code))).toEqual(before);
-    expect(failures.filter(({ name, code }) => name !== code)).toEqual([]);
+    expect(failureExamples.filter(({ name, code }) => name !== code)).toEqual([]);
   });
 
   it('stand under the status that the service gives them', () => {
-    expect(failures.filter(({ code, status }) => statusOf.get(code) !== status)).toEqual([]);
+    expect(failureExamples.filter(({ code, status }) => statusOf.get(code) !== status)).toEqual([]);
+  });
+
+  it('are explained by their examples as by the service', () => {
+    const shown = failureExamples.filter(
+      ({ mediaType, example }) => mediaType === 'application/json' && 'code' in example,
+    );
+    return everyCase(
+      shown,
+      ({ title }) => title,
+      ({ name, example }) => {
+        const { status, title, detail } = Object(problems)[name];
+        const type = `urn:clinical-encounter:problem:${name}`;
+        const { requestId } = cast;
+        const request = { request_id: requestId, instance: `urn:uuid:${requestId}` };
+        expect(example).toMatchObject({ type, code: name, status, title, detail, ...request });
+      },
+    );
   });
 });

@@ -1,12 +1,22 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
-import type { ProblemCode } from '../../src/contract.js';
+import type { Permission, ProblemCode } from '../../src/contract.js';
 import { deactivateApiClient, revokeTokens } from '../../src/domain/access/apiClients.js';
 import { isPermission, permissions } from '../../src/domain/access/permissions.js';
-import { operations, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
+import { seedCast } from '../support/cast.js';
+import {
+  operations,
+  requiredHeaders,
+  securedOperations,
+  targetOf,
+  type ContractOperation,
+} from '../support/contract.js';
+import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, newToken, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { oncePerName } from '../support/oncePerName.js';
 import { expectProblem } from '../support/refusals.js';
+import { thingsOf } from '../support/sandbox.js';
 import { basicAuth, es256, login, makeToken, readToken } from '../support/tokens.js';
 
 const realm = 'Bearer realm="clinical-encounter"';
@@ -16,7 +26,7 @@ let harness: Harness;
 let partner: Partner;
 beforeAll(async () => {
   harness = await startHarness();
-  partner = await newPartner(harness);
+  partner = await seedCast(harness);
 });
 afterAll(() => harness.close());
 
@@ -26,21 +36,24 @@ function sendWrong(operation: ContractOperation, authorization: string | undefin
   return send(operation, `${operation.method} ${path}?nonsense=1`, authorization, '{"');
 }
 
-/** A request as the contract's examples have it. */
+/** A request as the contract's examples have it, which would succeed. */
 function sendRight(operation: ContractOperation, authorization: string | undefined): Promise<Answer> {
   const [example] = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
   return send(operation, targetOf(operation), authorization, JSON.stringify(example?.value));
 }
 
 function send(
-  { requestBody }: ContractOperation,
+  operation: ContractOperation,
   target: string,
   authorization: string | undefined,
   raw: string,
 ): Promise<Answer> {
-  const headers = authorization === undefined ? {} : { Authorization: authorization };
+  const headers = {
+    ...requiredHeaders(operation),
+    ...(authorization === undefined ? {} : { Authorization: authorization }),
+  };
   const json = { 'Content-Type': 'application/json' };
-  return call(harness, target, requestBody ? { raw, headers: { ...headers, ...json } } : { headers });
+  return call(harness, target, operation.requestBody ? { raw, headers: { ...headers, ...json } } : { headers });
 }
 
 /** The partner's own token with changes, signed by another key or in another way. */
@@ -116,53 +129,102 @@ const refused: [string, () => string | undefined | Promise<string | undefined>, 
   ],
 ];
 
-it('says which token is right, or the refusals below would mean nothing', async () => {
-  for (const operation of securedOperations) {
-    const { token } = await newClient(harness, partner.tenantId, operation.scopes.filter(isPermission));
+const tokenOnce = oncePerName<string>();
+
+/** A token of a client with just these permissions; several operations need the same. */
+const tokenWith = (held: readonly Permission[]): Promise<string> =>
+  tokenOnce(held.join(' '), async () => (await newClient(harness, partner.tenantId, held)).token);
+
+const needed = ({ scopes }: ContractOperation): Permission[] => scopes.filter(isPermission);
+const nameOf = ({ operationId }: ContractOperation): string => operationId;
+/** How many requests are under way at once. */
+const AT_ONCE = 4;
+
+it('says which token is right, or the refusals below would mean nothing', () =>
+  everyCase(securedOperations, nameOf, async (operation) => {
+    const token = await tokenWith(needed(operation));
     expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
     expect(await sendWrong(operation, await signed({}))).toMatchObject({ status: 400 });
+  }));
+
+describe('every operation', () => {
+  /** All that the partner has but its clients, which the tests make. */
+  async function things(): Promise<object> {
+    const { api_client: _clients, api_client_secret: _secrets, ...others } = await thingsOf(harness, partner.tenantId);
+    return others;
   }
-});
+  let before: object;
+  beforeAll(async () => {
+    before = await things();
+  });
+  afterEach(async () => {
+    expect(await things()).toEqual(before);
+  });
 
-describe.each(securedOperations.map((operation) => [operation.operationId, operation] as const))(
-  '%s',
-  (_id, operation) => {
-    it.each(refused)('refuses %s, whatever else is wrong with the request', async (_what, authorization, code) => {
-      const header = await authorization();
-      const challenge = code === 'token_missing' ? realm : `${realm}, error="invalid_token"`;
-      for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
-        expectProblem(answer, 401, code);
-        expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
-      }
-    });
-
-    it('refuses a token without its permission, whatever else is wrong with the request', async () => {
-      const held = permissions.filter((permission) => !operation.scopes.includes(permission));
-      const { token } = await newClient(harness, partner.tenantId, held);
-      const narrowed = (await login(harness, partner, { scope: held.join(' ') })).body.access_token;
-      const challenge = `${realm}, error="insufficient_scope", scope="${operation.scopes.join(' ')}"`;
-      for (const header of [`Bearer ${token}`, `Bearer ${narrowed}`]) {
+  it('refuses a token that is none, whatever else is wrong with the request', async () => {
+    const headers = await Promise.all(
+      refused.map(async ([what, make, code]) => ({ what, header: await make(), code })),
+    );
+    const cases = securedOperations.flatMap((operation) => headers.map((one) => ({ ...one, operation })));
+    const titleOf = ({ operation, what }: (typeof cases)[number]): string => `${nameOf(operation)}: ${what}`;
+    await everyCase(
+      cases,
+      titleOf,
+      async ({ operation, header, code }) => {
+        const challenge = code === 'token_missing' ? realm : `${realm}, error="invalid_token"`;
         for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
-          expectProblem(answer, 403, 'insufficient_permission');
+          expectProblem(answer, 401, code);
           expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
         }
-      }
-    });
+      },
+      AT_ONCE,
+    );
+  }, 120_000);
 
-    it('refuses a client that was deactivated while it used its token, within 30 seconds', async () => {
-      const { token, clientId } = await newClient(harness, partner.tenantId);
-      expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
-      await deactivateApiClient(harness.domain, clientId);
-      harness.clock.advance(30);
-      expectProblem(await sendWrong(operation, `Bearer ${token}`), 401, 'client_inactive');
-    });
-  },
-);
+  it('refuses a token without its permission, whatever else is wrong with the request', () =>
+    everyCase(
+      securedOperations,
+      nameOf,
+      async (operation) => {
+        const held = permissions.filter((permission) => !operation.scopes.includes(permission));
+        const narrowed = (await login(harness, partner, { scope: held.join(' ') })).body.access_token;
+        const challenge = `${realm}, error="insufficient_scope", scope="${operation.scopes.join(' ')}"`;
+        for (const header of [`Bearer ${await tokenWith(held)}`, `Bearer ${narrowed}`]) {
+          for (const answer of [await sendRight(operation, header), await sendWrong(operation, header)]) {
+            expectProblem(answer, 403, 'insufficient_permission');
+            expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
+          }
+        }
+      },
+      AT_ONCE,
+    ));
 
-describe('operations without security', () => {
+  it('refuses a client that was deactivated while it used its token, within 30 seconds', async () => {
+    const { token, clientId } = await newClient(harness, partner.tenantId);
+    await everyCase(
+      securedOperations,
+      nameOf,
+      async (operation) => {
+        expect(await sendWrong(operation, `Bearer ${token}`)).toMatchObject({ status: 400 });
+      },
+      AT_ONCE,
+    );
+    await deactivateApiClient(harness.domain, clientId);
+    harness.clock.advance(30);
+    await everyCase(
+      securedOperations,
+      nameOf,
+      async (operation) => {
+        expectProblem(await sendWrong(operation, `Bearer ${token}`), 401, 'client_inactive');
+      },
+      AT_ONCE,
+    );
+  });
+});
+
+it('an operation without security answers everybody, and does not look at a token', () => {
   const others = operations.filter(({ security, method }) => security.length === 0 && method === 'GET');
-
-  it.each(others)('$operationId answers everybody, and does not look at a token', async (operation) => {
+  return everyCase(others, nameOf, async (operation) => {
     for (const header of [undefined, 'Bearer garbage', `Bearer ${await newToken(harness, partner)}`]) {
       expect(await sendRight(operation, header)).toMatchObject({ status: 200 });
     }

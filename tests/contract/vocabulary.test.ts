@@ -1,7 +1,10 @@
 import { Client } from 'pg';
 import type { EncounterState, EventType } from '../../src/contract.js';
 import {
-  encounterTransitions, nextState, type EncounterActor, type EncounterEvent,
+  encounterTransitions,
+  nextState,
+  type EncounterActor,
+  type EncounterEvent,
 } from '../../src/domain/encounters/states.js';
 import { recordEvent } from '../../src/domain/events/record.js';
 import type { TransactionContext } from '../../src/domain/transactions/transaction.js';

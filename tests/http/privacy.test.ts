@@ -7,6 +7,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { openConnection } from '../support/rawHttp.js';
 import { withoutDatabase, withoutTable } from '../support/refusals.js';
+import { tellingAll, withSql } from '../support/sqlFaults.js';
 import { basicAuth, loginBody } from '../support/tokens.js';
 
 /** In every text that a caller sends. */
@@ -59,25 +60,6 @@ function markedPatient(name: string): Record<string, unknown> {
 const uploadTo = (patientId: string, json: object): Promise<Answer> =>
   send(`POST /clients-documents/${patientId}/upload-url/lab-results`, { json });
 
-/** Runs SQL around the work: for faults of the database that quote what was sent. */
-async function withSql<T>(before: string, after: string, work: () => Promise<T>): Promise<T> {
-  for (const statement of before.split(';;')) await harness.domain.db.$executeRawUnsafe(statement);
-  try {
-    return await work();
-  } finally {
-    for (const statement of after.split(';;')) await harness.domain.db.$executeRawUnsafe(statement);
-  }
-}
-
-/** The table refuses each row with a message that repeats it whole. */
-const tellingAll = <T>(table: string, work: () => Promise<T>): Promise<T> => withSql(
-  `CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS
-   $$ BEGIN RAISE EXCEPTION 'row: %', NEW USING DETAIL = NEW::text, HINT = NEW::text; END $$;;
-   CREATE TRIGGER tell BEFORE INSERT ON "${table}" FOR EACH ROW EXECUTE FUNCTION tell()`,
-  `DROP TRIGGER tell ON "${table}";; DROP FUNCTION tell`,
-  work,
-);
-
 async function wholeFlow(): Promise<void> {
   const tokens = [
     await send('POST /oauth/token', { json: loginBody(partner) }),
@@ -125,8 +107,15 @@ async function manyFaults(): Promise<void> {
     }
   }
   const json = { 'Content-Type': 'application/json' };
-  for (const raw of [`{"firstName":"${MARK}`, `{"firstName":${MARK}}`, MARK, `"${MARK}"`, `["${MARK}"]`,
-    `{"a":"${MARK}\\ud800"}`, `{"a":"${MARK}\u0007"}`]) {
+  for (const raw of [
+    `{"firstName":"${MARK}`,
+    `{"firstName":${MARK}}`,
+    MARK,
+    `"${MARK}"`,
+    `["${MARK}"]`,
+    `{"a":"${MARK}\\ud800"}`,
+    `{"a":"${MARK}\u0007"}`,
+  ]) {
     await send('POST /clients', { raw, headers: json });
     await send('POST /oauth/token', { raw, headers: json });
   }
@@ -137,22 +126,40 @@ async function manyFaults(): Promise<void> {
   const schedule = { scheduledDay: '2027-01-01', scheduledTimeZone: `America/${MARK}` };
   await send('POST /encounters', { json: { ...(await encounterBody(harness, partner)), ...schedule } });
   await send('POST /encounters/status', { json: { gfe_no: MARK, order_no: 'ZQX-1' } });
-  for (const url of [`https://${MARK}.invalid/x`, `https://${MARK}:${MARK}@host/x`, `ftp://${MARK}/`, MARK,
-    `http://${files.host}/${MARK}-missing`]) {
+  for (const url of [
+    `https://${MARK}.invalid/x`,
+    `https://${MARK}:${MARK}@host/x`,
+    `ftp://${MARK}/`,
+    MARK,
+    `http://${files.host}/${MARK}-missing`,
+  ]) {
     await uploadTo(patientId, { url, fileName: `${MARK}.pdf` });
   }
-  for (const target of [`GET /${MARK}`, `GET /clients/${MARK}`, `GET /clients?email=${MARK}`,
-    `GET /clients?${MARK}%20=1`, `GET /clinics?page=${MARK}`, `GET /clinics?sort_by=${MARK}`,
-    `GET /encounters/${MARK}`, `GET /files/${MARK}`, `PUT /clients/${MARK}`,
-    `POST /clients-documents/${MARK}/upload-url/${MARK}`]) {
+  for (const target of [
+    `GET /${MARK}`,
+    `GET /clients/${MARK}`,
+    `GET /clients?email=${MARK}`,
+    `GET /clients?${MARK}%20=1`,
+    `GET /clinics?page=${MARK}`,
+    `GET /clinics?sort_by=${MARK}`,
+    `GET /encounters/${MARK}`,
+    `GET /files/${MARK}`,
+    `PUT /clients/${MARK}`,
+    `POST /clients-documents/${MARK}/upload-url/${MARK}`,
+  ]) {
     await send(target);
   }
   for (const token of [MARK, `${MARK}.${MARK}.${MARK}`, `${partner.token}${MARK}`, undefined]) {
     await send('GET /clinics', { token });
   }
   await send('GET /clinics', { headers: { Authorization: `Basic ${MARK}` } });
-  for (const more of [{ client_secret: MARK }, { client_id: MARK }, { grant_type: MARK }, { scope: MARK },
-    { grant_type: 'refresh_token', refresh_token: MARK }]) {
+  for (const more of [
+    { client_secret: MARK },
+    { client_id: MARK },
+    { grant_type: MARK },
+    { scope: MARK },
+    { grant_type: 'refresh_token', refresh_token: MARK },
+  ]) {
     await send('POST /oauth/token', { json: loginBody(partner, more) });
   }
   const connection = await openConnection(harness);
@@ -171,10 +178,14 @@ async function defects(): Promise<void> {
     ['encounter', () => send('POST /encounters', { json: encounter })],
   ];
   for (const [table, step] of steps) {
-    expect((await tellingAll(table, step)).status).toBe(500);
+    expect((await tellingAll(harness, table, step)).status).toBe(500);
     expect((await withoutTable(harness, table, step)).status).toBe(500);
-    const check = withSql(`ALTER TABLE "${table}" ADD CONSTRAINT nobody CHECK (id IS NULL) NOT VALID`,
-      `ALTER TABLE "${table}" DROP CONSTRAINT nobody`, step);
+    const check = withSql(
+      harness,
+      `ALTER TABLE "${table}" ADD CONSTRAINT nobody CHECK (id IS NULL) NOT VALID`,
+      `ALTER TABLE "${table}" DROP CONSTRAINT nobody`,
+      step,
+    );
     expect((await check).status).toBe(500);
     expect((await withoutDatabase(harness, step)).status).toBe(503);
   }
@@ -228,8 +239,11 @@ describe('whatever the partner sends, in success and in failure', () => {
     expect(ours.length).toBeGreaterThan(10);
     for (const { body, status } of ours) {
       expect(Object.keys(body).sort()).toEqual(['code', 'detail', 'instance', 'request_id', 'status', 'title', 'type']);
-      expect(body.detail).toBe(status === 500 ? 'The request failed on our side; quote request_id.'
-        : 'A part of the service is not reachable. Retry after the given delay.');
+      expect(body.detail).toBe(
+        status === 500
+          ? 'The request failed on our side; quote request_id.'
+          : 'A part of the service is not reachable. Retry after the given delay.',
+      );
     }
   });
 
@@ -238,8 +252,12 @@ describe('whatever the partner sends, in success and in failure', () => {
     const lines = harness.logged.filter(({ msg }) => msg === 'request');
     for (const { code, tenantId, clientId, route, operationId, method, ...line } of lines) {
       expect(line).toEqual({
-        level: 30, time: expect.any(Number), msg: 'request', requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-        status: expect.any(Number), durationMs: expect.any(Number),
+        level: 30,
+        time: expect.any(Number),
+        msg: 'request',
+        requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        status: expect.any(Number),
+        durationMs: expect.any(Number),
       });
       // Null of a request that Node's parser refused.
       expect(String(method)).toMatch(/^([A-Z]+|null)$/);
@@ -255,8 +273,12 @@ describe('whatever the partner sends, in success and in failure', () => {
     expect(others.length).toBeGreaterThan(10);
     for (const line of others) {
       expect(line).toEqual({
-        level: 50, time: expect.any(Number), msg: 'request failed', requestId: expect.any(String),
-        code: expect.any(String), causes: expect.any(Array),
+        level: 50,
+        time: expect.any(Number),
+        msg: 'request failed',
+        requestId: expect.any(String),
+        code: expect.any(String),
+        causes: expect.any(Array),
       });
       for (const cause of line['causes'] as object[]) {
         expect(['name', 'code', 'message', 'stack']).toEqual(expect.arrayContaining(Object.keys(cause)));

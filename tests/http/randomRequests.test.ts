@@ -17,7 +17,10 @@ beforeAll(async () => {
     issueToken: { grant_type: 'client_credentials', client_id: partner.clientId, client_secret: partner.clientSecret },
     createPatient: patientBody({ isHomeAddressSameAsShipping: true, gender: 'female', notes: '' }),
     createEncounter: {
-      ...encounter, scheduledDay: '2027-03-01', scheduledTime: '10:00:00', scheduledTimeZone: 'Europe/London',
+      ...encounter,
+      scheduledDay: '2027-03-01',
+      scheduledTime: '10:00:00',
+      scheduledTimeZone: 'Europe/London',
     },
     getEncounterStatus: { encounter_id: 100_001, gfe_no: 'GFE-100001' },
     uploadPatientDocument: { url: 'https://127.0.0.1/a.pdf', fileName: 'a.pdf' },
@@ -30,10 +33,38 @@ afterAll(() => harness.close());
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 40 }),
-  fc.constantFrom('', ' ', '%', '_%\\', "' OR 1=1 --", '\u0000', '\r\n', '\u202e', '\ufeff', '2027-02-30', '2027-03-14',
-    '24:00:00', 'Z', '+05:30', 'GMT+5', 'America/New_York', '../../etc/passwd', 'GFE-999999999999999999', 'a@b.c',
-    'É@example.com', '-1', '1e400', '9007199254740993', 'true', 'null', '[object Object]', 'https://user:x@host',
-    'http://[::1]:1/', 'data:,', '{"a":1}'),
+  fc.constantFrom(
+    '',
+    ' ',
+    '%',
+    '_%\\',
+    "' OR 1=1 --",
+    '\u0000',
+    '\r\n',
+    '\u202e',
+    '\ufeff',
+    '2027-02-30',
+    '2027-03-14',
+    '24:00:00',
+    'Z',
+    '+05:30',
+    'GMT+5',
+    'America/New_York',
+    '../../etc/passwd',
+    'GFE-999999999999999999',
+    'a@b.c',
+    'É@example.com',
+    '-1',
+    '1e400',
+    '9007199254740993',
+    'true',
+    'null',
+    '[object Object]',
+    'https://user:x@host',
+    'http://[::1]:1/',
+    'data:,',
+    '{"a":1}',
+  ),
   fc.string({ minLength: 250, maxLength: 300 }),
   fc.uuid(),
 );
@@ -42,8 +73,11 @@ const anything = fc.oneof(text, fc.jsonValue(), fc.integer(), fc.double(), fc.ar
 /** A valid body with some properties replaced, left out or added, or JSON of any kind. */
 const bodyFor = ({ operationId }: ContractOperation) => {
   const names = Object.keys(bodies[operationId] ?? {});
-  const changes = fc.dictionary(fc.oneof(fc.constantFrom('unknown', ...names), text),
-    fc.option(anything, { nil: undefined }), { maxKeys: 3 });
+  const changes = fc.dictionary(
+    fc.oneof(fc.constantFrom('unknown', ...names), text),
+    fc.option(anything, { nil: undefined }),
+    { maxKeys: 3 },
+  );
   const changed = changes.map((values) => ({ ...bodies[operationId], ...values }));
   return fc.oneof({ weight: 4, arbitrary: changed }, { weight: 1, arbitrary: anything });
 };
@@ -54,31 +88,48 @@ const queryFor = ({ parameters }: ContractOperation) => {
   return fc.array(fc.tuple(name, text), { maxLength: 4 });
 };
 
-const requests = (operation: ContractOperation) => fc.record({
-  operation: fc.constant(operation),
-  path: fc.dictionary(fc.constantFrom('id', 'documentType', 'encounter_id', 'nobody'), text, { maxKeys: 2 }),
-  query: operation.requestBody ? fc.constant([]) : queryFor(operation),
-  body: operation.requestBody ? bodyFor(operation) : fc.constant(undefined),
-});
+const requests = (operation: ContractOperation) =>
+  fc.record({
+    operation: fc.constant(operation),
+    path: fc.dictionary(fc.constantFrom('id', 'documentType', 'encounter_id', 'nobody'), text, { maxKeys: 2 }),
+    query: operation.requestBody ? fc.constant([]) : queryFor(operation),
+    body: operation.requestBody ? bodyFor(operation) : fc.constant(undefined),
+  });
 
 it('no request whatever gets an undocumented answer or makes the service fail', async () => {
   const seen = new Set<string>();
   const any = fc.constantFrom(...operations).chain(requests);
-  await fc.assert(fc.asyncProperty(any, async ({ operation, path, query, body }) => {
-    const inPath = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
-    const known = Object.fromEntries(Object.entries(path).filter(([name]) => inPath.includes(name)));
-    const [bare = ''] = targetOf(operation, known).split('?');
-    const { status } = await call(harness, `${bare}?${new URLSearchParams(query).toString()}`, {
-      token: partner.token, ...(operation.requestBody ? { json: body ?? null } : {}),
-    });
-    seen.add(`${operation.operationId} ${status}`);
-    expect(status).toBeLessThan(500);
-  }), { numRuns: 550, seed: 20_261_120 });
+  await fc.assert(
+    fc.asyncProperty(any, async ({ operation, path, query, body }) => {
+      const inPath = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+      const known = Object.fromEntries(Object.entries(path).filter(([name]) => inPath.includes(name)));
+      const [bare = ''] = targetOf(operation, known).split('?');
+      const { status } = await call(harness, `${bare}?${new URLSearchParams(query).toString()}`, {
+        token: partner.token,
+        ...(operation.requestBody ? { json: body ?? null } : {}),
+      });
+      seen.add(`${operation.operationId} ${status}`);
+      expect(status).toBeLessThan(500);
+    }),
+    { numRuns: 550, seed: 20_261_120 },
+  );
   expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
   // It was worth it only if some of it was accepted and some was not.
-  for (const answer of ['issueToken 200', 'createPatient 201', 'createPatient 400', 'createEncounter 201',
-    'createEncounter 400', 'listClinics 200', 'listClinics 400', 'findPatients 400', 'listProducts 200',
-    'listProducts 400', 'getPatient 404', 'getEncounterStatus 400', 'uploadPatientDocument 400']) {
+  for (const answer of [
+    'issueToken 200',
+    'createPatient 201',
+    'createPatient 400',
+    'createEncounter 201',
+    'createEncounter 400',
+    'listClinics 200',
+    'listClinics 400',
+    'findPatients 400',
+    'listProducts 200',
+    'listProducts 400',
+    'getPatient 404',
+    'getEncounterStatus 400',
+    'uploadPatientDocument 400',
+  ]) {
     expect([...seen]).toContain(answer);
   }
 });

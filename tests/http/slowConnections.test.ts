@@ -38,35 +38,50 @@ function drip({ socket }: RawConnection, byte: string, everyMs = 20): void {
   socket.once('close', () => clearInterval(timer));
 }
 
-const openConnections = (server: Server): Promise<number> => new Promise((resolve, reject) => {
-  server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
-});
+const openConnections = (server: Server): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
 
 function expectRefused(answers: readonly RawAnswer[], code: ProblemCode = 'validation_failed'): void {
   const { status } = problems[code];
   expect(answers).toMatchObject([{ status, complete: true }]);
   for (const { headers, text } of answers) {
     expect(headers).toMatchObject({
-      'content-type': 'application/problem+json; charset=utf-8', 'cache-control': 'no-store', connection: 'close',
+      'content-type': 'application/problem+json; charset=utf-8',
+      'cache-control': 'no-store',
+      connection: 'close',
     });
     expect(JSON.parse(text)).toMatchObject({
-      type: `urn:clinical-encounter:problem:${code}`, status, code,
-      request_id: headers['x-request-id'], instance: `urn:uuid:${headers['x-request-id']}`,
+      type: `urn:clinical-encounter:problem:${code}`,
+      status,
+      code,
+      request_id: headers['x-request-id'],
+      instance: `urn:uuid:${headers['x-request-id']}`,
     });
   }
 }
 
 const head = 'GET /healthz HTTP/1.1\r\nHost: x\r\n';
-const slowPost = (length: number) => requestBytes({
-  method: 'POST', target: '/clients', body: '{',
-  headers: [['Authorization', `Bearer ${partner.token}`], ['Content-Type', 'application/json'],
-    ['Content-Length', String(length)]],
-});
+const slowPost = (length: number) =>
+  requestBytes({
+    method: 'POST',
+    target: '/clients',
+    body: '{',
+    headers: [
+      ['Authorization', `Bearer ${partner.token}`],
+      ['Content-Type', 'application/json'],
+      ['Content-Length', String(length)],
+    ],
+  });
 const failures = () => harness.logged.filter(({ msg }) => msg === 'request failed');
 
 it('in production there are 10 s for headers, 15 s for a request and 65 s between two, for 5,000 connections', () => {
   expect(harness.server).toMatchObject({
-    headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 65_000, connectionsCheckingInterval: 2_000,
+    headersTimeout: 10_000,
+    requestTimeout: 15_000,
+    keepAliveTimeout: 65_000,
+    connectionsCheckingInterval: 2_000,
     maxConnections: 5_000,
   });
 });
@@ -91,8 +106,11 @@ describe('a connection gets 408 and is closed', () => {
 
   it('when its body never ends', async () => {
     const connection = await openConnection(hasty);
-    const headers = [['Transfer-Encoding', 'chunked'], ['Content-Type', 'application/json'],
-      ['Authorization', `Bearer ${partner.token}`]] as const;
+    const headers = [
+      ['Transfer-Encoding', 'chunked'],
+      ['Content-Type', 'application/json'],
+      ['Authorization', `Bearer ${partner.token}`],
+    ] as const;
     connection.socket.write(requestBytes({ method: 'POST', target: '/clients', headers }));
     drip(connection, `4000\r\n${' '.repeat(0x4000)}\r\n`);
     expectRefused(await connection.closed(), 'request_timeout');
@@ -116,7 +134,8 @@ describe('a connection is closed without a word that its client could take for t
   });
 
   it.each([
-    ['a request', `${head}\r\n`], ['a request whose body never came', `${head}Content-Length: 9\r\n\r\n`],
+    ['a request', `${head}\r\n`],
+    ['a request whose body never came', `${head}Content-Length: 9\r\n\r\n`],
   ])('when it is idle after the response to %s', async (_what, bytes) => {
     const connection = await openConnection(hasty);
     connection.socket.write(bytes);
@@ -132,7 +151,10 @@ describe('a connection that the caller has half closed', () => {
     expect(await connection.closed()).toMatchObject([{ status: 200, complete: true }]);
   });
 
-  const early: [string, () => string | Buffer][] = [['headers', () => head], ['body', () => slowPost(100)]];
+  const early: [string, () => string | Buffer][] = [
+    ['headers', () => head],
+    ['body', () => slowPost(100)],
+  ];
 
   it.each(early)('is refused when it ends in its %s', async (_where, start) => {
     const connection = await openConnection(hasty);
@@ -158,11 +180,14 @@ it('a connection that never closes its side is cut after the answer', async () =
 });
 
 describe('two hundred slow connections', () => {
-  const connectSlowly = (server: { baseUrl: string }) => Promise.all(Array.from({ length: 200 }, async (_, index) => {
-    const connection = await openConnection(server);
-    connection.socket.write(index % 2 === 0 ? `${head}X-Slow: ` : slowPost(100_000));
-    return connection;
-  }));
+  const connectSlowly = (server: { baseUrl: string }) =>
+    Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        const connection = await openConnection(server);
+        connection.socket.write(index % 2 === 0 ? `${head}X-Slow: ` : slowPost(100_000));
+        return connection;
+      }),
+    );
 
   it('do not keep others waiting', async () => {
     const slow = await connectSlowly(harness);
@@ -185,18 +210,19 @@ describe('what is no HTTP request is answered in the documented shape, and the c
   const post = 'POST /oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
 
   it.each([
-    ['garbage', 'garbage\r\n\r\n'], ['an unknown method', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['garbage', 'garbage\r\n\r\n'],
+    ['an unknown method', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['an unknown version', 'GET /healthz HTTP/9.9\r\nHost: x\r\n\r\n'],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['the start of TLS', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\r\n\r\n'],
-    ['no Host', 'GET /healthz HTTP/1.1\r\n\r\n'], ['a blank in a header name', `${head}X Y: 1\r\n\r\n`],
+    ['no Host', 'GET /healthz HTTP/1.1\r\n\r\n'],
+    ['a blank in a header name', `${head}X Y: 1\r\n\r\n`],
     ['a NUL in a header', `${head}X-Y: a\u0000b\r\n\r\n`],
     ['a header of 16 KiB', `${head}X-Y: ${'a'.repeat(16 * 1024)}\r\n\r\n`],
     ['headers of 16 KiB together', `${head}${`X-Y: ${'a'.repeat(100)}\r\n`.repeat(160)}\r\n`],
     ['a bad chunk', `${post}Transfer-Encoding: chunked\r\n\r\nxyz\r\n`],
     ['a chunk longer than it says', `${post}Transfer-Encoding: chunked\r\n\r\n1\r\n{}\r\n0\r\n\r\n`],
-    ['two lengths at once',
-      `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${head}\r\n`],
+    ['two lengths at once', `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${head}\r\n`],
     ['two lengths', `${post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
     ['a negative length', `${post}Content-Length: -1\r\n\r\n`],
     ['an endless length', `${post}Content-Length: ${'9'.repeat(40)}\r\n\r\n`],
@@ -213,7 +239,11 @@ describe('what is no HTTP request is answered in the documented shape, and the c
     const connection = await openConnection(harness);
     connection.socket.write(`${head}\r\nGET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\ngarbage\r\n\r\n`);
     const answers = await connection.closed();
-    expect(answers.map(({ status, complete }) => [status, complete])).toEqual([[200, true], [200, true], [400, true]]);
+    expect(answers.map(({ status, complete }) => [status, complete])).toEqual([
+      [200, true],
+      [200, true],
+      [400, true],
+    ]);
     expectRefused(answers.slice(2));
   });
 });

@@ -46,9 +46,10 @@ async function stalledClient(port: number, requests = 1): Promise<Socket> {
   return client;
 }
 
-const open = (): Promise<number> => new Promise((resolve, reject) => {
-  server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
-});
+const open = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
 
 async function untilOpen(count: number): Promise<void> {
   while ((await open()) !== count) await delay(20);
@@ -73,7 +74,9 @@ async function read(client: Socket, perStep: number): Promise<number> {
 
 describe('a connection whose reader takes nothing', () => {
   it.each<[string, RequestListener, number]>([
-    ['a response in one piece', inOnePiece, 1], ['a stream', asStream, 1], ['responses that were asked for at once', inOnePiece, 3],
+    ['a response in one piece', inOnePiece, 1],
+    ['a stream', asStream, 1],
+    ['responses that were asked for at once', inOnePiece, 3],
   ])('is cut: %s', async (_what, listener, requests) => {
     const port = await serve(listener, { stallTimeout: 300, maxUnsent: Infinity });
     await stalledClient(port, requests);
@@ -81,7 +84,8 @@ describe('a connection whose reader takes nothing', () => {
   });
 
   it.each<[string, RequestListener]>([
-    ['a response in one piece', inOnePiece], ['a stream', asStream],
+    ['a response in one piece', inOnePiece],
+    ['a stream', asStream],
   ])('is not cut as long as it takes a little at a time: %s', async (_what, listener) => {
     const port = await serve(listener, { stallTimeout: 1_500, maxUnsent: Infinity });
     expect(await read(await stalledClient(port), 2 * 1024 ** 2)).toBeGreaterThanOrEqual(body.length);
@@ -89,13 +93,16 @@ describe('a connection whose reader takes nothing', () => {
 
   it('is not cut while the response is still being made', async () => {
     let looks = 0;
-    const port = await serve((_req, res) => {
-      const timer = setInterval(() => {
-        looks += 1;
-        if (looks === 10) res.end('done');
-      }, 100).unref();
-      res.once('close', () => clearInterval(timer));
-    }, { stallTimeout: 300 });
+    const port = await serve(
+      (_req, res) => {
+        const timer = setInterval(() => {
+          looks += 1;
+          if (looks === 10) res.end('done');
+        }, 100).unref();
+        res.once('close', () => clearInterval(timer));
+      },
+      { stallTimeout: 300 },
+    );
     const client = (await stalledClient(port)).resume();
     const [chunk] = (await once(client, 'data')) as [Buffer];
     expect(chunk.toString()).toMatch(/^HTTP\/1\.1 200 [\s\S]*done$/);

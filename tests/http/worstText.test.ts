@@ -46,40 +46,46 @@ function withValue(body: unknown, [key, ...rest]: readonly string[], json: strin
   return text.replace('"MARK"', () => withValue(inner[key], rest, json));
 }
 
-const bodyAttacks = (): Attack[] => operations.flatMap((operation): Attack[] => {
-  const schema = operation.requestBody?.content['application/json']?.schema;
-  if (!schema) return [];
-  const example = exampleBody(operation);
-  const attack = (place: readonly string[], json: string): Attack => ({
-    name: `${operation.operationId} ${place.join('.')} ${json.slice(0, 12)}`,
-    target: targetOf(operation),
-    options: {
-      raw: withValue(example, place, json),
-      headers: { 'Content-Type': 'application/json', ...requiredHeaders(operation) },
-    },
-  });
-  return placesOf(schema).flatMap(([place, { type }]) => {
-    const room = BODY_LIMIT - Buffer.byteLength(withValue(example, place, '""'));
-    const texts = units.map((unit) => JSON.stringify(longText(unit, '\0', room, jsonSize)));
-    const lists = ['""', '{}', '0'].map((item) => `[${longText(`${item},`, item, room, plainSize)}]`);
-    return (type === 'string' ? texts : type === 'array' ? lists : []).map((json) => attack(place, json));
-  });
-});
-
-const parameterAttacks = (): Attack[] => operations.flatMap((operation) => operation.parameters.flatMap((parameter) =>
-  units.map((unit): Attack => {
-    const isHeader = parameter.in === 'header';
-    const text = isHeader ? longText(unit.replace(/[^ -~]/gu, '~'), '\u00ff', HEAD_LIMIT, plainSize)
-      : longText(unit, '\0', HEAD_LIMIT, urlSize);
-    return {
-      name: `${operation.operationId} ${parameter.name} ${unit}`,
-      target: targetOf(operation, isHeader ? {} : { [parameter.name]: text }),
+const bodyAttacks = (): Attack[] =>
+  operations.flatMap((operation): Attack[] => {
+    const schema = operation.requestBody?.content['application/json']?.schema;
+    if (!schema) return [];
+    const example = exampleBody(operation);
+    const attack = (place: readonly string[], json: string): Attack => ({
+      name: `${operation.operationId} ${place.join('.')} ${json.slice(0, 12)}`,
+      target: targetOf(operation),
       options: {
-        headers: { ...requiredHeaders(operation), ...(isHeader ? { [parameter.name]: text } : {}) },
-        ...(operation.requestBody ? { json: exampleBody(operation) } : {}),
+        raw: withValue(example, place, json),
+        headers: { 'Content-Type': 'application/json', ...requiredHeaders(operation) },
       },
-    };
-  })));
+    });
+    return placesOf(schema).flatMap(([place, { type }]) => {
+      const room = BODY_LIMIT - Buffer.byteLength(withValue(example, place, '""'));
+      const texts = units.map((unit) => JSON.stringify(longText(unit, '\0', room, jsonSize)));
+      const lists = ['""', '{}', '0'].map((item) => `[${longText(`${item},`, item, room, plainSize)}]`);
+      return (type === 'string' ? texts : type === 'array' ? lists : []).map((json) => attack(place, json));
+    });
+  });
+
+const parameterAttacks = (): Attack[] =>
+  operations.flatMap((operation) =>
+    operation.parameters.flatMap((parameter) =>
+      units.map((unit): Attack => {
+        const isHeader = parameter.in === 'header';
+        const text = isHeader
+          ? longText(unit.replace(/[^ -~]/gu, '~'), '\u00ff', HEAD_LIMIT, plainSize)
+          : longText(unit, '\0', HEAD_LIMIT, urlSize);
+        return {
+          name: `${operation.operationId} ${parameter.name} ${unit}`,
+          target: targetOf(operation, isHeader ? {} : { [parameter.name]: text }),
+          options: {
+            headers: { ...requiredHeaders(operation), ...(isHeader ? { [parameter.name]: text } : {}) },
+            ...(operation.requestBody ? { json: exampleBody(operation) } : {}),
+          },
+        };
+      }),
+    ),
+  );
 
 /**
  * CPU time of one request, of client and server. More than the event loop can have been held by it, but unlike the
@@ -99,7 +105,10 @@ function looksInside({ body }: Answer): boolean {
   return isTooLong && codes.some((code) => ['pattern', 'format', 'type', 'uniqueItems'].includes(code));
 }
 
-it.each([['body', bodyAttacks], ['parameter', parameterAttacks]])(
+it.each([
+  ['body', bodyAttacks],
+  ['parameter', parameterAttacks],
+])(
   'the worst text in any place of a %s is refused and holds nobody else up',
   async (_place, attacks) => {
     const faults: string[] = [];

@@ -2,7 +2,7 @@ import { eventsUpTo } from '../support/events.js';
 import { newPartner, patientBody, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem, tokenWithout, withoutTable } from '../support/refusals.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -201,28 +201,6 @@ describe('400', () => {
   });
 });
 
-describe('401', () => {
-  it.each(unauthenticated)('refuses %s before it looks at the body', async (_what, tokenOf, code) => {
-    const token = await tokenOf(harness, untouched);
-    for (const sent of [{ json: patientBody() }, { raw: '{', headers: as('application/json') }]) {
-      expectProblem(await call(harness, 'POST /clients', { token, ...sent }), 401, code);
-    }
-    expect(await patientsOf(untouched)).toEqual([]);
-  });
-});
-
-describe('403', () => {
-  it('refuses a token without write:client before it looks at the body', async () => {
-    const token = await tokenWithout(harness, untouched, 'write:client');
-    for (const json of [patientBody(), { firstName: 7 }]) {
-      const answer = await create(json, { token });
-      expectProblem(answer, 403, 'insufficient_permission');
-      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="write:client"$/);
-    }
-    expect(await patientsOf(untouched)).toEqual([]);
-  });
-});
-
 describe('409', () => {
   it('changes nothing when the e-mail exists in any case, and tells how to go on (scenario F)', async () => {
     const mine = await newPartner(harness);
@@ -250,45 +228,10 @@ describe('409', () => {
   });
 });
 
-describe('413', () => {
-  const large = patientBody({ notes: 'x'.repeat(256 * 1024) });
-
-  it('refuses more than 256 KiB, but not before 401', async () => {
-    expectProblem(await create(large, untouched), 413, 'body_too_large');
-    expectProblem(await call(harness, 'POST /clients', { json: large }), 401, 'token_missing');
-    expect(await patientsOf(untouched)).toEqual([]);
-  });
-
-  it('lets exactly 256 KiB pass', async () => {
-    const short = JSON.stringify(patientBody());
-    const raw = short.slice(0, -1).padEnd(256 * 1024 - 1) + '}';
-    const sent = { token: partner.token, raw, headers: as('application/json') };
-    const { status } = await call(harness, 'POST /clients', sent);
-    expect(status).toBe(201);
-  });
-});
-
 describe('500', () => {
-  it('tells nothing about a failure of ours and creates nothing', async () => {
-    const answer = await withoutTable(harness, 'client', () => create(patientBody(), untouched));
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.text).not.toMatch(/jane|relation|prisma/i);
-    expect(await patientsOf(untouched)).toEqual([]);
-  });
-
   it('creates no patient whose event cannot be told, and no event without its patient', async () => {
     expect((await withoutTable(harness, 'event', () => create(patientBody(), untouched))).status).toBe(500);
     expect(await patientsOf(untouched)).toEqual([]);
     expect(await eventsOf(untouched)).toEqual([]);
-  });
-});
-
-describe('503', () => {
-  it('asks to come back when the database is down, and the second try succeeds', async () => {
-    const json = patientBody();
-    const answer = await withoutDatabase(harness, () => create(json));
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
-    expect((await create(json)).status).toBe(201);
   });
 });

@@ -1,7 +1,7 @@
 import { newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -108,40 +108,5 @@ describe('400', () => {
     const answer = await find(query);
     expectProblem(answer, 400, 'validation_failed', rules.map((code) => ({ parameter, code })));
     expect(answer.text).not.toMatch(/jane|tom|xxx|5125550142/);
-  });
-});
-
-describe('401', () => {
-  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
-    expectProblem(await find('?email=jane@example.com', { token: await tokenOf(harness, partner) }), 401, code);
-  });
-});
-
-describe('403', () => {
-  it('refuses a token without read:client, also without an e-mail', async () => {
-    const token = await tokenWithout(harness, partner, 'read:client');
-    for (const query of ['?email=jane@example.com', '']) {
-      const answer = await find(query, { token });
-      expectProblem(answer, 403, 'insufficient_permission');
-      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="read:client"$/);
-    }
-  });
-});
-
-describe('500', () => {
-  it('tells nothing about a failure of ours', async () => {
-    const answer = await withoutTable(harness, 'client', () => byEmail('jane@example.com'));
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.text).not.toMatch(/jane|relation|prisma/i);
-    expect((await byEmail('jane@example.com')).status).toBe(200);
-  });
-});
-
-describe('503', () => {
-  it('asks to come back when the database is down', async () => {
-    const answer = await withoutDatabase(harness, () => byEmail('jane@example.com'));
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
-    expect((await byEmail('jane@example.com')).status).toBe(200);
   });
 });

@@ -1,7 +1,7 @@
 import { newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import { newSandbox, setClock } from '../support/sandbox.js';
 
 let harness: Harness;
@@ -42,33 +42,8 @@ describe('400', () => {
   });
 });
 
-describe('401', () => {
-  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
-    expectProblem(await getClock({ token: await tokenOf(harness, partner) }), 401, code);
-  });
-});
-
 describe('403', () => {
-  it('refuses a token without sandbox:simulate', async () => {
-    const token = await tokenWithout(harness, partner, 'sandbox:simulate');
-    expectProblem(await getClock({ token }), 403, 'insufficient_permission');
-  });
-
   it('refuses a live tenant, whatever its token permits', async () => {
     expectProblem(await getClock(await newPartner(harness)), 403, 'sandbox_only');
-  });
-});
-
-describe('500', () => {
-  it('tells nothing of what went wrong', async () => {
-    expectProblem(await withoutTable(harness, 'tenant', () => getClock()), 500, 'internal_error');
-  });
-});
-
-describe('503', () => {
-  it('asks to come back when the database is down', async () => {
-    const answer = await withoutDatabase(harness, () => getClock());
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
   });
 });

@@ -1,10 +1,11 @@
 import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { rotateSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { permissions } from '../../src/domain/access/permissions.js';
+import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
-import { expectProblem, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import { asForm, basicAuth, isSignedBy, login, loginBody, readToken } from '../support/tokens.js';
 
 const LOGIN = { grant_type: 'client_credentials' };
@@ -40,6 +41,10 @@ const withAuth = (authorization: string, contentType = 'application/json'): Pick
 });
 const raw = (text: string | Uint8Array<ArrayBuffer>, type = 'application/json'): CallOptions =>
   ({ raw: text, headers: { 'Content-Type': type } });
+
+/** What is special about a request, and how a client sends it. */
+type Request = [string, (client: Credentials) => CallOptions];
+const nameOf = ([name]: [string, unknown]): string => name;
 
 /** A login in JSON with these members. */
 const changed = (more: Record<string, unknown>) => (client: Credentials): CallOptions =>
@@ -110,7 +115,7 @@ describe('200', () => {
   });
 
   const encoded = (text: string): string => text.replace(/[_-]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
-  it.each<[string, (client: Credentials) => CallOptions]>([
+  const accepted: Request[] = [
     ['JSON', (client) => ({ json: loginBody(client) })],
     ['JSON with a charset', (client) => raw(JSON.stringify(loginBody(client)), 'application/json; charset=UTF-8')],
     ['a form', (client) => asForm(loginBody(client))],
@@ -129,12 +134,14 @@ describe('200', () => {
     ['a Digest header, which is ignored', (client) => ({ json: loginBody(client), ...withAuth('Digest user="x"') })],
     ['unknown members, which are ignored', changed({ audience: 'x', resource: [null], constructor: {} })],
     ['an unknown form field, which is ignored', inForm({ audience: 'x' })],
-  ])('takes credentials by %s', async (_name, request) => {
+  ];
+
+  it('takes credentials in every way of the contract', () => everyCase(accepted, nameOf, async ([, request]) => {
     const answer = await post(request(partner));
     expect(answer.status).toBe(200);
     const { status } = await call(harness, 'GET /clinics', { token: answer.body.access_token });
     expect(status).toBe(200);
-  });
+  }));
 
   it('narrows the permissions to the scope that is asked for, and says so', async () => {
     const { body } = await login(harness, partner, { scope: 'read:client  admin:clinic read:client' });
@@ -157,7 +164,7 @@ describe('200', () => {
 
 describe('400', () => {
   const jsonOf = (client: Credentials): string => JSON.stringify(loginBody(client));
-  it.each<[string, (client: Credentials) => CallOptions]>([
+  const invalid: Request[] = [
     ['no body', () => ({})],
     ['an empty object', () => ({ json: {} })],
     ['an empty form', () => asForm({})],
@@ -183,24 +190,29 @@ describe('400', () => {
     ['refresh_token without one', changed({ grant_type: 'refresh_token' })],
     ['HTTP Basic and another client_id', besideBasic({ client_id: 'ces_x' })],
     ['HTTP Basic and another client_secret', besideBasic({ client_secret: 'cess_x' })],
-  ])('refuses %s as invalid_request', async (_name, request) => {
+  ];
+
+  it('refuses what is no token request as invalid_request', () => everyCase(invalid, nameOf, async ([, request]) => {
     expectFailure(await post(request(reader)), 400, 'invalid_request');
-  });
+  }));
 
-  it.each(['password', 'CLIENT_CREDENTIALS', ' '])('refuses the grant %j as unsupported_grant_type', async (grant) => {
-    expectFailure(await post(inForm({ grant_type: grant })(reader)), 400, 'unsupported_grant_type');
-  });
+  it('refuses any other grant as unsupported_grant_type', () =>
+    everyCase(['password', 'CLIENT_CREDENTIALS', ' '], String, async (grant) => {
+      expectFailure(await post(inForm({ grant_type: grant })(reader)), 400, 'unsupported_grant_type');
+    }));
 
-  it.each<[string, (client: Credentials) => CallOptions]>([
+  const beyond: Request[] = [
     ['an unknown scope beside a good one', changed({ scope: 'admin:clinic everything' })],
     ['a scope that the client lacks', changed({ scope: 'read:product' })],
     ['a wildcard', inForm({ scope: '*' })],
     ['a part of a permission', changed({ scope: 'admin' })],
     ['a permission in capitals', changed({ scope: 'ADMIN:CLINIC' })],
     ['an empty scope', changed({ scope: '' })],
-  ])('refuses %s as invalid_scope', async (_name, request) => {
+  ];
+
+  it('refuses a scope that the client lacks as invalid_scope', () => everyCase(beyond, nameOf, async ([, request]) => {
     expectFailure(await post(request(reader)), 400, 'invalid_scope');
-  });
+  }));
 
   it('takes no credentials from the URL, where they would be logged', async () => {
     const query = new URLSearchParams(loginBody(partner)).toString();
@@ -247,52 +259,30 @@ describe('401', () => {
       return client;
     }],
   ];
-  it.each(cases)('refuses %s as invalid_client, with a challenge only for HTTP Basic', async (_name, credentials) => {
-    const given = await credentials();
-    const inBody = await login(harness, given);
-    expectFailure(inBody, 401, 'invalid_client');
-    const encodedId = encodeURIComponent(given.clientId);
-    const byBasic = await post({ json: LOGIN, ...withAuth(basicAuth({ ...given, clientId: encodedId })) });
-    expectFailure(byBasic, 401, 'invalid_client', true);
-    expect(byBasic.text).toBe(inBody.text);
+  it('refuses them as invalid_client and tells none from another, with a challenge only for HTTP Basic', async () => {
+    const texts = new Set<string>();
+    await everyCase(cases, nameOf, async ([, credentials]) => {
+      const given = await credentials();
+      const inBody = await login(harness, given);
+      expectFailure(inBody, 401, 'invalid_client');
+      const encodedId = encodeURIComponent(given.clientId);
+      const byBasic = await post({ json: LOGIN, ...withAuth(basicAuth({ ...given, clientId: encodedId })) });
+      expectFailure(byBasic, 401, 'invalid_client', true);
+      texts.add(inBody.text).add(byBasic.text);
+    });
+    expect(texts.size).toBe(1);
   });
 
-  it('never tells a wrong secret from an unknown or a deactivated client', async () => {
-    const texts = [];
-    for (const [, credentials] of cases) texts.push((await login(harness, await credentials())).text);
-    expect(new Set(texts).size).toBe(1);
-  });
-
-  it.each([
-    ['nothing', 'Basic'],
-    ['no base64', 'Basic ***'],
-    ['no colon', `Basic ${Buffer.from('ces_x').toString('base64')}`],
-    ['broken percent-encoding', `Basic ${Buffer.from('ces_x:100%').toString('base64')}`],
-  ])('refuses HTTP Basic with %s, whatever the body says', async (_name, authorization) => {
-    expectFailure(await post({ json: loginBody(partner), ...withAuth(authorization) }), 401, 'invalid_client', true);
-  });
-});
-
-describe('413', () => {
-  it('refuses a body over 256 KiB, whoever sends it', async () => {
-    const json = loginBody(partner, { padding: 'x'.repeat(256 * 1024) });
-    expectProblem(await post({ json }), 413, 'body_too_large');
-  });
-});
-
-describe('500', () => {
-  it('tells nothing about a failure of ours', async () => {
-    const answer = await withoutTable(harness, 'api_client', () => login(harness, partner));
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.text).not.toMatch(/api_client|relation|prisma/i);
-    expect((await login(harness, partner)).status).toBe(200);
-  });
-});
-
-describe('503', () => {
-  it('asks to come back while the database is down', async () => {
-    const answer = await withoutDatabase(harness, () => login(harness, partner));
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toMatch(/^[1-9]\d*$/);
+  it('refuses HTTP Basic that is malformed, whatever the body says', () => {
+    const malformed: [string, string][] = [
+      ['nothing', 'Basic'],
+      ['no base64', 'Basic ***'],
+      ['no colon', `Basic ${Buffer.from('ces_x').toString('base64')}`],
+      ['broken percent-encoding', `Basic ${Buffer.from('ces_x:100%').toString('base64')}`],
+    ];
+    return everyCase(malformed, nameOf, async ([, authorization]) => {
+      const answer = await post({ json: loginBody(partner), ...withAuth(authorization) });
+      expectFailure(answer, 401, 'invalid_client', true);
+    });
   });
 });

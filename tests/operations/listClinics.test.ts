@@ -1,7 +1,7 @@
 import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -186,40 +186,5 @@ describe('400', () => {
     expectProblem(answer, 400, 'validation_failed');
     const parameters = answer.body.errors.map(({ parameter }: { parameter: string }) => parameter);
     expect(parameters.sort()).toEqual(['limit', 'page', 'sort_by']);
-  });
-});
-
-describe('401', () => {
-  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
-    expectProblem(await list('', { token: await tokenOf(harness, partner) }), 401, code);
-  });
-});
-
-describe('403', () => {
-  it('refuses a token without admin:clinic, also when the query is wrong', async () => {
-    const token = await tokenWithout(harness, partner, 'admin:clinic');
-    for (const query of ['', '?page=0']) {
-      const answer = await list(query, { token });
-      expectProblem(answer, 403, 'insufficient_permission');
-      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="admin:clinic"$/);
-    }
-  });
-});
-
-describe('500', () => {
-  it('tells nothing about a failure of ours', async () => {
-    const answer = await withoutTable(harness, 'clinic_location', () => list());
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.text).not.toMatch(/location|relation|prisma/i);
-    expect((await list()).status).toBe(200);
-  });
-});
-
-describe('503', () => {
-  it('asks to come back when the database is down', async () => {
-    const answer = await withoutDatabase(harness, () => list());
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
-    expect((await list()).status).toBe(200);
   });
 });

@@ -4,7 +4,7 @@ import {
 } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import { cancelled, claim, completedEncounter } from '../support/reviews.js';
 
 type Encounter = Answer['body'];
@@ -175,35 +175,5 @@ describe('400', () => {
     const answer = await list({ cursor });
     expectProblem(answer, 400, 'cursor_invalid');
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ parameter: 'cursor' }));
-  });
-});
-
-describe('401', () => {
-  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
-    expectProblem(await list({ limit: 0 }, { token: await tokenOf(harness, partner) }), 401, code);
-  });
-});
-
-describe('403', () => {
-  it('refuses a token without read:encounter', async () => {
-    const token = await tokenWithout(harness, partner, 'read:encounter');
-    expectProblem(await list({ limit: 0 }, { token }), 403, 'insufficient_permission');
-  });
-});
-
-describe('500', () => {
-  it('tells nothing about a failure of ours', async () => {
-    const answer = await withoutTable(harness, 'gfe_item', () => list());
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.text).not.toMatch(/gfe_item|relation|prisma/i);
-  });
-});
-
-describe('503', () => {
-  it('asks to come back when the database is down', async () => {
-    const answer = await withoutDatabase(harness, () => list());
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
-    expect((await list()).status).toBe(200);
   });
 });

@@ -8,7 +8,7 @@ import { newClient, newClinic, newPartner, newPatient, type Partner } from '../s
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import { scansOf, statementsOf } from '../support/statements.js';
 
 let database: TestDatabase;
@@ -235,40 +235,5 @@ describe('400', () => {
     const answer = await list(query);
     expectProblem(answer, 400, 'validation_failed');
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ parameter, code }));
-  });
-});
-
-describe('401', () => {
-  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
-    expectProblem(await list('?limit=0', { token: await tokenOf(harness, partner) }), 401, code);
-  });
-});
-
-describe('403', () => {
-  it('refuses a token without read:event', async () => {
-    const token = await tokenWithout(harness, partner, 'read:event');
-    for (const query of ['', '?limit=0']) {
-      const answer = await list(query, { token });
-      expectProblem(answer, 403, 'insufficient_permission');
-      expect(answer.headers.get('WWW-Authenticate')).toMatch(/error="insufficient_scope", scope="read:event"$/);
-    }
-  });
-});
-
-describe('500', () => {
-  it('tells nothing about a failure of ours', async () => {
-    const answer = await withoutTable(harness, 'event', () => list());
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.text).not.toMatch(/relation|prisma/i);
-    expect((await list()).status).toBe(200);
-  });
-});
-
-describe('503', () => {
-  it('asks to come back when the database is down', async () => {
-    const answer = await withoutDatabase(harness, () => list());
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
-    expect((await list()).status).toBe(200);
   });
 });

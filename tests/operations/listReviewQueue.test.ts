@@ -1,7 +1,7 @@
 import { newClient, newClinic, newEncounter, newPartner, newToken, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
-import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import { cancelled, claim, claimedEncounter, completedEncounter, reviewer } from '../support/reviews.js';
 
 let harness: Harness;
@@ -98,36 +98,5 @@ describe('400', () => {
     ['page=2', 'page', 'additionalProperties'],
   ])('refuses %s', async (query, parameter, code) => {
     expectProblem(await list(`?${query}`), 400, 'validation_failed', [{ parameter, code }]);
-  });
-});
-
-describe('401', () => {
-  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
-    const token = await tokenOf(harness, partner);
-    expectProblem(await call(harness, 'GET /review-queue?limit=0', { token }), 401, code);
-  });
-});
-
-describe('403', () => {
-  it('refuses a token without review:encounter', async () => {
-    const token = await tokenWithout(harness, partner, 'review:encounter');
-    expectProblem(await list('', { ...partner, token }), 403, 'insufficient_permission');
-  });
-});
-
-describe('500', () => {
-  it('tells nothing about a failure of ours', async () => {
-    await newEncounter(harness, partner);
-    const answer = await withoutTable(harness, 'gfe_item', () => list());
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.text).not.toMatch(/gfe_item|relation|prisma/i);
-  });
-});
-
-describe('503', () => {
-  it('asks to come back when the database is down', async () => {
-    const answer = await withoutDatabase(harness, () => list());
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
   });
 });

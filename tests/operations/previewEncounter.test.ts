@@ -3,7 +3,7 @@ import {
 } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem } from '../support/refusals.js';
 import { completedEncounter } from '../support/reviews.js';
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
@@ -144,19 +144,6 @@ describe('400', () => {
   });
 });
 
-describe('401', () => {
-  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
-    expectProblem(await preview({}, { token: await tokenOf(harness, partner) }), 401, code);
-  });
-});
-
-describe('403', () => {
-  it('refuses a token without write:encounter', async () => {
-    const token = await tokenWithout(harness, partner, 'write:encounter');
-    expectProblem(await preview({}, { token }), 403, 'insufficient_permission');
-  });
-});
-
 describe('404', () => {
   it('tells everything that does not exist, as createEncounter does', async () => {
     const json = { ...valid, patientId: nobody, treatmentIds: [...valid.treatmentIds, nobody], documentIds: [nobody] };
@@ -172,27 +159,5 @@ describe('404', () => {
   it('is how a client sees clinics that it is not limited to', async () => {
     const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
     expectProblem(await preview(valid, limited), 404, 'clinic_not_found', [{ pointer: '#/clinicId' }]);
-  });
-});
-
-describe('413', () => {
-  it('refuses a body of more than 256 KiB', async () => {
-    expectProblem(await preview({ ...valid, additionalNotes: 'x'.repeat(256 * 1024) }), 413, 'body_too_large');
-  });
-});
-
-describe('500', () => {
-  it('tells nothing about a failure of ours', async () => {
-    const answer = await withoutTable(harness, 'product_offer', () => preview(valid));
-    expectProblem(answer, 500, 'internal_error');
-    expect(answer.text).not.toMatch(/relation|prisma/i);
-  });
-});
-
-describe('503', () => {
-  it('asks to come back when the database is down', async () => {
-    const answer = await withoutDatabase(harness, () => preview(valid));
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
   });
 });

@@ -3,7 +3,7 @@ import { newClient, newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout, getOrder } from '../support/orders.js';
-import { expectProblem, tokenWithout, unauthenticated, withoutDatabase, withoutTable } from '../support/refusals.js';
+import { expectProblem, withoutTable } from '../support/refusals.js';
 import { newSandbox, reset, setClock, simulate } from '../support/sandbox.js';
 
 let harness: Harness;
@@ -163,19 +163,7 @@ describe('400', () => {
   });
 });
 
-describe('401', () => {
-  it.each(unauthenticated)('refuses %s', async (_what, tokenOf, code) => {
-    expectProblem(await play(waiting, 'claim', {}, { token: await tokenOf(harness, partner) }), 401, code);
-  });
-});
-
 describe('403', () => {
-  it('refuses a token without sandbox:simulate', async () => {
-    const token = await tokenWithout(harness, partner, 'sandbox:simulate');
-    expectProblem(await play(waiting, 'claim', {}, { token }), 403, 'insufficient_permission');
-    expect((await stored(waiting)).status).toBe('pending_review');
-  });
-
   it('refuses a live tenant, whatever its token permits and whether or not it has the encounter', async () => {
     const live = await newPartner(harness);
     expectProblem(await play(waiting, 'claim', {}, live), 403, 'sandbox_only');
@@ -232,12 +220,6 @@ describe('409', () => {
   });
 });
 
-describe('413', () => {
-  it('refuses a body of more than 256 KiB', async () => {
-    expectProblem(await play(waiting, 'x'.repeat(256 * 1024)), 413, 'body_too_large');
-  });
-});
-
 describe('500', () => {
   it('does all or nothing', async () => {
     const before = await stored(waiting);
@@ -245,13 +227,5 @@ describe('500', () => {
     expectProblem(answer, 500, 'internal_error');
     expect(await stored(waiting)).toEqual(before);
     expect(await since(waiting)).toEqual([]);
-  });
-});
-
-describe('503', () => {
-  it('asks to come back when the database is down', async () => {
-    const answer = await withoutDatabase(harness, () => play(waiting, 'claim'));
-    expectProblem(answer, 503, 'dependency_unavailable');
-    expect(answer.headers.get('Retry-After')).toBe('5');
   });
 });

@@ -3,7 +3,10 @@ import { readConfig, type Config } from '../../src/config.js';
 import { configWarnings } from '../../src/runtime/configWarnings.js';
 
 const s3 = {
-  OBJECT_STORE: 's3', S3_ENDPOINT: 'https://s3.example.com', S3_BUCKET: 'documents', S3_ACCESS_KEY: 'access',
+  OBJECT_STORE: 's3',
+  S3_ENDPOINT: 'https://s3.example.com',
+  S3_BUCKET: 'documents',
+  S3_ACCESS_KEY: 'access',
   S3_SECRET_KEY: 'very secret',
 };
 
@@ -19,11 +22,24 @@ function refusalOf(environment: Record<string, string>): string {
 describe('without any variable', () => {
   it('the embedded default is configured', () => {
     expect(readConfig({})).toEqual({
-      host: '127.0.0.1', port: 3000, baseUrl: null, logLevel: 'info', dataDir: resolve('.data'), databaseUrl: null,
-      databasePoolSize: 10, accessTokenTtl: 25_200, refreshTokenTtl: 2_592_000,
-      signingKeysFile: resolve('.data/signing-keys.json'), createSigningKeys: true, objectStore: { kind: 'file' },
-      documentFetchAllowedHosts: [], documentScanner: { kind: 'none' }, validateResponses: false, drainTimeout: 75_000,
-      keepAliveTimeout: 65_000, maxConnections: 5_000,
+      host: '127.0.0.1',
+      port: 3000,
+      baseUrl: null,
+      logLevel: 'info',
+      dataDir: resolve('.data'),
+      databaseUrl: null,
+      databasePoolSize: 10,
+      accessTokenTtl: 25_200,
+      refreshTokenTtl: 2_592_000,
+      signingKeysFile: resolve('.data/signing-keys.json'),
+      createSigningKeys: true,
+      objectStore: { kind: 'file' },
+      documentFetchAllowedHosts: [],
+      documentScanner: { kind: 'none' },
+      validateResponses: false,
+      drainTimeout: 75_000,
+      keepAliveTimeout: 65_000,
+      maxConnections: 5_000,
     } satisfies Config);
   });
 
@@ -34,16 +50,24 @@ describe('without any variable', () => {
 
 describe('a variable', () => {
   it.each<[string, string, Partial<Config>]>([
-    ['HOST', '0.0.0.0', { host: '0.0.0.0' }], ['HOST', '::1', { host: '::1' }],
-    ['PORT', '0', { port: 0 }], ['PORT', '65535', { port: 65_535 }],
+    ['HOST', '0.0.0.0', { host: '0.0.0.0' }],
+    ['HOST', '::1', { host: '::1' }],
+    ['PORT', '0', { port: 0 }],
+    ['PORT', '65535', { port: 65_535 }],
     ['BASE_URL', 'https://api.example.com', { baseUrl: 'https://api.example.com' }],
     ['BASE_URL', 'http://localhost:3000', { baseUrl: 'http://localhost:3000' }],
     ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
     ['DATA_DIR', '/var/lib/ces', { dataDir: '/var/lib/ces', signingKeysFile: '/var/lib/ces/signing-keys.json' }],
-    ['DATA_DIR', 'relative',
-      { dataDir: resolve('relative'), signingKeysFile: join(resolve('relative'), 'signing-keys.json') }],
-    ['DATABASE_URL', 'postgresql://u:p@db:5432/ces?sslmode=require',
-      { databaseUrl: 'postgresql://u:p@db:5432/ces?sslmode=require' }],
+    [
+      'DATA_DIR',
+      'relative',
+      { dataDir: resolve('relative'), signingKeysFile: join(resolve('relative'), 'signing-keys.json') },
+    ],
+    [
+      'DATABASE_URL',
+      'postgresql://u:p@db:5432/ces?sslmode=require',
+      { databaseUrl: 'postgresql://u:p@db:5432/ces?sslmode=require' },
+    ],
     ['DATABASE_URL', 'postgres://db/ces', { databaseUrl: 'postgres://db/ces' }],
     ['DATABASE_POOL_SIZE', '500', { databasePoolSize: 500 }],
     ['ACCESS_TOKEN_TTL', '60', { accessTokenTtl: 60 }],
@@ -52,13 +76,17 @@ describe('a variable', () => {
     ['SIGNING_KEYS_FILE', '/run/keys.json', { signingKeysFile: '/run/keys.json', createSigningKeys: false }],
     ['OBJECT_STORE', 'file', { objectStore: { kind: 'file' } }],
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80', { documentFetchAllowedHosts: ['a:80'] }],
-    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80 , b.example:8443',
-      { documentFetchAllowedHosts: ['a:80', 'b.example:8443'] }],
+    [
+      'DOCUMENT_FETCH_ALLOWED_HOSTS',
+      'a:80 , b.example:8443',
+      { documentFetchAllowedHosts: ['a:80', 'b.example:8443'] },
+    ],
     ['DOCUMENT_SCANNER', 'none', { documentScanner: { kind: 'none' } }],
     ['VALIDATE_RESPONSES', 'true', { validateResponses: true }],
     ['VALIDATE_RESPONSES', 'false', { validateResponses: false }],
     ['DRAIN_TIMEOUT', '1', { drainTimeout: 1_000 }],
-    ['KEEP_ALIVE_TIMEOUT', '620', { keepAliveTimeout: 620_000 }], ['MAX_CONNECTIONS', '100', { maxConnections: 100 }],
+    ['KEEP_ALIVE_TIMEOUT', '620', { keepAliveTimeout: 620_000 }],
+    ['MAX_CONNECTIONS', '100', { maxConnections: 100 }],
   ])('%s=%s changes just what it says', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });
@@ -77,28 +105,62 @@ describe('a variable', () => {
   });
 
   it.each([
-    ['PORT', 'x'], ['PORT', '-1'], ['PORT', '65536'], ['PORT', '1.5'], ['PORT', 'Infinity'], ['PORT', '1e400'],
-    ['BASE_URL', 'api.example.com'], ['BASE_URL', 'ftp://example.com'], ['BASE_URL', 'https://example.com/'],
+    ['PORT', 'x'],
+    ['PORT', '-1'],
+    ['PORT', '65536'],
+    ['PORT', '1.5'],
+    ['PORT', 'Infinity'],
+    ['PORT', '1e400'],
+    ['BASE_URL', 'api.example.com'],
+    ['BASE_URL', 'ftp://example.com'],
+    ['BASE_URL', 'https://example.com/'],
     // RFC 8414 clients would look for the metadata outside of the path.
     ['BASE_URL', 'https://example.com/ces'],
-    ['BASE_URL', 'https://example.com?x=1'], ['BASE_URL', 'https://example.com#x'], ['BASE_URL', 'https://'],
-    ['LOG_LEVEL', 'loud'], ['LOG_LEVEL', 'INFO'],
-    ['DATABASE_URL', 'mysql://root:pass-word-4711@db/x'], ['DATABASE_URL', 'pass-word-4711'],
+    ['BASE_URL', 'https://example.com?x=1'],
+    ['BASE_URL', 'https://example.com#x'],
+    ['BASE_URL', 'https://'],
+    ['LOG_LEVEL', 'loud'],
+    ['LOG_LEVEL', 'INFO'],
+    ['DATABASE_URL', 'mysql://root:pass-word-4711@db/x'],
+    ['DATABASE_URL', 'pass-word-4711'],
     ['DATABASE_URL', 'postgres://'],
-    ['DATABASE_POOL_SIZE', '0'], ['DATABASE_POOL_SIZE', '501'], ['DATABASE_POOL_SIZE', 'many'],
-    ['ACCESS_TOKEN_TTL', '0'], ['ACCESS_TOKEN_TTL', '7h'], ['ACCESS_TOKEN_TTL', '1e400'], ['REFRESH_TOKEN_TTL', '-5'],
+    ['DATABASE_POOL_SIZE', '0'],
+    ['DATABASE_POOL_SIZE', '501'],
+    ['DATABASE_POOL_SIZE', 'many'],
+    ['ACCESS_TOKEN_TTL', '0'],
+    ['ACCESS_TOKEN_TTL', '7h'],
+    ['ACCESS_TOKEN_TTL', '1e400'],
+    ['REFRESH_TOKEN_TTL', '-5'],
     ['REFRESH_TOKEN_TTL', '31536001'],
-    ['OBJECT_STORE', 'disk'], ['OBJECT_STORE', 'S3'], ['S3_ENDPOINT', 's3.example.com'],
-    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a'], ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'http://a:80'],
+    ['OBJECT_STORE', 'disk'],
+    ['OBJECT_STORE', 'S3'],
+    ['S3_ENDPOINT', 's3.example.com'],
+    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a'],
+    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'http://a:80'],
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80/x'],
-    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80;b:80'], ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80,'],
+    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80;b:80'],
+    ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80,'],
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', '*:*'],
-    ['DOCUMENT_SCANNER', 'clamd'], ['DOCUMENT_SCANNER', 'true'],
-    ['CLAMAV_ADDRESS', '127.0.0.1'], ['CLAMAV_ADDRESS', '127.0.0.1:0'], ['CLAMAV_ADDRESS', '127.0.0.1:65536'],
-    ['CLAMAV_ADDRESS', 'tcp://pass-word-4711:3310'], ['CLAMAV_ADDRESS', '::1:3310'], ['CLAMAV_ADDRESS', ':3310'],
-    ['CLAMAV_ADDRESS', 'run/clamd.ctl'], ['CLAMAV_ADDRESS', '/'], ['CLAMAV_ADDRESS', 'a:1,b:2'],
-    ['VALIDATE_RESPONSES', '1'], ['VALIDATE_RESPONSES', 'yes'], ['DRAIN_TIMEOUT', '0'], ['DRAIN_TIMEOUT', '86401'], ['DRAIN_TIMEOUT', 'soon'],
-    ['KEEP_ALIVE_TIMEOUT', '0'], ['KEEP_ALIVE_TIMEOUT', '3601'], ['MAX_CONNECTIONS', '0'], ['MAX_CONNECTIONS', 'all'],
+    ['DOCUMENT_SCANNER', 'clamd'],
+    ['DOCUMENT_SCANNER', 'true'],
+    ['CLAMAV_ADDRESS', '127.0.0.1'],
+    ['CLAMAV_ADDRESS', '127.0.0.1:0'],
+    ['CLAMAV_ADDRESS', '127.0.0.1:65536'],
+    ['CLAMAV_ADDRESS', 'tcp://pass-word-4711:3310'],
+    ['CLAMAV_ADDRESS', '::1:3310'],
+    ['CLAMAV_ADDRESS', ':3310'],
+    ['CLAMAV_ADDRESS', 'run/clamd.ctl'],
+    ['CLAMAV_ADDRESS', '/'],
+    ['CLAMAV_ADDRESS', 'a:1,b:2'],
+    ['VALIDATE_RESPONSES', '1'],
+    ['VALIDATE_RESPONSES', 'yes'],
+    ['DRAIN_TIMEOUT', '0'],
+    ['DRAIN_TIMEOUT', '86401'],
+    ['DRAIN_TIMEOUT', 'soon'],
+    ['KEEP_ALIVE_TIMEOUT', '0'],
+    ['KEEP_ALIVE_TIMEOUT', '3601'],
+    ['MAX_CONNECTIONS', '0'],
+    ['MAX_CONNECTIONS', 'all'],
   ])('%s=%s is refused by its name, and its value is not repeated', (name, value) => {
     const message = refusalOf({ [name]: value });
     expect(message).toMatch(new RegExp(`^Wrong configuration: ${name} must `));
@@ -121,8 +183,13 @@ it.each([
 
 describe('a warning', () => {
   it.each([
-    ['LOGLEVEL', 'LOG_LEVEL'], ['log_level', 'LOG_LEVEL'], ['LOG_LEVL', 'LOG_LEVEL'], ['BASEURL', 'BASE_URL'],
-    ['DATABSE_URL', 'DATABASE_URL'], ['Port', 'PORT'], ['S3_ACESS_KEY', 'S3_ACCESS_KEY'],
+    ['LOGLEVEL', 'LOG_LEVEL'],
+    ['log_level', 'LOG_LEVEL'],
+    ['LOG_LEVL', 'LOG_LEVEL'],
+    ['BASEURL', 'BASE_URL'],
+    ['DATABSE_URL', 'DATABASE_URL'],
+    ['Port', 'PORT'],
+    ['S3_ACESS_KEY', 'S3_ACCESS_KEY'],
   ])('asks whether %s should be %s, and does not repeat its value', (name, meant) => {
     expect(configWarnings({ [name]: 'secret-4711' })).toEqual([
       `${name} is not a variable of this service: did you mean ${meant}?`,
@@ -149,7 +216,11 @@ describe('a warning', () => {
 describe('several wrong variables', () => {
   it('are all named at once', () => {
     const message = refusalOf({
-      PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'pass-word-4711', OBJECT_STORE: 's3', S3_SECRET_KEY: 'key-4711',
+      PORT: 'x',
+      LOG_LEVEL: 'loud',
+      DATABASE_URL: 'pass-word-4711',
+      OBJECT_STORE: 's3',
+      S3_SECRET_KEY: 'key-4711',
     });
     for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_URL', 'S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY']) {
       expect(message).toContain(name);
@@ -161,8 +232,11 @@ describe('several wrong variables', () => {
 describe('the object store s3', () => {
   it('takes its place from four variables and a region with a default', () => {
     const place = {
-      kind: 's3', endpoint: s3.S3_ENDPOINT, bucket: s3.S3_BUCKET,
-      accessKey: s3.S3_ACCESS_KEY, secretKey: s3.S3_SECRET_KEY,
+      kind: 's3',
+      endpoint: s3.S3_ENDPOINT,
+      bucket: s3.S3_BUCKET,
+      accessKey: s3.S3_ACCESS_KEY,
+      secretKey: s3.S3_SECRET_KEY,
     };
     expect(readConfig(s3).objectStore).toEqual({ ...place, region: 'us-east-1' });
     expect(readConfig({ ...s3, S3_REGION: 'eu-central-1' }).objectStore).toEqual({ ...place, region: 'eu-central-1' });
@@ -184,13 +258,16 @@ describe('the scanner clamav', () => {
     ['[::1]:65535', { host: '::1', port: 65_535 }],
     ['/run/clamav/clamd.ctl', { path: '/run/clamav/clamd.ctl' }],
   ])('is found at %s', (text, address) => {
-    expect(readConfig({ DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: text }).documentScanner)
-      .toEqual({ kind: 'clamav', address });
+    expect(readConfig({ DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: text }).documentScanner).toEqual({
+      kind: 'clamav',
+      address,
+    });
   });
 
   it('needs its address', () => {
-    expect(refusalOf({ DOCUMENT_SCANNER: 'clamav' }))
-      .toBe('Wrong configuration: CLAMAV_ADDRESS is required with DOCUMENT_SCANNER=clamav.');
+    expect(refusalOf({ DOCUMENT_SCANNER: 'clamav' })).toBe(
+      'Wrong configuration: CLAMAV_ADDRESS is required with DOCUMENT_SCANNER=clamav.',
+    );
   });
 
   it('is not used because its address is there', () => {

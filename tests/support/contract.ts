@@ -89,6 +89,30 @@ export const operations: readonly ContractOperation[] = Object.entries(contract.
   })),
 );
 
+/** Every example of a response. */
+export const responseExamples = operations.flatMap(({ operationId, responses }) =>
+  Object.entries(responses).flatMap(([status, { content = {} }]) =>
+    Object.entries(content).flatMap(([mediaType, { schema, examples = {} }]) =>
+      Object.entries(examples).map(([name, { value }]) => ({
+        title: `${operationId} ${status} ${name} as ${mediaType}`,
+        operationId,
+        status: Number(status),
+        mediaType,
+        name,
+        schema,
+        value,
+      })),
+    ),
+  ),
+);
+
+/** Those of failures. What is none, such as the response of an unready service, has no code. */
+export const failureExamples = responseExamples.flatMap(({ value, ...example }) => {
+  const shown = Object(value) as Readonly<Record<string, unknown>>;
+  const code = shown['code'] ?? shown['error'];
+  return code === undefined ? [] : [{ ...example, code, example: shown }];
+});
+
 /** Those that need a token. */
 export const securedOperations = operations.filter(({ security }) => security.length > 0);
 
@@ -165,14 +189,16 @@ export function contractFaults(operationId: string, { status, contentType, heade
   return [...headers, ...schemaFaults(content.schema, body).map((fault) => `${what} breaks its schema: ${fault}`)];
 }
 
-const compiled = new WeakMap<Schema, ValidateFunction>();
+// By their texts: most schemas are those of responses that all operations have.
+const compiled = new Map<string, ValidateFunction>();
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 addFormats.default(ajv);
 
 /** Which rules of the schema the value breaks, and where. */
 export function schemaFaults(schema: Schema, value: unknown): string[] {
-  const validate = compiled.get(schema) ?? ajv.compile(schema);
-  compiled.set(schema, validate);
+  const text = JSON.stringify(schema);
+  const validate = compiled.get(text) ?? ajv.compile(schema);
+  compiled.set(text, validate);
   return validate(value)
     ? []
     : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);

@@ -17,7 +17,10 @@ export function fetchWith(download: Downloader, url: string): Promise<Downloaded
 
 /** The Problem that an attempt was refused with; rejects when it was not refused, or not by a Problem. */
 export async function refusalOf(attempt: Promise<unknown>): Promise<Problem> {
-  const outcome = await attempt.then(() => 'accepted', (error: unknown) => error);
+  const outcome = await attempt.then(
+    () => 'accepted',
+    (error: unknown) => error,
+  );
   if (outcome instanceof Problem) return outcome;
   throw new Error(`Not refused by a Problem: ${String(outcome)}`);
 }
@@ -39,7 +42,9 @@ export async function until(condition: () => boolean): Promise<void> {
 /** Answers with a body that never ends, as fast as the connection takes it. */
 export function endless(_request: unknown, response: ServerResponse): void {
   const chunk = Buffer.alloc(65_536, 1);
-  const send = () => { while (!response.destroyed && response.write(chunk)); };
+  const send = () => {
+    while (!response.destroyed && response.write(chunk));
+  };
   response.on('drain', send);
   send();
 }

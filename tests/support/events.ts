@@ -48,10 +48,15 @@ export const recordPaid = (
   place: EventPlace,
   orderNo = 'ORD-101000',
   count = 1,
-): Promise<void> => inTransaction(domain, async (transaction) => {
-  for (let n = 0; n < count; n += 1) recordEvent(transaction, place, 'order.paid', paid(orderNo));
-});
+): Promise<void> =>
+  inTransaction(domain, async (transaction) => {
+    for (let n = 0; n < count; n += 1) recordEvent(transaction, place, 'order.paid', paid(orderNo));
+  });
 
 export const paid = (orderNo: string): EventDataOf<'order.paid'> => ({
-  order_no: orderNo, encounter_id: 101_000, order_status: 'paid', grand_total: '255.00', balance_amt: '0.00',
+  order_no: orderNo,
+  encounter_id: 101_000,
+  order_status: 'paid',
+  grand_total: '255.00',
+  balance_amt: '0.00',
 });

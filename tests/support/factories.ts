@@ -39,7 +39,10 @@ export async function newClient(
 }
 
 /** An access token by client credentials. */
-export async function newToken(harness: Pick<Harness, 'baseUrl'>, { clientId, clientSecret }: Credentials): Promise<string> {
+export async function newToken(
+  harness: Pick<Harness, 'baseUrl'>,
+  { clientId, clientSecret }: Credentials,
+): Promise<string> {
   const json = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const { status, body } = await call(harness, 'POST /oauth/token', { json });
   if (status !== 200) throw new Error(`no token: ${status}`);
@@ -49,8 +52,13 @@ export async function newToken(harness: Pick<Harness, 'baseUrl'>, { clientId, cl
 /** A body for POST /clients with an e-mail of its own. */
 export function patientBody(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
-    firstName: 'Jane', lastName: 'Miller', email: `jane.${next()}@example.com`, dateOfBirth: '1990-06-30',
-    countryCode: '+1', phone: '5125550142', ...changes,
+    firstName: 'Jane',
+    lastName: 'Miller',
+    email: `jane.${next()}@example.com`,
+    dateOfBirth: '1990-06-30',
+    countryCode: '+1',
+    phone: '5125550142',
+    ...changes,
   };
 }
 
@@ -72,19 +80,38 @@ export interface ClinicChanges {
 }
 
 /** A clinic in Austin, unless said otherwise; returns its id. */
-export async function newClinic({ domain }: Harness, { tenantId }: Partner, changes: ClinicChanges = {}): Promise<string> {
+export async function newClinic(
+  { domain }: Harness,
+  { tenantId }: Partner,
+  changes: ClinicChanges = {},
+): Promise<string> {
   const { places = [{ state: 'TX', timezone: 'America/Chicago' }], ...given } = changes;
   const number = next();
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
   const { id } = await domain.db.clinic.create({
     data: {
-      id: domain.newId(), tenantId, legalName: `Clinic ${number}, PLLC`, displayName: `Clinic ${number}`,
-      email: `clinic.${number}@example.com`, isActive: true, ...times, ...given,
+      id: domain.newId(),
+      tenantId,
+      legalName: `Clinic ${number}, PLLC`,
+      displayName: `Clinic ${number}`,
+      email: `clinic.${number}@example.com`,
+      isActive: true,
+      ...times,
+      ...given,
       locations: {
         createMany: {
           data: places.map(({ state, timezone }, index) => ({
-            id: domain.newId(), name: `Place ${index}`, address1: '301 Congress Avenue', city: 'Austin', state,
-            postal: '78701', country: 'US', timezone, isPrimary: index === 0, isActive: true, ...times,
+            id: domain.newId(),
+            name: `Place ${index}`,
+            address1: '301 Congress Avenue',
+            city: 'Austin',
+            state,
+            postal: '78701',
+            country: 'US',
+            timezone,
+            isPrimary: index === 0,
+            isActive: true,
+            ...times,
           })),
         },
       },
@@ -121,7 +148,12 @@ export async function newCategory(
   const subcategoryId = domain.newId();
   await domain.db.category.create({
     data: {
-      id: categoryId, tenantId, categoryName: `Category ${number}`, reviewOften: 'YEARLY', reviewRecurring: true, ...times,
+      id: categoryId,
+      tenantId,
+      categoryName: `Category ${number}`,
+      reviewOften: 'YEARLY',
+      reviewRecurring: true,
+      ...times,
       subcategories: { create: { id: subcategoryId, subCategoryName: `Subcategory ${number}`, ...times } },
     },
   });
@@ -132,23 +164,47 @@ export async function newCategory(
 export async function newProduct(harness: Harness, partner: Partner, changes: ProductChanges = {}): Promise<string> {
   const { domain } = harness;
   const {
-    price = '240.00', shippingType = 'FLAT_RATE', shippingAmount = '15.00', isRx = false, availability = [],
-    categoryId, subcategoryId, ...given
+    price = '240.00',
+    shippingType = 'FLAT_RATE',
+    shippingAmount = '15.00',
+    isRx = false,
+    availability = [],
+    categoryId,
+    subcategoryId,
+    ...given
   } = changes;
   const group = categoryId && subcategoryId ? { categoryId, subcategoryId } : await newCategory(harness, partner);
   const number = next();
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
   const { id } = await domain.db.product.create({
     data: {
-      id: domain.newId(), tenantId: partner.tenantId, sku: `SKU-${number}`, name: `Product ${number}`, description: 'One session',
-      unitPrice: price, isActive: true, pharmacyId: domain.newId(), pharmacyName: 'Lone Star Pharmacy',
-      externalCode: `EXT-${number}`, ...times, ...given, ...group,
+      id: domain.newId(),
+      tenantId: partner.tenantId,
+      sku: `SKU-${number}`,
+      name: `Product ${number}`,
+      description: 'One session',
+      unitPrice: price,
+      isActive: true,
+      pharmacyId: domain.newId(),
+      pharmacyName: 'Lone Star Pharmacy',
+      externalCode: `EXT-${number}`,
+      ...times,
+      ...given,
+      ...group,
     },
   });
   const owned = { tenantId: partner.tenantId, productId: id, ...times };
   await domain.db.productOffer.create({
     data: {
-      id: domain.newId(), ...owned, price, qty: 10, qtyAlert: 2, shippingType, shippingAmount, vendorCost: '1.00', cogs: '2.00',
+      id: domain.newId(),
+      ...owned,
+      price,
+      qty: 10,
+      qtyAlert: 2,
+      shippingType,
+      shippingAmount,
+      vendorCost: '1.00',
+      cogs: '2.00',
     },
   });
   for (const entry of availability) {
@@ -159,7 +215,11 @@ export async function newProduct(harness: Harness, partner: Partner, changes: Pr
 }
 
 const rx = (reference: string) => ({
-  refills: 2, rxQty: 1, daysSupply: 30, deaScheduleId: reference, quantityUnitOfMeasureId: reference,
+  refills: 2,
+  rxQty: 1,
+  daysSupply: 30,
+  deaScheduleId: reference,
+  quantityUnitOfMeasureId: reference,
   refrigerationTypeId: reference,
 });
 
@@ -175,20 +235,43 @@ export interface EncounterBody {
 /** What an encounter needs, ready to be created. */
 export async function encounterBody(harness: Harness, partner: Partner): Promise<EncounterBody> {
   const [clinicId, patientId, treatmentId] = await Promise.all([
-    newClinic(harness, partner), newPatient(harness, partner), newProduct(harness, partner),
+    newClinic(harness, partner),
+    newPatient(harness, partner),
+    newProduct(harness, partner),
   ]);
-  return { clinicId, patientId, treatmentIds: [treatmentId], reviewType: 'asynchronous', serviceQueue: 'provider_network' };
+  return {
+    clinicId,
+    patientId,
+    treatmentIds: [treatmentId],
+    reviewType: 'asynchronous',
+    serviceQueue: 'provider_network',
+  };
 }
 
 /** The row of an uploaded document of a patient, without its file; returns its id. */
-export async function newDocument({ domain }: Harness, { tenantId, clientId }: Partner, patientId: string): Promise<string> {
+export async function newDocument(
+  { domain }: Harness,
+  { tenantId, clientId }: Partner,
+  patientId: string,
+): Promise<string> {
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
   const { id: uploadedById } = await domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
   const { id } = await domain.db.document.create({
     data: {
-      id: domain.newId(), tenantId, patientId, docType: 'lab-results', storageProvider: 'file', container: 'documents',
-      blobPath: 'blood.pdf', contentType: 'application/pdf', sizeBytes: 1, checksum: '', fileName: 'blood.pdf',
-      originalFilename: 'blood.pdf', uploadedById, ...times,
+      id: domain.newId(),
+      tenantId,
+      patientId,
+      docType: 'lab-results',
+      storageProvider: 'file',
+      container: 'documents',
+      blobPath: 'blood.pdf',
+      contentType: 'application/pdf',
+      sizeBytes: 1,
+      checksum: '',
+      fileName: 'blood.pdf',
+      originalFilename: 'blood.pdf',
+      uploadedById,
+      ...times,
     },
   });
   return id;
@@ -196,7 +279,7 @@ export async function newDocument({ domain }: Harness, { tenantId, clientId }: P
 
 /** Creates an encounter over HTTP; returns the record. */
 export async function newEncounter(harness: Harness, partner: Partner, changes = {}): Promise<Answer['body']> {
-  const json = { ...await encounterBody(harness, partner), ...changes };
+  const json = { ...(await encounterBody(harness, partner)), ...changes };
   const { status, body } = await call(harness, 'POST /encounters', { token: partner.token, json });
   if (status !== 201) throw new Error(`no encounter: ${status}`);
   return body;

@@ -35,13 +35,19 @@ export interface FakeClamdOptions {
 export async function startFakeClamd({ path, maxLength = Infinity }: FakeClamdOptions = {}): Promise<FakeClamd> {
   const scanned: Buffer[] = [];
   const open = new Set<Socket>();
-  const working: Behaviour = (socket) => { answerCommand(socket, maxLength, scanned); };
+  const working: Behaviour = (socket) => {
+    answerCommand(socket, maxLength, scanned);
+  };
   let behaviour = working;
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;
     open.add(socket);
-    socket.on('error', () => undefined).on('close', () => { open.delete(socket); });
+    socket
+      .on('error', () => undefined)
+      .on('close', () => {
+        open.delete(socket);
+      });
     behaviour(socket);
   });
   if (path === undefined) server.listen(0, '127.0.0.1');

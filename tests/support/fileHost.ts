@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net';
 
 /** What a path of the host answers: a listener, or a file with its headers. */
 export type Answer =
-  | RequestListener
-  | { readonly content: Uint8Array; readonly headers?: Readonly<Record<string, string>> };
+  RequestListener | { readonly content: Uint8Array; readonly headers?: Readonly<Record<string, string>> };
 
 /** A server on loopback that documents are fetched from. */
 export interface FileHost {
@@ -47,7 +46,9 @@ export async function startFileHost(options: { readonly tls?: boolean } = {}): P
   server.on('connection', (socket) => {
     connections += 1;
     open += 1;
-    socket.once('close', () => { open -= 1; });
+    socket.once('close', () => {
+      open -= 1;
+    });
   });
   server.listen(0, '127.0.0.1');
   // Who fails before closing it must not wait for it.
@@ -80,16 +81,29 @@ export function portOf(address: AddressInfo | string | null): number {
 }
 
 function pdf(): Buffer {
-  return Buffer.from([
-    '%PDF-1.4', '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj', '2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj',
-    '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj', 'trailer<</Root 1 0 R>>', '%%EOF', '',
-  ].join('\n'));
+  return Buffer.from(
+    [
+      '%PDF-1.4',
+      '1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj',
+      '2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj',
+      '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj',
+      'trailer<</Root 1 0 R>>',
+      '%%EOF',
+      '',
+    ].join('\n'),
+  );
 }
 
 /** One black pixel; its directory is at the end of the file, as scanners write it, `gap` bytes after the header. */
 function tiff(gap: number): Buffer {
   const entries = [
-    [256, 3, 1, 1], [257, 3, 1, 1], [258, 3, 1, 1], [259, 3, 1, 1], [262, 3, 1, 1], [273, 4, 1, 8], [279, 4, 1, 1],
+    [256, 3, 1, 1],
+    [257, 3, 1, 1],
+    [258, 3, 1, 1],
+    [259, 3, 1, 1],
+    [262, 3, 1, 1],
+    [273, 4, 1, 8],
+    [279, 4, 1, 1],
   ];
   const file = Buffer.alloc(8 + gap + 2 + entries.length * 12 + 4);
   file.write('II*\0', 'latin1');
@@ -113,8 +127,8 @@ export const sampleFiles = {
     'base64',
   ),
   jpeg: Buffer.from(
-    `ffd8ffe000104a46494600010101004800480000ffdb004300${'ff'.repeat(64)}ffc9000b080001000101011100ffcc000600101005`
-      + 'ffda0008010100003f00d2cf20ffd9',
+    `ffd8ffe000104a46494600010101004800480000ffdb004300${'ff'.repeat(64)}ffc9000b080001000101011100ffcc000600101005` +
+      'ffda0008010100003f00d2cf20ffd9',
     'hex',
   ),
   tiff: tiff(5000),

@@ -59,7 +59,12 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const domain = { ...systemContext(db), now: () => new Date(clock.now), log };
   let baseUrl = '';
   const opened = await openServices({
-    config, domain, databaseUrl: url, log, baseUrl: () => baseUrl, isStopping: () => false,
+    config,
+    domain,
+    databaseUrl: url,
+    log,
+    baseUrl: () => baseUrl,
+    isStopping: () => false,
   });
   // A spread would ask for the base URL before it is known.
   const services = options.change?.(opened) ?? opened;
@@ -69,7 +74,13 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   server.prependListener('request', (_req, res) => observe(res, faults));
   baseUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}`;
   return {
-    baseUrl, services, domain, clock, server, logged, dataDir,
+    baseUrl,
+    services,
+    domain,
+    clock,
+    server,
+    logged,
+    dataDir,
     async close() {
       await drain(server, 5_000);
       await domain.db.$disconnect();

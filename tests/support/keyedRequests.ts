@@ -27,8 +27,10 @@ export interface KeyedRequests {
   readonly failing: Asked;
 }
 
-const onEncounter = (action: string, number: unknown, json: object): Asked =>
-  ({ target: `POST /encounters/${String(number)}/${action}`, json });
+const onEncounter = (action: string, number: unknown, json: object): Asked => ({
+  target: `POST /encounters/${String(number)}/${action}`,
+  json,
+});
 
 /** What the requests of an operation are; every operation that takes a key must stand here. */
 export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<KeyedRequests>>> = {

@@ -13,10 +13,13 @@ export async function whileKeyIsUsed<T>(
   const where = { tenantId, clientId };
   const { id: apiClientId } = await domain.db.apiClient.findUniqueOrThrow({ where });
   const row = { tenantId, apiClientId, operationId, key };
-  return domain.db.$transaction(async (transaction) => {
-    await transaction.idempotencyKey.create({ data: { ...row, fingerprint: new Uint8Array(32) } });
-    const result = await work();
-    await transaction.idempotencyKey.deleteMany({ where: row });
-    return result;
-  }, { timeout: 20_000 });
+  return domain.db.$transaction(
+    async (transaction) => {
+      await transaction.idempotencyKey.create({ data: { ...row, fingerprint: new Uint8Array(32) } });
+      const result = await work();
+      await transaction.idempotencyKey.deleteMany({ where: row });
+      return result;
+    },
+    { timeout: 20_000 },
+  );
 }

@@ -62,6 +62,9 @@ export function bodyOf(...chunks: (Uint8Array | string)[]): AsyncIterable<Uint8A
 
 /** The code of the Problem that an attempt ended with, else its error, else 'accepted'. */
 export async function outcomeOf(attempt: Promise<unknown>): Promise<unknown> {
-  const outcome = await attempt.then(() => 'accepted', (error: unknown) => error);
+  const outcome = await attempt.then(
+    () => 'accepted',
+    (error: unknown) => error,
+  );
   return outcome instanceof Problem ? outcome.code : outcome;
 }

@@ -72,6 +72,18 @@ export async function rawCall(harness: Pick<Harness, 'baseUrl'>, request: RawReq
   return first;
 }
 
+/** Asserts a refusal in the documented shape. */
+export function expectRawProblem({ status, headers, text }: RawAnswer, expected: number, code: string): void {
+  expect(status).toBe(expected);
+  expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  expect(JSON.parse(text)).toMatchObject({
+    type: `urn:clinical-encounter:problem:${code}`,
+    code,
+    status: expected,
+    request_id: headers['x-request-id'],
+  });
+}
+
 /** The bytes of a request. */
 export function requestBytes({ method = 'GET', target = '/', headers = [], body }: RawRequest): Buffer {
   const framed = headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
@@ -86,11 +98,16 @@ export function requestBytes({ method = 'GET', target = '/', headers = [], body 
 function parseAnswers(bytes: Buffer, withBody: boolean): RawAnswer[] {
   const end = bytes.indexOf('\r\n\r\n') + 4;
   if (end < 4) return [];
-  const [statusLine = '', ...lines] = bytes.subarray(0, end - 4).toString('latin1').split('\r\n');
-  const headers = Object.fromEntries(lines.map((line) => {
-    const colon = line.indexOf(':');
-    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
-  }));
+  const [statusLine = '', ...lines] = bytes
+    .subarray(0, end - 4)
+    .toString('latin1')
+    .split('\r\n');
+  const headers = Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
   if (status === 100) return parseAnswers(bytes.subarray(end), withBody);
   const length = withBody ? Number(headers['content-length'] ?? 0) : 0;

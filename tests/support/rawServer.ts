@@ -20,13 +20,20 @@ export async function startRawServer(answer: string | undefined, split: boolean)
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
-    socket.on('error', () => undefined).on('close', () => { open.delete(socket); });
+    socket
+      .on('error', () => undefined)
+      .on('close', () => {
+        open.delete(socket);
+      });
     socket.once('data', () => {
       if (answer === undefined) return;
       const end = answer.indexOf('\r\n\r\n') + 4;
       if (answer.includes(' 101 ')) socket.write(answer);
       else if (!split || end < 4) socket.end(answer);
-      else socket.write(answer.slice(0, end), () => { socket.end(answer.slice(end)); });
+      else
+        socket.write(answer.slice(0, end), () => {
+          socket.end(answer.slice(end));
+        });
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -24,9 +24,13 @@ export function expectProblem(
 ): void {
   const requestId = answer.headers.get('X-Request-Id');
   expect(answer.body).toMatchObject({
-    type: `urn:clinical-encounter:problem:${code}`, status, code, instance: `urn:uuid:${requestId}`,
+    type: `urn:clinical-encounter:problem:${code}`,
+    status,
+    code,
+    instance: `urn:uuid:${requestId}`,
     request_id: requestId,
-    title: expect.any(String), detail: expect.any(String),
+    title: expect.any(String),
+    detail: expect.any(String),
   });
   expect(answer.status).toBe(status);
   expect(answer.headers.get('Content-Type')).toMatch(/^application\/problem\+json\b/);
@@ -73,6 +77,12 @@ export async function withoutTable<T>({ domain }: Harness, table: string, work: 
   } finally {
     await domain.db.$executeRawUnsafe(`ALTER TABLE "${table}_elsewhere" RENAME TO "${table}"`);
   }
+}
+
+/** {@link withoutTable} for several at a time. */
+export function withoutTables<T>(harness: Harness, tables: readonly string[], work: () => Promise<T>): Promise<T> {
+  const [table, ...others] = tables;
+  return table === undefined ? work() : withoutTable(harness, table, () => withoutTables(harness, others, work));
 }
 
 async function expiredToken(harness: Harness, partner: Partner): Promise<string> {

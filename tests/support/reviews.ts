@@ -21,7 +21,9 @@ export function reviewBody({ gfe_data, reviewType }: Encounter, decide: Decide =
   return {
     reviewerRef: reviewer,
     decisions: waiting.map((item: { categoryId: string; subcategoryId: string }, index: number) => ({
-      categoryId: item.categoryId, subcategoryId: item.subcategoryId, ...decide(item, index),
+      categoryId: item.categoryId,
+      subcategoryId: item.subcategoryId,
+      ...decide(item, index),
     })),
     ...(reviewType === 'synchronous' ? { visit } : {}),
   };

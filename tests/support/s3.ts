@@ -51,7 +51,9 @@ export async function startS3Server(): Promise<S3Server> {
   });
   const [line]: unknown[] = await Promise.race([
     once(createInterface(server.stdout), 'line'),
-    once(server, 'exit').then(([status]) => { throw new Error(`The S3 server ended with status ${String(status)}`); }),
+    once(server, 'exit').then(([status]) => {
+      throw new Error(`The S3 server ended with status ${String(status)}`);
+    }),
   ]);
   const port = Number(/^listening (\d+)$/.exec(String(line))?.[1]);
   const region = 'us-east-1';

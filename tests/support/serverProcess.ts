@@ -38,14 +38,18 @@ export function startServer(environment: Readonly<Record<string, string>>, ...ar
     return { code: child.exitCode, signal: child.signalCode };
   });
   const logged = (): Record<string, unknown>[] =>
-    stdout.split('\n').slice(0, -1).map((line) => JSON.parse(line) as Record<string, unknown>);
+    stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
   const started = (async () => {
     for (;;) {
       // The address is on standard error last of all, after everything that a start does.
       const line = logged().find(({ msg }) => msg === 'started');
       if (line && stderr.endsWith('\n')) return String(line['baseUrl']);
       const over = await Promise.race([
-        once(child.stdout, 'data').then(() => false), once(child.stderr, 'data').then(() => false),
+        once(child.stdout, 'data').then(() => false),
+        once(child.stderr, 'data').then(() => false),
         ended.then(() => true),
       ]);
       if (over) throw new Error(`The service ended: ${stderr}`);

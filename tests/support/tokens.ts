@@ -25,8 +25,10 @@ export function makeToken({ header, payload }: TokenParts, signature: (input: Bu
 }
 
 /** Signs as ES256 does (RFC 7518 §3.4). */
-export const es256 = (key: KeyObject) => (input: Buffer): Buffer =>
-  sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' });
+export const es256 =
+  (key: KeyObject) =>
+  (input: Buffer): Buffer =>
+    sign('sha256', input, { key, dsaEncoding: 'ieee-p1363' });
 
 /** The token with other members, signed anew; `undefined` takes a member away. */
 export function alterToken(token: string, key: KeyObject, header: object, payload: object = {}): string {
@@ -49,7 +51,10 @@ export function isSignedBy(token: string, jwk: JsonWebKey): boolean {
 
 /** The body of a token request by client credentials. */
 export const loginBody = ({ clientId, clientSecret }: Credentials, more: Record<string, unknown> = {}) => ({
-  grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret, ...more,
+  grant_type: 'client_credentials',
+  client_id: clientId,
+  client_secret: clientSecret,
+  ...more,
 });
 
 /** Logs in; `more` are further members of the body. */
@@ -70,6 +75,7 @@ export function basicAuth({ clientId, clientSecret }: Credentials): string {
 /** Sends the fields as a form. */
 export function asForm(fields: Record<string, string> | [string, string][]): CallOptions {
   return {
-    raw: new URLSearchParams(fields).toString(), headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+    raw: new URLSearchParams(fields).toString(),
+    headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
   };
 }

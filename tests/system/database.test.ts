@@ -9,7 +9,13 @@ import type { TestDatabase } from '../support/postgres.js';
 
 const at = new Date('2027-11-07T05:30:00.000Z');
 const category = (id = v7()) => ({
-  tenantId: 'a', id, categoryName: id, reviewOften: 'YEARLY', reviewRecurring: true, createdAt: at, updatedAt: at,
+  tenantId: 'a',
+  id,
+  categoryName: id,
+  reviewOften: 'YEARLY',
+  reviewRecurring: true,
+  createdAt: at,
+  updatedAt: at,
 });
 
 let database: TestDatabase;
@@ -34,7 +40,10 @@ afterAll(async () => {
 });
 
 async function failure(work: Promise<unknown>): Promise<unknown> {
-  return work.then(() => undefined, (error: unknown) => error ?? 'undefined');
+  return work.then(
+    () => undefined,
+    (error: unknown) => error ?? 'undefined',
+  );
 }
 
 async function prepared(): Promise<string[]> {
@@ -44,10 +53,15 @@ async function prepared(): Promise<string[]> {
 
 describe('statements', () => {
   it('are prepared once for each shape, and a list with its relations is one of them', async () => {
-    const list = (id: string) => db.product.findMany({
-      where: { tenantId: 'a', id },
-      include: { category: true, offer: { include: { variants: true } }, availability: { include: { clinic: true } } },
-    });
+    const list = (id: string) =>
+      db.product.findMany({
+        where: { tenantId: 'a', id },
+        include: {
+          category: true,
+          offer: { include: { variants: true } },
+          availability: { include: { clinic: true } },
+        },
+      });
     await prepared();
     const before = await prepared();
     await list(v7());
@@ -152,7 +166,8 @@ describe('a database that fails', () => {
   });
 
   it('is unavailable when it ends a session in a query or in a transaction, and serves the next one', async () => {
-    const end = () => observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    const end = () =>
+      observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
     expect(isUnavailable(await failure(db.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`))).toBe(true);
     expect(await db.tenant.count()).toBe(1);
@@ -166,8 +181,13 @@ describe('a database that fails', () => {
   });
 
   it('is not blamed for faults of ours', async () => {
-    const ours = [new Error('x'), new TypeError('y'), undefined, await failure(db.$queryRaw`SELECT 1 / 0`),
-      await failure(db.category.findUniqueOrThrow({ where: { tenantId_id: { tenantId: 'a', id: v7() } } }))];
+    const ours = [
+      new Error('x'),
+      new TypeError('y'),
+      undefined,
+      await failure(db.$queryRaw`SELECT 1 / 0`),
+      await failure(db.category.findUniqueOrThrow({ where: { tenantId_id: { tenantId: 'a', id: v7() } } })),
+    ];
     expect(ours.map(isUnavailable)).toEqual(ours.map(() => false));
   });
 });

@@ -31,7 +31,8 @@ afterAll(async () => {
 });
 
 async function here(
-  role: 'server' | 'tool', { timeoutMs = 10_000, log = (_message: string) => {} } = {},
+  role: 'server' | 'tool',
+  { timeoutMs = 10_000, log = (_message: string) => {} } = {},
 ): Promise<EmbeddedPostgres> {
   const postgres = await openEmbeddedPostgres({ dataDir, role, log, settings, timeoutMs });
   open.push(postgres);
@@ -54,8 +55,11 @@ async function elsewhere(role: 'server' | 'tool', folder = dataDir): Promise<Oth
     const { url, started, close } = await openEmbeddedPostgres(options);
     process.stdin.on('end', close).resume();
     process.stdout.on('error', () => {}).write(JSON.stringify({ url, started }) + '\\n');`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program, folder, role],
-    { cwd: fileURLToPath(new URL('../..', import.meta.url)), detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program, folder, role], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    detached: true,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const [line]: string[] = await once(createInterface(child.stdout), 'line');
   const other: OtherProcess = {
     ...JSON.parse(line ?? ''),
@@ -92,7 +96,10 @@ async function postmaster(): Promise<number> {
 }
 
 const isGone = (url: string): Promise<boolean> =>
-  query(url, 'SELECT 1').then(() => false, (error: unknown) => isErrno(error, 'ECONNREFUSED'));
+  query(url, 'SELECT 1').then(
+    () => false,
+    (error: unknown) => isErrno(error, 'ECONNREFUSED'),
+  );
 
 describe('one owner', () => {
   it('makes the cluster on the first start only, on loopback, behind a password, with its secrets closed', async () => {
@@ -133,8 +140,9 @@ describe('one owner', () => {
 describe('a second server', () => {
   it('gives up with the folder and the owner named', async () => {
     const first = await elsewhere('server');
-    await expect(here('server', { timeoutMs: 300 })).rejects
-      .toThrow(`DATA_DIR ${dataDir} is in use by server process ${first.process.pid}`);
+    await expect(here('server', { timeoutMs: 300 })).rejects.toThrow(
+      `DATA_DIR ${dataDir} is in use by server process ${first.process.pid}`,
+    );
     expect(await query(first.url, 'SELECT 1')).toEqual([[1]]);
   });
 
@@ -176,7 +184,12 @@ describe('a crash', () => {
     const { url } = await here('server');
     await query(url, 'CREATE TABLE durable AS SELECT 1 AS n');
     process.kill(await postmaster(), 'SIGKILL');
-    await until(() => query(url, 'SELECT n FROM durable').then(([row]) => row?.[0] === 1, () => false));
+    await until(() =>
+      query(url, 'SELECT n FROM durable').then(
+        ([row]) => row?.[0] === 1,
+        () => false,
+      ),
+    );
   });
 
   it('is not caused by Ctrl-C: the interrupt of a terminal does not reach PostgreSQL', async () => {

@@ -16,7 +16,10 @@ beforeAll(async () => {
   const folder = await temporaryDataDir();
   remove = folder.remove;
   cluster = await openEmbeddedPostgres({
-    dataDir: folder.dataDir, role: 'server', log: () => {}, settings: { fsync: 'off' },
+    dataDir: folder.dataDir,
+    role: 'server',
+    log: () => {},
+    settings: { fsync: 'off' },
   });
   database = await createTestDatabase();
 });
@@ -38,7 +41,10 @@ it('a dump restored into another cluster: every cursor goes on, and no event is 
   const partner = await newPartner(before);
   const { tenantId } = partner;
   for (const number of [1, 2, 3]) await recordPaid(before, { tenantId, clinicId: null }, `ORD-10000${number}`);
-  const cursors = [(await feedPage(before, partner, { limit: 1 })).next_cursor, (await feedPage(before, partner)).next_cursor];
+  const cursors = [
+    (await feedPage(before, partner, { limit: 1 })).next_cursor,
+    (await feedPage(before, partner)).next_cursor,
+  ];
   await before.close();
 
   const ids = await onBoth(async (from, to) => {

@@ -47,14 +47,15 @@ const ask = (name: string, payload: object = {}): Promise<unknown> =>
 
 async function waiting(): Promise<Record<string, unknown>[]> {
   const { rows } = await sql.query<Record<string, unknown>>(
-    'SELECT attempts, last_error, locked_by, run_at FROM graphile_worker._private_jobs');
+    'SELECT attempts, last_error, locked_by, run_at FROM graphile_worker._private_jobs',
+  );
   return rows;
 }
 
 /** Gives up before jest does, so that what follows is cleaned up. */
 async function until(condition: () => unknown): Promise<void> {
   const deadline = Date.now() + 20_000;
-  while (!await condition()) {
+  while (!(await condition())) {
     if (Date.now() > deadline) throw new Error('waited in vain');
     await delay(20);
   }
@@ -77,7 +78,13 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
 describe('job workers', () => {
   it('of several processes take each run once', async () => {
     let runs = 0;
-    await start('count', async () => { runs += 1; }, 3);
+    await start(
+      'count',
+      async () => {
+        runs += 1;
+      },
+      3,
+    );
     for (let run = 0; run < 20; run += 1) await ask('count');
     await until(async () => (await waiting()).length === 0);
     expect(runs).toBe(20);
@@ -93,8 +100,9 @@ describe('job workers', () => {
       return rows.map(({ identifier }) => identifier);
     };
     await until(async () => (await known()).length >= jobs.length);
-    expect((await known()).filter((name) => jobs.some((job) => job.name === name)).sort())
-      .toEqual(jobs.map(({ name }) => name).sort());
+    expect((await known()).filter((name) => jobs.some((job) => job.name === name)).sort()).toEqual(
+      jobs.map(({ name }) => name).sort(),
+    );
   });
 
   it('run a job that failed again, and neither log nor store what its error says', async () => {
@@ -154,8 +162,9 @@ describe('job workers', () => {
       await admin.query('SELECT pg_terminate_backend(unnest($1::int[]))', [await sessions()]);
     });
     await ask('cut');
-    await until(() => logged.some(({ msg }) => msg === 'the job engine gave up, and is started again'))
-      .finally(() => allow(true).then(() => admin.end()));
+    await until(() => logged.some(({ msg }) => msg === 'the job engine gave up, and is started again')).finally(() =>
+      allow(true).then(() => admin.end()),
+    );
     await until(() => runs === 2);
     await until(async () => (await waiting()).length === 0);
   });
@@ -217,11 +226,13 @@ describe('the tables of the job engine', () => {
 
   it.each([
     [
-      'lack migrations of this build', 'DELETE FROM graphile_worker.migrations WHERE id > 10',
+      'lack migrations of this build',
+      'DELETE FROM graphile_worker.migrations WHERE id > 10',
       'lacks graphile_worker: run "npm run --silent cli -- migrate"',
     ],
     [
-      'are newer than this build', 'INSERT INTO graphile_worker.migrations VALUES (999999)',
+      'are newer than this build',
+      'INSERT INTO graphile_worker.migrations VALUES (999999)',
       'does not know: graphile_worker 999999',
     ],
   ])('stop the start when they %s, and are left alone', async (_state, change, message) => {

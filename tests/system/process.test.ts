@@ -41,9 +41,16 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-const start = (environment: Record<string, string> = {}, ...args: string[]) => startServer({
-  DATA_DIR: dataDir, DATABASE_URL: database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: files.host, ...environment,
-}, ...args);
+const start = (environment: Record<string, string> = {}, ...args: string[]) =>
+  startServer(
+    {
+      DATA_DIR: dataDir,
+      DATABASE_URL: database.url,
+      DOCUMENT_FETCH_ALLOWED_HOSTS: files.host,
+      ...environment,
+    },
+    ...args,
+  );
 
 /** Uploads a file whose host has been asked for it and does not answer yet. */
 async function holdUpload(baseUrl: string, path: string) {
@@ -54,8 +61,10 @@ async function holdUpload(baseUrl: string, path: string) {
     files.serve(path, (_request, response) => resolve(response));
   });
   const target = `POST /clients-documents/${patient.user_id}/upload-url/lab-results`;
-  const upload = call({ baseUrl }, target, { token, json: { url: `http://${files.host}${path}` } })
-    .then((answer): Answer | null => answer, () => null);
+  const upload = call({ baseUrl }, target, { token, json: { url: `http://${files.host}${path}` } }).then(
+    (answer): Answer | null => answer,
+    () => null,
+  );
   return { patientId: String(patient.user_id), host: await asked, upload };
 }
 
@@ -63,7 +72,10 @@ async function holdUpload(baseUrl: string, path: string) {
 async function refusesConnections(baseUrl: string): Promise<void> {
   for (;;) {
     const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1');
-    const accepted = await once(socket, 'connect').then(() => true, () => false);
+    const accepted = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
     socket.destroy();
     if (!accepted) return;
     await delay(20);

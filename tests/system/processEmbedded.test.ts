@@ -62,10 +62,15 @@ describe('the first start without configuration', () => {
   it('leaves the credentials of two demo tenants that only their owner can read', async () => {
     expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
     const tenant = {
-      clientId: expect.stringMatching(/^ces_[a-z2-7]{20}$/), clientSecret: expect.stringMatching(/^cess_test_.{40,}$/),
+      clientId: expect.stringMatching(/^ces_[a-z2-7]{20}$/),
+      clientSecret: expect.stringMatching(/^cess_test_.{40,}$/),
     };
     expect(await readCredentials()).toEqual({
-      baseUrl, tenants: [{ name: 'demo', ...tenant }, { name: expect.any(String), ...tenant }],
+      baseUrl,
+      tenants: [
+        { name: 'demo', ...tenant },
+        { name: expect.any(String), ...tenant },
+      ],
     });
   });
 
@@ -90,8 +95,8 @@ describe('the first start without configuration', () => {
   it.each([0, 1])('gives tenant %i clinics and products to try everything with', async (index) => {
     const token = await tokenOf(index);
     const clinics: Schemas['Clinic'][] = (await call({ baseUrl }, 'GET /clinics?limit=100', { token })).body.data;
-    const products: Schemas['Product'][] = (await call({ baseUrl }, 'GET /tenants/products?limit=100',
-      { token })).body.data;
+    const products: Schemas['Product'][] = (await call({ baseUrl }, 'GET /tenants/products?limit=100', { token })).body
+      .data;
     const states = new Set(clinics.flatMap(({ locations }) => locations.map(({ state }) => state)));
     expect(clinics.length).toBeGreaterThanOrEqual(6);
     expect(states.size).toBeGreaterThanOrEqual(3);
@@ -104,8 +109,10 @@ describe('the first start without configuration', () => {
 
   it('gives each client every permission of a partner, and no more than its own tenant', async () => {
     const [own, other] = [await tokenOf(0), await tokenOf(1)];
-    const patient = await call({ baseUrl }, 'POST /clients',
-      { token: own, json: patientBody({ email: 'own@example.com' }) });
+    const patient = await call({ baseUrl }, 'POST /clients', {
+      token: own,
+      json: patientBody({ email: 'own@example.com' }),
+    });
     expect(patient.status).toBe(201);
     expect((await call({ baseUrl }, `GET /clients/${patient.body.user_id}`, { token: own })).status).toBe(200);
     expect((await call({ baseUrl }, `GET /clients/${patient.body.user_id}`, { token: other })).status).toBe(404);
@@ -113,8 +120,11 @@ describe('the first start without configuration', () => {
       expect((await call({ baseUrl }, target, { token: own })).status).toBe(200);
     }
     const upload = { token: own, json: { url: 'https://127.0.0.1/x.pdf' } };
-    const refused = await call({ baseUrl }, `POST /clients-documents/${patient.body.user_id}/upload-url/id-card`,
-      upload);
+    const refused = await call(
+      { baseUrl },
+      `POST /clients-documents/${patient.body.user_id}/upload-url/id-card`,
+      upload,
+    );
     expect(refused.body.code).toBe('document_url_forbidden');
     expect((await call({ baseUrl }, 'POST /encounters', { token: own, json: {} })).status).toBe(400);
     const status = await call({ baseUrl }, 'POST /encounters/status', { token: own, json: { encounter_id: 1 } });
@@ -132,39 +142,51 @@ it('nothing of a patient is in the log of the service or of PostgreSQL, not even
   expect(logs).not.toContain(token);
 });
 
-it('SIGTERM stops the embedded PostgreSQL too, and the next start keeps the data and the credentials', async () => {
-  const before = await readCredentials();
-  const { body } = await call({ baseUrl }, 'POST /clients',
-    { token: await tokenOf(0), json: patientBody({ email: 'kept@example.com' }) });
-  expect(await postgresRuns()).toBe(true);
-  server.child.kill('SIGTERM');
-  expect(await server.ended).toEqual({ code: 0, signal: null });
-  expect(await postgresRuns()).toBe(false);
+it(
+  'SIGTERM stops the embedded PostgreSQL too, and the next start keeps the data and the credentials',
+  async () => {
+    const before = await readCredentials();
+    const { body } = await call({ baseUrl }, 'POST /clients', {
+      token: await tokenOf(0),
+      json: patientBody({ email: 'kept@example.com' }),
+    });
+    expect(await postgresRuns()).toBe(true);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(await postgresRuns()).toBe(false);
 
-  await restart();
-  expect(await readCredentials()).toEqual({ ...before, baseUrl });
-  expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
-  expect((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token: await tokenOf(0) })).status).toBe(200);
-}, patience);
+    await restart();
+    expect(await readCredentials()).toEqual({ ...before, baseUrl });
+    expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
+    expect((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token: await tokenOf(0) })).status).toBe(200);
+  },
+  patience,
+);
 
-it('SIGKILL loses nothing that was acknowledged', async () => {
-  const token = await tokenOf(0);
-  const acknowledged: string[] = [];
-  const create = async (writer: number): Promise<void> => {
-    for (let count = 0; ; count += 1) {
-      const json = patientBody({ email: `killed.${writer}.${count}@example.com` });
-      const answer = await call({ baseUrl }, 'POST /clients', { token, json }).catch(() => null);
-      if (answer === null) return;
-      acknowledged.push(answer.body.user_id);
-      if (acknowledged.length === 40) server.child.kill('SIGKILL');
-    }
-  };
-  await Promise.all([0, 1, 2, 3].map(create));
-  expect(await server.ended).toEqual({ code: null, signal: 'SIGKILL' });
+it(
+  'SIGKILL loses nothing that was acknowledged',
+  async () => {
+    const token = await tokenOf(0);
+    const acknowledged: string[] = [];
+    const create = async (writer: number): Promise<void> => {
+      for (let count = 0; ; count += 1) {
+        const json = patientBody({ email: `killed.${writer}.${count}@example.com` });
+        const answer = await call({ baseUrl }, 'POST /clients', { token, json }).catch(() => null);
+        if (answer === null) return;
+        acknowledged.push(answer.body.user_id);
+        if (acknowledged.length === 40) server.child.kill('SIGKILL');
+      }
+    };
+    await Promise.all([0, 1, 2, 3].map(create));
+    expect(await server.ended).toEqual({ code: null, signal: 'SIGKILL' });
 
-  await restart();
-  const again = await tokenOf(0);
-  const found = await Promise.all(acknowledged.map((id) => call({ baseUrl }, `GET /clients/${id}`, { token: again })));
-  expect(acknowledged.length).toBeGreaterThanOrEqual(40);
-  expect(found.map(({ status }) => status)).toEqual(acknowledged.map(() => 200));
-}, patience);
+    await restart();
+    const again = await tokenOf(0);
+    const found = await Promise.all(
+      acknowledged.map((id) => call({ baseUrl }, `GET /clients/${id}`, { token: again })),
+    );
+    expect(acknowledged.length).toBeGreaterThanOrEqual(40);
+    expect(found.map(({ status }) => status)).toEqual(acknowledged.map(() => 200));
+  },
+  patience,
+);

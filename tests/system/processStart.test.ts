@@ -49,14 +49,36 @@ describe('the service does not start', () => {
   it('with wrong variables, all of which it names before it touches anything', async () => {
     const dataDir = join(folder, 'untouched');
     const said = await refusalOf({
-      DATA_DIR: dataDir, PORT: '65536', BASE_URL: 'nowhere', LOG_LEVEL: 'loud',
-      DATABASE_URL: 'mysql://root:secret-4711@db/x', DATABASE_POOL_SIZE: '0', ACCESS_TOKEN_TTL: '7h',
-      REFRESH_TOKEN_TTL: '-1', OBJECT_STORE: 's3', S3_ENDPOINT: 'nowhere',
-      S3_SECRET_KEY: 'secret-4711', DOCUMENT_FETCH_ALLOWED_HOSTS: '*', VALIDATE_RESPONSES: '1', DRAIN_TIMEOUT: '0',
+      DATA_DIR: dataDir,
+      PORT: '65536',
+      BASE_URL: 'nowhere',
+      LOG_LEVEL: 'loud',
+      DATABASE_URL: 'mysql://root:secret-4711@db/x',
+      DATABASE_POOL_SIZE: '0',
+      ACCESS_TOKEN_TTL: '7h',
+      REFRESH_TOKEN_TTL: '-1',
+      OBJECT_STORE: 's3',
+      S3_ENDPOINT: 'nowhere',
+      S3_SECRET_KEY: 'secret-4711',
+      DOCUMENT_FETCH_ALLOWED_HOSTS: '*',
+      VALIDATE_RESPONSES: '1',
+      DRAIN_TIMEOUT: '0',
     });
-    for (const name of ['PORT', 'BASE_URL', 'LOG_LEVEL', 'DATABASE_URL', 'DATABASE_POOL_SIZE', 'ACCESS_TOKEN_TTL',
-      'REFRESH_TOKEN_TTL', 'S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'DOCUMENT_FETCH_ALLOWED_HOSTS',
-      'VALIDATE_RESPONSES', 'DRAIN_TIMEOUT']) {
+    for (const name of [
+      'PORT',
+      'BASE_URL',
+      'LOG_LEVEL',
+      'DATABASE_URL',
+      'DATABASE_POOL_SIZE',
+      'ACCESS_TOKEN_TTL',
+      'REFRESH_TOKEN_TTL',
+      'S3_ENDPOINT',
+      'S3_BUCKET',
+      'S3_ACCESS_KEY',
+      'DOCUMENT_FETCH_ALLOWED_HOSTS',
+      'VALIDATE_RESPONSES',
+      'DRAIN_TIMEOUT',
+    ]) {
       expect(said).toContain(`${name} `);
     }
     expect(await readdir(folder)).not.toContain('untouched');
@@ -81,8 +103,11 @@ describe('the service does not start', () => {
   it('on a schema that it does not know', async () => {
     const newer = await createTestDatabase();
     try {
-      await query(newer.url, `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
-        VALUES ('1', 'x', '29991231000000_future', now())`);
+      await query(
+        newer.url,
+        `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+        VALUES ('1', 'x', '29991231000000_future', now())`,
+      );
       expect(await refusalOf({ DATABASE_URL: newer.url }, '--migrate')).toContain('29991231000000_future');
     } finally {
       await newer.drop();
@@ -107,7 +132,10 @@ describe('the service does not start', () => {
 
   it('without its object store', async () => {
     const said = await refusalOf({
-      OBJECT_STORE: 's3', S3_ENDPOINT: 'http://127.0.0.1:1', S3_BUCKET: 'documents', S3_ACCESS_KEY: 'secret-4711',
+      OBJECT_STORE: 's3',
+      S3_ENDPOINT: 'http://127.0.0.1:1',
+      S3_BUCKET: 'documents',
+      S3_ACCESS_KEY: 'secret-4711',
       S3_SECRET_KEY: 'secret-4711',
     });
     expect(said).toMatch(/OBJECT_STORE .*ECONNREFUSED/);

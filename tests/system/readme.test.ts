@@ -14,7 +14,8 @@ const patience = 180_000;
 
 const shells = { zsh: ['zsh', '-f'], bash: ['bash', '--norc', '--noprofile'] } as const;
 const hasShells = ['zsh', 'tmux'].every((program) => spawnSync(program, ['-V']).error === undefined);
-if (!hasShells && process.env['REQUIRE_SHELLS'] === '1') throw new Error('REQUIRE_SHELLS=1, but zsh or tmux is missing');
+if (!hasShells && process.env['REQUIRE_SHELLS'] === '1')
+  throw new Error('REQUIRE_SHELLS=1, but zsh or tmux is missing');
 
 let dataDir: string;
 let removeDataDir: () => Promise<void>;
@@ -55,24 +56,28 @@ async function flow(): Promise<string[]> {
 describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
   const test = hasShells ? it : it.skip;
 
-  test(`the README's flow makes a paid order, and a year later the approval has expired`, async () => {
-    const terminal = await openTerminal(command, folder);
-    try {
-      for (const block of await flow()) expect([block, await terminal.paste(block)]).toEqual([block, 0]);
-      const shown = await terminal.shown();
-      expect(shown).toMatch(/"email":"maria\.lopez@example\.com".*\n201\n/);
-      expect(shown).toMatch(/"gfe_data":\[\{[^}]*"status":"pending_review"\}\]\}\n/);
-      expect(shown).toContain('"order_status":"paid"');
-      for (const type of ['encounter.completed', 'order.created', 'order.paid']) {
-        expect(shown).toMatch(new RegExp(`"type":"${type}","timestamp":"[^"]+","data":\\{[^}]*"ORD-10100\\d"`));
+  test(
+    `the README's flow makes a paid order, and a year later the approval has expired`,
+    async () => {
+      const terminal = await openTerminal(command, folder);
+      try {
+        for (const block of await flow()) expect([block, await terminal.paste(block)]).toEqual([block, 0]);
+        const shown = await terminal.shown();
+        expect(shown).toMatch(/"email":"maria\.lopez@example\.com".*\n201\n/);
+        expect(shown).toMatch(/"gfe_data":\[\{[^}]*"status":"pending_review"\}\]\}\n/);
+        expect(shown).toContain('"order_status":"paid"');
+        for (const type of ['encounter.completed', 'order.created', 'order.paid']) {
+          expect(shown).toMatch(new RegExp(`"type":"${type}","timestamp":"[^"]+","data":\\{[^}]*"ORD-10100\\d"`));
+        }
+        expect(shown).toMatch(/"offsetSeconds":31708800\}\nexpired\n/);
+        expect(shown).toMatch(/^204$/m);
+        expect(shown).not.toContain('urn:clinical-encounter:problem:');
+      } finally {
+        await terminal.close();
       }
-      expect(shown).toMatch(/"offsetSeconds":31708800\}\nexpired\n/);
-      expect(shown).toMatch(/^204$/m);
-      expect(shown).not.toContain('urn:clinical-encounter:problem:');
-    } finally {
-      await terminal.close();
-    }
-  }, patience);
+    },
+    patience,
+  );
 
   test('every block of README and guide is understood', async () => {
     const texts = await Promise.all(
@@ -86,12 +91,16 @@ describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
   });
 });
 
-it('the guide’s commands for the sandbox work after it', async () => {
-  const [setting = '', token = ''] = await flow();
-  const sandbox = blocksOf(await part('openapi/info.md', '# The sandbox', '# The mock'));
-  const script = [setting, token, ...sandbox].join('\n');
-  const shown = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, encoding: 'utf8' });
-  expect(shown).toContain('"encounter_id":100124');
-  expect(shown).toContain('"type":"order.paid"');
-  expect(shown).not.toContain('urn:clinical-encounter:problem:');
-}, patience);
+it(
+  'the guide’s commands for the sandbox work after it',
+  async () => {
+    const [setting = '', token = ''] = await flow();
+    const sandbox = blocksOf(await part('openapi/info.md', '# The sandbox', '# The mock'));
+    const script = [setting, token, ...sandbox].join('\n');
+    const shown = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, encoding: 'utf8' });
+    expect(shown).toContain('"encounter_id":100124');
+    expect(shown).toContain('"type":"order.paid"');
+    expect(shown).not.toContain('urn:clinical-encounter:problem:');
+  },
+  patience,
+);

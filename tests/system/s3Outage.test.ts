@@ -11,7 +11,9 @@ describe('the S3 store without its server', () => {
   let spoolFolder: string;
   const account = { region: 'us-east-1', bucket: 'documents', accessKey: 'key', secretKey: 'a secret' };
 
-  beforeAll(async () => { spoolFolder = await mkdtemp(join(tmpdir(), 'spool-')); });
+  beforeAll(async () => {
+    spoolFolder = await mkdtemp(join(tmpdir(), 'spool-'));
+  });
   afterAll(async () => {
     await Promise.all(servers.map(closeServer));
     await rm(spoolFolder, { recursive: true });
@@ -26,24 +28,51 @@ describe('the S3 store without its server', () => {
   };
 
   const faults: [string, RequestListener][] = [
-    ['is overloaded', (request, response) => {
-      request.resume();
-      response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
-    }],
-    ['redirects', (request, response) => {
-      request.resume();
-      response.writeHead(301, { location: '/elsewhere' }).end();
-    }],
-    ['never answers', (request) => { request.resume(); }],
-    ['hangs up in the middle', (request) => { request.once('data', () => { request.socket.destroy(); }).resume(); }],
-    ['hangs up at once', (request) => { request.socket.destroy(); }],
+    [
+      'is overloaded',
+      (request, response) => {
+        request.resume();
+        response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
+      },
+    ],
+    [
+      'redirects',
+      (request, response) => {
+        request.resume();
+        response.writeHead(301, { location: '/elsewhere' }).end();
+      },
+    ],
+    [
+      'never answers',
+      (request) => {
+        request.resume();
+      },
+    ],
+    [
+      'hangs up in the middle',
+      (request) => {
+        request
+          .once('data', () => {
+            request.socket.destroy();
+          })
+          .resume();
+      },
+    ],
+    [
+      'hangs up at once',
+      (request) => {
+        request.socket.destroy();
+      },
+    ],
   ];
 
   it.each(faults)('is unavailable, within its time limit, when the server %s', async (_fault, listener) => {
     const { server, origin } = await serve(listener);
     const store = await openS3Store({ ...account, endpoint: origin, spoolFolder, timeout: 300 });
     const attempts = [
-      store.put('a/b.pdf', bodyOf(randomBytes(3_000_000)), 'application/pdf'), store.remove('a/b.pdf'), store.check(),
+      store.put('a/b.pdf', bodyOf(randomBytes(3_000_000)), 'application/pdf'),
+      store.remove('a/b.pdf'),
+      store.check(),
     ];
     expect(await Promise.all(attempts.map(outcomeOf))).toEqual(Array(3).fill('dependency_unavailable'));
     expect(await readdir(spoolFolder)).toEqual([]);

@@ -40,7 +40,9 @@ describeOnS3('an S3 server that stops in the middle of a put', () => {
 async function startRelay(target: number, bytes: number) {
   let relayed = 0;
   let tell = (): void => undefined;
-  const reached = new Promise<void>((resolve) => { tell = resolve; });
+  const reached = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
   const relay = createServer((from: Socket) => {
     const to = connect(target, '127.0.0.1');
     from.on('data', (chunk) => {
@@ -49,10 +51,12 @@ async function startRelay(target: number, bytes: number) {
     });
     from.pipe(to).pipe(from);
     for (const socket of [from, to]) {
-      socket.on('error', () => undefined).on('close', () => {
-        from.destroy();
-        to.destroy();
-      });
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          from.destroy();
+          to.destroy();
+        });
     }
   }).listen(0, '127.0.0.1');
   await once(relay, 'listening');

@@ -38,7 +38,9 @@ let db: Database;
 let host: FileHost;
 let dataDir: string;
 
-beforeAll(async () => { host = await startFileHost(); });
+beforeAll(async () => {
+  host = await startFileHost();
+});
 afterAll(() => host.close());
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'ces-crash-'));
@@ -105,7 +107,7 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
   const { token, patientId } = await provision(environment);
 
   const upload = async (baseUrl: string): Promise<void> => {
-    const path = `/${begun += 1}.pdf`;
+    const path = `/${(begun += 1)}.pdf`;
     const middle = randomBytes(200_000 * random());
     const content = Buffer.concat([Buffer.from('%PDF-1.4\n'), middle, Buffer.from('\n%%EOF\n')]);
     const json = { url: host.serve(path, { content, headers: { 'Content-Type': 'application/pdf' } }) };
@@ -158,10 +160,13 @@ async function holds(plan: Plan): Promise<void> {
   const environment = { DATA_DIR: dataDir, BASE_URL: publicUrl, ...plan.environment };
   const seed = Number(process.env['CRASH_SEED'] ?? randomInt(2 ** 31));
   try {
-    const acknowledged = await uploadAmongCrashes({
-      ...plan,
-      environment: { ...environment, DATABASE_URL: database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: host.host },
-    }, randomFrom(seed));
+    const acknowledged = await uploadAmongCrashes(
+      {
+        ...plan,
+        environment: { ...environment, DATABASE_URL: database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: host.host },
+      },
+      randomFrom(seed),
+    );
     const { objectStore } = readConfig(environment);
     const objects = await openObjectStore({ dataDir, baseUrl: () => publicUrl, store: objectStore });
     const rows = await db.document.findMany({ where: { tenantId }, orderBy: { blobPath: 'asc' } });
@@ -207,13 +212,19 @@ const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
 describeOnS3('kill -9 during uploads to S3', () => {
   let s3: S3Server;
-  beforeAll(async () => { s3 = await startS3Server(); });
+  beforeAll(async () => {
+    s3 = await startS3Server();
+  });
   afterAll(() => s3.close());
 
   it('leaves no row without its object, loses nothing acknowledged, and what it leaves is removed', async () => {
     const { endpoint, region, bucket, accessKey, secretKey } = s3.account;
     const environment = {
-      OBJECT_STORE: 's3', S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey,
+      OBJECT_STORE: 's3',
+      S3_ENDPOINT: endpoint,
+      S3_REGION: region,
+      S3_BUCKET: bucket,
+      S3_ACCESS_KEY: accessKey,
       S3_SECRET_KEY: secretKey,
     };
     await holds({ environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' });

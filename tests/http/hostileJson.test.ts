@@ -1,0 +1,207 @@
+import { exampleBody, type ContractOperation, type Schema } from '../support/contract.js';
+import { patientBody } from '../support/factories.js';
+import { bodiesUnderAttack, expectRefusal, json, sampleFor } from '../support/hostileBodies.js';
+import { call, type Answer } from '../support/http.js';
+
+// What is in a body. Its size and its headers: hostileBodies.test.ts.
+
+const service = bodiesUnderAttack();
+
+const propertiesOf = (operation: ContractOperation): [string, Schema][] =>
+  Object.entries(operation.requestBody?.content['application/json']?.schema.properties ?? {});
+
+/** An operation lists all faults of a body, which are sent at once; the token endpoint names one. */
+const sentTogether = ({ operationId }: ContractOperation, names: readonly string[]): (readonly string[])[] =>
+  operationId === 'issueToken' ? names.map((name) => [name]) : [names].filter(({ length }) => length > 0);
+
+function expectNamed({ operationId }: ContractOperation, { body, text }: Answer, names: readonly string[]): void {
+  const isNamed = (name: string): boolean =>
+    operationId === 'issueToken'
+      ? text.includes(name)
+      : body.errors.some(({ pointer }: { pointer?: string }) => pointer === `#/${name}`);
+  expect(names.filter((name) => !isNamed(name))).toEqual([]);
+}
+
+/** The example of the request with this JSON as the value of the named properties. */
+function exampleWith(operation: ContractOperation, names: readonly string[], value: string): string {
+  const marked = Object.fromEntries(names.map((name) => [name, 'MARK']));
+  return JSON.stringify({ ...exampleBody(operation), ...marked }).replaceAll('"MARK"', () => value);
+}
+
+describe('text that is not JSON in UTF-8', () => {
+  const bytes = (...parts: (string | number[])[]) =>
+    new Uint8Array(Buffer.concat(parts.map((part) => Buffer.from(part as string))));
+  const deep = 100_000;
+  const texts: (string | Uint8Array<ArrayBuffer>)[] = [
+    '  ',
+    '{"a":',
+    '{"a":1,}',
+    "{'a':1}",
+    '{}{}',
+    '{"a":NaN}',
+    '{/* */}',
+    '{"a":"\u0000"}',
+    '{"a":"\n"}',
+    // Invalid, overlong and cut off UTF-8, a surrogate as bytes, and UTF-16.
+    bytes('{"a":"', [0xff], '"}'),
+    bytes('{"a":"', [0xc0, 0xaf], '"}'),
+    bytes('{"a":"', [0xe2, 0x82], '"}'),
+    bytes('{"a":"', [0xed, 0xa0, 0x80], '"}'),
+    new Uint8Array(Buffer.from('{"a":1}', 'utf16le')),
+    // Half of a surrogate pair, in a text, in a name and deep inside.
+    '{"a":"\\ud800"}',
+    '{"a":"x\\uDC00y"}',
+    '{"a":"\\udc00\\ud800"}',
+    '{"\\ud800":1}',
+    '{"a":[{"b":["\\uD83D"]}]}',
+    `{"\\ud800":${'['.repeat(deep)}${']'.repeat(deep)}}`,
+    '['.repeat(deep),
+  ];
+
+  it('is malformed to every operation', () =>
+    service.everyOperation(async (operation) => {
+      for (const text of sampleFor(operation, texts))
+        expectRefusal(operation, await service.sendText(operation, text), 'malformed_json');
+    }));
+
+  it('is not what a byte order mark makes of JSON', async () => {
+    const raw = `\ufeff${JSON.stringify(patientBody())}`;
+    expect(
+      (await call(service.harness, 'POST /clients', { token: service.partner.token, raw, headers: json })).status,
+    ).toBe(201);
+  });
+
+  it('is not what whole surrogate pairs make of JSON', async () => {
+    const raw = JSON.stringify(patientBody({ firstName: 'X' })).replace('"X"', '"\\ud83d\\ude00 \\\\ud800"');
+    const { status, body } = await call(service.harness, 'POST /clients', {
+      token: service.partner.token,
+      raw,
+      headers: json,
+    });
+    expect([status, body.firstName]).toEqual([201, '\u{1f600} \\ud800']);
+  });
+});
+
+describe('JSON that is not what the contract says', () => {
+  const deep = 100_000;
+  const nested = (open: string, close: string, depth: number): string => `${open.repeat(depth)}1${close.repeat(depth)}`;
+
+  it('is refused by every operation when it is no object', () =>
+    service.everyOperation(async (operation) => {
+      const example = JSON.stringify(exampleBody(operation));
+      for (const raw of sampleFor(operation, [
+        '',
+        'null',
+        'true',
+        '0',
+        '1e400',
+        '""',
+        '"text"',
+        JSON.stringify(example),
+        '[]',
+        `[${example}]`,
+        nested('[', ']', deep),
+      ])) {
+        expectRefusal(operation, await service.sendText(operation, raw), 'validation_failed');
+      }
+    }));
+
+  it('is refused by every operation for every property of another type', () => {
+    const others = [
+      ['null', 'null'],
+      ['boolean', 'true'],
+      ['string', '"x"'],
+      ['integer', '9007199254740992'],
+      ['number', '1e400'],
+      ['number', '-0.5'],
+      ['array', '[["x"]]'],
+      ['object', '{"x":1}'],
+    ] as const;
+    return service.everyOperation(async (operation) => {
+      for (const [otherType, value] of others) {
+        const names = propertiesOf(operation).flatMap(([name, { type }]) => (type === otherType ? [] : [name]));
+        for (const wrong of sentTogether(operation, names)) {
+          const answer = await service.sendText(operation, exampleWith(operation, wrong, value));
+          expectRefusal(operation, answer, /^(validation_failed|document_url_invalid)$/);
+          expectNamed(operation, answer, wrong);
+        }
+      }
+    });
+  });
+
+  it('is refused by every operation for a deep value in a property of any other type', () => {
+    const others = [
+      ['array', nested('[', ']', 50_000)],
+      ['object', nested('{"a":', '}', 40_000)],
+    ] as const;
+    return service.everyOperation(async (operation) => {
+      // What is deep is dear: one property of each type is enough.
+      const byType = new Map(propertiesOf(operation).map(([name, { type }]) => [type, name]));
+      for (const [type, name] of byType) {
+        for (const [, value] of others.filter(([otherType]) => otherType !== type)) {
+          const answer = await service.sendText(operation, exampleWith(operation, [name], value));
+          expectRefusal(operation, answer, /^(validation_failed|document_url_invalid)$/);
+          expectNamed(operation, answer, [name]);
+        }
+      }
+    });
+  });
+
+  it('is refused by every operation for a NUL character in any text', () =>
+    service.everyOperation(async (operation) => {
+      const texts = propertiesOf(operation).flatMap(([name, { type }]) => (type === 'string' ? [name] : []));
+      for (const wrong of sentTogether(operation, texts)) {
+        const raw = exampleWith(operation, wrong, String.raw`"a\u0000b"`);
+        const answer = await service.sendText(operation, raw);
+        expect({ wrong, status: answer.status }).toEqual({ wrong, status: 400 });
+        if (operation.operationId !== 'issueToken') expectNamed(operation, answer, wrong);
+      }
+    }));
+
+  it('is neither a prototype nor a constructor to any operation', () =>
+    service.everyOperation(async (operation) => {
+      const example = JSON.stringify(exampleBody(operation)).slice(1);
+      const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf'];
+      for (const name of sampleFor(operation, names)) {
+        const answer = await service.sendText(
+          operation,
+          `{"${name}":{"polluted":1,"prototype":{"polluted":1}},${example}`,
+        );
+        // The token endpoint ignores what it does not know (RFC 6749 §3.2): its example is of no client of ours.
+        if (operation.operationId === 'issueToken') expect(answer.body.error).toBe('invalid_client');
+        else expectRefusal(operation, answer, 'validation_failed');
+      }
+      expectRefusal(operation, await service.sendText(operation, `{"__proto__":{${example}}`), 'validation_failed');
+    }));
+
+  it('is refused by every operation with a bounded list of faults', () =>
+    service.everyOperation(async (operation) => {
+      if (operation.operationId === 'issueToken') return;
+      const size = operation.operationId === 'createPatient' ? 25_000 : 1_000;
+      const unknown = Object.fromEntries(Array.from({ length: size }, (_, index) => [index.toString(36), 1]));
+      const answer = await service.send(operation, { json: unknown });
+      expectRefusal(operation, answer, 'validation_failed');
+      expect(answer.body.errors).toHaveLength(50);
+      expect(answer.body.detail).toMatch(/Only the first 50 faults are listed\.$/);
+    }));
+
+  it('is never repeated, not even where a name should be', () =>
+    service.everyOperation(async (operation) => {
+      const json = { 'Jane Miller, HIV positive': 1, '512-555-0142': 1, [`x${'a'.repeat(200)}`]: 1 };
+      expect((await service.send(operation, { json })).text).not.toMatch(/Miller|HIV|0142|aaaa/);
+    }));
+
+  it('as an encounter_id is refused if it is none, and else finds nothing', () => {
+    const none = ['0', '-1', '1.5', '1e400', '-1e400', '9007199254740992', '9223372036854775808', '1E+400', '"100001"'];
+    const fine = ['2147483648', '9007199254740991', '1e2'];
+    return service.everyCase([...none, ...fine], String, async (number) => {
+      const { status, body } = await call(service.harness, 'POST /encounters/status', {
+        token: service.partner.token,
+        raw: `{"encounter_id":${number}}`,
+        headers: json,
+      });
+      const expected = none.includes(number) ? [400, 'validation_failed'] : [404, 'encounter_not_found'];
+      expect([status, body.code]).toEqual(expected);
+    });
+  });
+});

@@ -1,0 +1,47 @@
+import { everyCase } from './everyCase.js';
+import { newPartner, type Partner } from './factories.js';
+import { startHarness, type Harness } from './harness.js';
+import { call } from './http.js';
+
+/** A service that hostile requests are sent to, and a partner of it. */
+export interface AttackedService {
+  readonly harness: Harness;
+  readonly partner: Partner;
+  /** {@link everyCase}, after each of which the service is as it was. */
+  everyCase<T>(cases: readonly T[], nameOf: (one: T) => string, check: (one: T) => Promise<void>): Promise<void>;
+}
+
+/**
+ * Starts the service for the tests of a file. After each of them it lives, has logged no failure of its own, and the
+ * objects of its process are as they were, whatever it was sent.
+ */
+export function attackedService(): AttackedService {
+  let harness: Harness;
+  let partner: Partner;
+  let logged = 0;
+
+  async function expectUnharmed(): Promise<void> {
+    expect((await call(harness, 'GET /healthz')).status).toBe(200);
+    const lines = harness.logged.slice(logged);
+    logged = harness.logged.length;
+    expect(lines.filter(({ msg }) => msg === 'request failed')).toEqual([]);
+    expect(Object.prototype).not.toHaveProperty('polluted');
+  }
+
+  beforeAll(async () => {
+    harness = await startHarness();
+    partner = await newPartner(harness);
+  });
+  afterEach(expectUnharmed);
+  afterAll(() => harness.close());
+
+  return {
+    get harness() {
+      return harness;
+    },
+    get partner() {
+      return partner;
+    },
+    everyCase: (cases, nameOf, check) => everyCase(cases, nameOf, (one) => check(one).finally(expectUnharmed)),
+  };
+}

@@ -1,0 +1,56 @@
+import { attackedService, type AttackedService } from './attackedService.js';
+import { operations, requiredHeaders, targetOf, type ContractOperation } from './contract.js';
+import { call, type Answer, type CallOptions } from './http.js';
+
+export const json = { 'Content-Type': 'application/json' };
+
+/** Every operation that takes a body. */
+export const bodied = operations.filter(({ requestBody }) => requestBody !== undefined);
+
+/**
+ * The values to send to an operation: all of them to one that takes JSON and to the token endpoint, which also takes
+ * forms. The others read their bodies with the same code, so they get one each, in turn.
+ */
+export function sampleFor<T>(operation: ContractOperation, values: readonly T[]): readonly T[] {
+  if (['createPatient', 'issueToken'].includes(operation.operationId)) return values;
+  const turn = bodied.indexOf(operation) % values.length;
+  return values.slice(turn, turn + 1);
+}
+
+/** The token endpoint has one code for all that is wrong with a request (RFC 6749 §5.2). */
+export function expectRefusal(
+  operation: ContractOperation,
+  { status, body, text }: Answer,
+  code: string | RegExp,
+): void {
+  expect({ text: text.slice(0, 200), status }).toEqual({ text: text.slice(0, 200), status: 400 });
+  if (operation.operationId === 'issueToken') expect(body.error).toBe('invalid_request');
+  else expect(body.code).toMatch(code);
+}
+
+/** An attacked service, and how a hostile body is sent to one of its operations. */
+export interface BodiesUnderAttack extends AttackedService {
+  send(operation: ContractOperation, options: CallOptions): Promise<Answer>;
+  /** As JSON, unless the headers say something else. */
+  sendText(operation: ContractOperation, raw: string | Uint8Array<ArrayBuffer>, headers?: object): Promise<Answer>;
+  /** Checks every operation that takes a body. */
+  everyOperation(check: (operation: ContractOperation) => Promise<void>): Promise<void>;
+}
+
+/** {@link attackedService} for tests of bodies. */
+export function bodiesUnderAttack(): BodiesUnderAttack {
+  const service = attackedService();
+  const send: BodiesUnderAttack['send'] = (operation, { headers, ...options }) =>
+    call(service.harness, targetOf(operation), {
+      token: service.partner.token,
+      headers: { ...requiredHeaders(operation), ...headers },
+      ...options,
+    });
+  return Object.assign(service, {
+    send,
+    sendText: (operation: ContractOperation, raw: string | Uint8Array<ArrayBuffer>, headers = {}) =>
+      send(operation, { raw, headers: { ...json, ...headers } }),
+    everyOperation: (check: (operation: ContractOperation) => Promise<void>) =>
+      service.everyCase(bodied, ({ operationId }) => operationId, check),
+  });
+}
