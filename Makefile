@@ -72,8 +72,8 @@ breaking: install generated/.fresh ## fail when the contract breaks partners of 
 release: breaking ## make the contract the released one, which later changes may not break
 	cp generated/openapi.json generated/released.json
 
-bench: build ## requests per second against a plain server in the same run
-	$(TSX) scripts/bench.ts
+bench: build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
+	$(TSX) scripts/bench/main.ts
 
 mutants: install generated/.fresh ## break 30 guarantees, one at a time: the tests must notice each (ARGS='token|claim': those alone)
 	$(TSX) scripts/mutants/run.ts '$(ARGS)'
