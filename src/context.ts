@@ -57,6 +57,17 @@ export interface Context extends PublicContext {
   readonly idempotency: IdempotencyRequest | null;
 }
 
+/**
+ * The context with other members. Its own are copied, and they are few: the services, which all requests share, are its
+ * prototype.
+ */
+export function withMembers<C extends object, Members extends object>(
+  context: C,
+  members: Members,
+): Omit<C, keyof Members> & Members {
+  return Object.assign(Object.create(Object.getPrototypeOf(context) as object) as C, context, members);
+}
+
 /** A request that may be a retry of an earlier one. */
 export interface IdempotencyRequest {
   readonly operationId: string;

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from '../../adapters/database/database.js';
-import type { Context, DomainContext } from '../../context.js';
+import { withMembers, type Context, type DomainContext } from '../../context.js';
 import { lockShared, lockExclusive } from './locks.js';
 
 /** A context whose queries are part of one transaction; only {@link inTransaction} makes one. */
@@ -18,8 +18,8 @@ export type ReadContext = Omit<Context, 'db'> & { readonly db: Queries };
  * The same context in the time of a tenant (R-74).
  * @param aheadMs how far the tenant's clock is ahead of the world's, in milliseconds
  */
-export function inTenantTime<C extends { readonly now: () => Date }>(context: C, aheadMs: number): C {
-  return { ...context, now: () => new Date(context.now().getTime() + aheadMs) };
+export function inTenantTime<C extends { readonly now: () => Date }>(context: C, aheadMs: number) {
+  return withMembers(context, { now: () => new Date(context.now().getTime() + aheadMs) });
 }
 
 /** How long the transaction of one request may take, and may wait for a connection. */
@@ -44,7 +44,7 @@ export function inTransaction<T>(
 export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
   const limits = { timeout: REQUEST_MS, maxWait: REQUEST_MS };
   return context.db.$transaction(
-    async (db) => work(await shareSandboxLock({ ...context, db: db as Transaction })),
+    async (db) => work(await shareSandboxLock(withMembers(context, { db: db as Transaction }))),
     limits,
   );
 }
@@ -56,7 +56,7 @@ async function shareSandboxLock(context: CallerContext): Promise<CallerContext> 
   await lockShared(db, sandboxOf(caller.tenantId));
   const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
     SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
-  return inTenantTime({ ...context, now: realNow }, Number(tenant?.offset ?? 0));
+  return inTenantTime(withMembers(context, { now: realNow }), Number(tenant?.offset ?? 0));
 }
 
 /** Blocks all writers of this sandbox until commit. */
