@@ -5,7 +5,6 @@ import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { Services } from './context.js';
 import { createBackend, type Backend } from './http/backend.js';
-import { contractVersion } from './http/contractDocument.js';
 import { docsRoutes } from './http/docs.js';
 import { failureHandler } from './http/errors.js';
 import { fileRoutes } from './http/files.js';
@@ -23,11 +22,10 @@ const PLAIN_TARGET = /^(\/[^?#\s]*)(?:\?([^#\s]*))?$/;
  * contract is run at once. What is none, and every failure, goes through Express.
  */
 export async function createApp(services: Services): Promise<RequestListener> {
-  const common = commonHeaders(contractVersion());
-  const backend = await createBackend(operations, services, common);
-  const others = otherRoutes(services, backend, common);
+  const backend = await createBackend(operations, services, protectiveHeaders());
+  const others = otherRoutes(services, backend);
   return (req, plainResponse) => {
-    const requestId = requestIdFor(req.headers['x-request-id'], () => services.newId());
+    const requestId = requestIdFor(req.headers['x-request-id'], services.newRequestId);
     const locals: Locals = { requestId };
     const res: Response = Object.assign(plainResponse, { locals });
     logWhenClosed(services.log, req, res);
@@ -44,11 +42,7 @@ export async function createApp(services: Services): Promise<RequestListener> {
 }
 
 /** Documentation, stored files, refusals, and operations whose target is written in another form. */
-function otherRoutes(
-  services: Services,
-  { match, answer }: Backend,
-  common: Readonly<Record<string, string>>,
-): Express {
+function otherRoutes(services: Services, { match, answer, headers: common }: Backend): Express {
   const app = express();
   app.disable('x-powered-by');
   // An ETag or `If-None-Match: *` would make Express send 304, which the contract does not declare.
@@ -76,8 +70,8 @@ function otherRoutes(
   return app;
 }
 
-/** The headers of every response, helmet's first: they are the same each time. */
-function commonHeaders(version: string): Record<string, string> {
+/** What helmet sets: the same each time, so it is asked once. */
+function protectiveHeaders(): Record<string, string> {
   const headers: Record<string, string> = {};
   const recorder = new ServerResponse(new IncomingMessage(new Socket()));
   recorder.setHeader = (name, value) => {
@@ -86,5 +80,5 @@ function commonHeaders(version: string): Record<string, string> {
   };
   const protect = helmet({ contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } } });
   protect(recorder.req, recorder, () => undefined);
-  return { ...headers, 'API-Version': version, 'Cache-Control': 'no-store' };
+  return headers;
 }

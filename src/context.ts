@@ -37,6 +37,8 @@ export interface Services extends DomainContext {
   /** The service's public address without a final slash; known once the server listens. */
   readonly baseUrl: string;
   readonly log: Logger;
+  /** A UUID of no order, which is cheaper than one of version 7. */
+  readonly newRequestId: () => string;
   /** True once the process has been told to stop: it serves what it has and takes no more. */
   readonly isStopping: () => boolean;
 }

@@ -5,7 +5,7 @@ import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
 import { inTenantTime } from '../domain/transactions/transaction.js';
 import type { Operations } from '../operations/operation.js';
 import { readBody } from './body.js';
-import { readContract } from './contractDocument.js';
+import { contractVersion, readContract } from './contractDocument.js';
 import { RETRY_AFTER } from './errors.js';
 import { idempotencyOf } from './idempotencyKey.js';
 import { buildMatcher, type Match } from './matcher.js';
@@ -26,6 +26,8 @@ class ContractBackend extends OpenAPIBackend {
 export interface Backend {
   /** Which operation of the contract a request means. */
   match(method: string, path: string): Match<Plan>;
+  /** Of every response. */
+  readonly headers: Readonly<Record<string, string>>;
   /** Sends the response, or rejects with what `http/errors.ts` translates. */
   answer(plan: Plan, head: Head, req: Request, res: Response): Promise<void>;
 }
@@ -33,13 +35,15 @@ export interface Backend {
 /**
  * Answers requests as the contract says: authenticate, authorise, read, validate, run, check, send. What can be known
  * before a request comes is in the plan of its operation.
- * @param common the headers of every response
+ * @param protective headers that every response has besides those of the contract
  */
 export async function createBackend(
   operations: Operations,
   services: Services,
-  common: Readonly<Record<string, string>>,
+  protective: Readonly<Record<string, string>>,
 ): Promise<Backend> {
+  const plans = await plansOf(operations);
+  const common = { ...protective, 'API-Version': contractVersion(), 'Cache-Control': 'no-store' };
   const { authenticate, forget } = bearerAuthentication();
   const { validateResponses } = services.config;
   const sampleFiles = { download: withSampleFiles(services.download) };
@@ -73,7 +77,7 @@ export async function createBackend(
     if (validateResponses || caller?.tenantMode === 'sandbox') plan.checkResponse(result);
     send(res, common, result);
   };
-  return { match: buildMatcher(await plansOf(operations)), answer };
+  return { match: buildMatcher(plans), headers: common, answer };
 }
 
 /** Fails the start when an operation of the contract has no code, or the other way round (strict mode). */
