@@ -15,9 +15,9 @@ quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-# Not by npm: it would not pass on a signal, and the server would outlive it.
+# Not by npm: it would not pass on a signal, and the server would outlive it. What runs is what package.json says.
 start: port build ## install, generate, build and serve: embedded PostgreSQL, demo data, reference at /docs
-	@node generated/build/src/main.js
+	@exec $$(node -p "require('./package.json').scripts.start")
 
 dev: install generated/.fresh generated/docs/index.html ## serve from the sources and restart on every change of code, contract or schema
 	@$(TSX) watch --clear-screen=false --include 'openapi/**/*' --include prisma/schema.prisma scripts/dev.ts
@@ -73,8 +73,8 @@ breaking: install generated/.fresh ## fail when the contract breaks partners of 
 release: breaking ## make the contract the released one, which later changes may not break
 	cp generated/openapi.json generated/released.json
 
-bench: build ## requests per second against a plain server in the same run
-	$(TSX) scripts/bench.ts
+bench: build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
+	$(TSX) scripts/bench/main.ts
 
 mutants: install generated/.fresh ## break 30 guarantees, one at a time: the tests must notice each (ARGS='token|claim': those alone)
 	$(TSX) scripts/mutants/run.ts '$(ARGS)'

@@ -1,34 +1,84 @@
+import { IncomingMessage, ServerResponse, type RequestListener } from 'node:http';
+import { Socket } from 'node:net';
+import { parse } from 'node:querystring';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { Services } from './context.js';
-import { createBackend } from './http/backend.js';
+import { createBackend, type Backend } from './http/backend.js';
 import { docsRoutes } from './http/docs.js';
 import { failureHandler } from './http/errors.js';
 import { fileRoutes } from './http/files.js';
-import { requestIds } from './http/requestId.js';
-import { requestLog } from './http/requestLog.js';
+import { requestIdFor } from './http/requestId.js';
+import { logWhenClosed } from './http/requestLog.js';
+import type { Locals, Response } from './http/route.js';
 import { operations } from './operations/index.js';
+import { Problem } from './problem.js';
 
-/** The service as a request handler; it does not listen, so that tests and main decide where. */
-export async function createApp(services: Services): Promise<Express> {
-  const { version, handle } = await createBackend(operations, services);
+/** A path and perhaps a query: a request target as nearly every client writes it. */
+const PLAIN_TARGET = /^(\/[^?#\s]*)(?:\?([^#\s]*))?$/;
+
+/**
+ * The service as a request handler; it does not listen, so that tests and main decide where. An operation of the
+ * contract is run at once. What is none, and every failure, goes through Express.
+ */
+export async function createApp(services: Services): Promise<RequestListener> {
+  const backend = await createBackend(operations, services, protectiveHeaders());
+  const others = otherRoutes(services, backend);
+  return (req, plainResponse) => {
+    const requestId = requestIdFor(req.headers['x-request-id'], services.newRequestId);
+    const locals: Locals = { requestId };
+    const res: Response = Object.assign(plainResponse, { locals });
+    logWhenClosed(services.log, req, res);
+    const { method = '', url = '', headers } = req;
+    const [, path, search] = PLAIN_TARGET.exec(url) ?? [];
+    const match = path === undefined ? 'unknown_path' : backend.match(method, path);
+    if (path === undefined || match === 'unknown_path' || 'allow' in match) return void others(req, res);
+    const head = { path, params: match.params, query: parse(search ?? ''), headers };
+    backend.answer(match.operation, head, req, res).catch((failure: unknown) => {
+      locals.failure = failure;
+      others(req, res);
+    });
+  };
+}
+
+/** Documentation, stored files, refusals, and operations whose target is written in another form. */
+function otherRoutes(services: Services, { match, answer, headers: common }: Backend): Express {
   const app = express();
   app.disable('x-powered-by');
   // An ETag or `If-None-Match: *` would make Express send 304, which the contract does not declare.
   app.disable('etag');
   Object.defineProperty(app.request, 'fresh', { value: false });
-  app.use(
-    requestIds(() => services.newId()),
-    requestLog(services.log),
-  );
-  app.use(helmet({ contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } } }));
   app.use((_req, res, next) => {
-    res.set({ 'API-Version': version, 'Cache-Control': 'no-store' });
-    next();
+    const { requestId, failure } = res.locals as Locals;
+    res.set({ 'X-Request-Id': requestId, ...common });
+    next(failure);
   });
   app.use(docsRoutes(services));
   app.use('/files', fileRoutes(services));
-  app.use((req, res) => handle(req, res));
+  app.use((req, res) => {
+    const found = match(req.method, req.path);
+    if (found === 'unknown_path') throw new Problem('route_not_found');
+    if ('allow' in found) {
+      res.set('Allow', found.allow);
+      throw new Problem('method_not_allowed');
+    }
+    const { path, query, headers } = req;
+    const own = Object.assign(res, { locals: res.locals as Locals });
+    return answer(found.operation, { path, params: found.params, query, headers }, req, own);
+  });
   app.use(failureHandler(services.log));
   return app;
+}
+
+/** What helmet sets: the same each time, so it is asked once. */
+function protectiveHeaders(): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const recorder = new ServerResponse(new IncomingMessage(new Socket()));
+  recorder.setHeader = (name, value) => {
+    headers[name] = String(value);
+    return recorder;
+  };
+  const protect = helmet({ contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"] } } });
+  protect(recorder.req, recorder, () => undefined);
+  return headers;
 }

@@ -37,6 +37,8 @@ export interface Services extends DomainContext {
   /** The service's public address without a final slash; known once the server listens. */
   readonly baseUrl: string;
   readonly log: Logger;
+  /** A UUID of no order, which is cheaper than one of version 7. */
+  readonly newRequestId: () => string;
   /** True once the process has been told to stop: it serves what it has and takes no more. */
   readonly isStopping: () => boolean;
 }
@@ -55,6 +57,17 @@ export interface Context extends PublicContext {
   readonly realNow: () => Date;
   /** The request's Idempotency-Key; null when it has none. */
   readonly idempotency: IdempotencyRequest | null;
+}
+
+/**
+ * The context with other members. Its own are copied, and they are few: the services, which all requests share, are its
+ * prototype.
+ */
+export function withMembers<C extends object, Members extends object>(
+  context: C,
+  members: Members,
+): Omit<C, keyof Members> & Members {
+  return Object.assign(Object.create(Object.getPrototypeOf(context) as object) as C, context, members);
 }
 
 /** A request that may be a retry of an earlier one. */

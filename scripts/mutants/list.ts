@@ -236,8 +236,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'response-check-in-sandboxes',
     guarantee: 'A response that breaks the contract is never sent to a sandbox, whatever VALIDATE_RESPONSES says.',
-    search: "checkAll || caller?.tenantMode === 'sandbox'",
-    replacement: 'checkAll',
+    search: "validateResponses || caller?.tenantMode === 'sandbox'",
+    replacement: 'validateResponses',
     tests: ['/privacy.test', '/answers.test'],
   },
 ];

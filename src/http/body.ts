@@ -1,4 +1,5 @@
-import express, { type Request, type Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express from 'express';
 import { Problem } from '../problem.js';
 
 /** Far more than any request of the contract needs. */
@@ -14,10 +15,14 @@ const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => tru
  * openapi-backend checks neither the content type nor malformed JSON, and would read the body before authentication.
  * @throws Problem content_type_not_json, malformed_json, body_too_large
  */
-export async function readBody(req: Request, res: Response, mediaTypes: readonly string[]): Promise<unknown> {
+export async function readBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  mediaTypes: readonly string[],
+): Promise<unknown> {
   const bytes = await readBytes(req, res);
   if (bytes.length === 0) return undefined;
-  const type = req.is([...mediaTypes]);
+  const type: unknown = Reflect.apply(express.request.is, req, [mediaTypes]);
   if (!type) {
     throw new Problem('content_type_not_json', `Send the body as ${mediaTypes.join(' or ')}, not compressed.`);
   }
@@ -25,12 +30,11 @@ export async function readBody(req: Request, res: Response, mediaTypes: readonly
   return type === FORM ? parseForm(text) : parseJson(text);
 }
 
-async function readBytes(req: Request, res: Response): Promise<Buffer> {
+async function readBytes(req: IncomingMessage, res: ServerResponse): Promise<Buffer> {
   await new Promise<void>((resolve, reject) => {
     readRaw(req, res, (error?: Error) => (error ? reject(readFailure(error)) : resolve()));
   });
-  const body: unknown = req.body;
-  return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+  return 'body' in req && Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
 }
 
 /** body-parser names its errors by `type`. */

@@ -2,13 +2,17 @@ import { readFileSync } from 'node:fs';
 import type { Document } from 'openapi-backend';
 import { packageRoot } from '../packageRoot.js';
 
+let version: string | undefined;
+
 /**
  * The contract without `$ref`, as `make generate` wrote it. Read anew for each backend, which changes the object that it
- * is given.
+ * is given, and not kept: parsed it is large.
  */
 export function readContract(): Document {
-  return JSON.parse(readFileSync(new URL('generated/dereferenced.json', packageRoot), 'utf8')) as Document;
+  const contract = JSON.parse(readFileSync(new URL('generated/dereferenced.json', packageRoot), 'utf8')) as Document;
+  version = contract.info.version;
+  return contract;
 }
 
 /** The contract's version, as in the header `API-Version` (D-26). */
-export const contractVersion = (): string => readContract().info.version;
+export const contractVersion = (): string => version ?? readContract().info.version;

@@ -3,8 +3,7 @@ import type { Logger } from 'pino';
 import { isUnavailable } from '../adapters/database/database.js';
 import { describeCauses } from '../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
-import { requestIdOf } from './requestId.js';
-import { routeOf } from './route.js';
+import { requestIdOf, routeOf } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
 /** Seconds until another try is worth it: what every 503 says. */

@@ -5,7 +5,11 @@ interface Routed {
   readonly method: string;
 }
 
-export type Match<Operation> = Operation | 'unknown_path' | { readonly allow: string };
+/** The operation of a request with the parameters of its path; or why there is none. */
+export type Match<Operation> =
+  | { readonly operation: Operation; readonly params: Record<string, string | undefined> }
+  | { readonly allow: string }
+  | 'unknown_path';
 
 /**
  * Returns which operation a request means: its path decides first, a concrete one before a template (OpenAPI 3.1
@@ -28,9 +32,21 @@ export function buildMatcher<Operation extends Routed>(
   }
   return (method, path) => {
     // A parameter is never empty: /clients/ is not /clients/{id}.
-    const found = /\/\/|.\/$/.test(path) ? null : router.find('GET', path);
+    const found = /\/\/|.\/$/.test(path) ? null : router.find('GET', decodable(path));
     if (!found) return 'unknown_path';
     const byMethod = found.store as ReadonlyMap<string, Operation>;
-    return byMethod.get(method) ?? { allow: [...byMethod.keys()].join(', ') };
+    const operation = byMethod.get(method);
+    return operation ? { operation, params: found.params } : { allow: [...byMethod.keys()].join(', ') };
   };
+}
+
+/** A path with malformed percent-encoding stays undecodable for libraries; as text it fails its parameter's schema. */
+function decodable(path: string): string {
+  if (!path.includes('%')) return path;
+  try {
+    decodeURIComponent(path);
+    return path;
+  } catch {
+    return path.replaceAll('%', '%25');
+  }
 }

@@ -1,3 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller } from '../context.js';
 import type { OperationId } from '../contract.js';
 
 /** What is known of a request once it is matched: the path template, never the path itself. */
@@ -6,14 +8,31 @@ export interface Route {
   readonly path: string;
 }
 
+/** What is known of a request so far, for its log line and for failures. Express leaves it as it is. */
+export interface Locals {
+  readonly requestId: string;
+  route?: Route;
+  caller?: Caller | undefined;
+  /** The code of the problem that it was refused with. */
+  code?: string;
+  /** What ended it: Express has to make the response of it. */
+  failure?: unknown;
+}
+
+export type Response = ServerResponse & { locals: Locals };
+export type Request = IncomingMessage;
+
 interface HasLocals {
-  readonly locals: Record<string, unknown>;
+  readonly locals: { route?: Route };
 }
 
 /** Remembers the route for the log and for errors. */
 export function setRoute(res: HasLocals, route: Route): void {
-  res.locals['route'] = route;
+  res.locals.route = route;
 }
 
 /** The route, once the request is matched. */
-export const routeOf = (res: HasLocals): Route | undefined => res.locals['route'] as Route | undefined;
+export const routeOf = (res: HasLocals): Route | undefined => res.locals.route;
+
+/** The id that the request was given first of all. */
+export const requestIdOf = ({ locals }: { readonly locals: object }): string => (locals as Locals).requestId;

@@ -1,5 +1,4 @@
 import type { ErrorObject } from 'ajv';
-import type { Context as MatchedRequest, Request as PlainHttpRequest } from 'openapi-backend';
 import type { ProblemCode } from '../contract.js';
 import { Problem, type FieldError } from '../problem.js';
 
@@ -22,17 +21,6 @@ function withoutRepetition(errors: readonly ErrorObject[]): ErrorObject[] {
     errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath),
   );
   return errors.filter(({ keyword, instancePath }) => keyword !== 'pattern' || !malformed.has(instancePath));
-}
-
-/**
- * What is wrong with path, query and headers is known before a byte of the body is read.
- * @param head the request without its body
- * @throws Problem
- */
-export function refuseFaultyHead({ api, operation }: MatchedRequest, head: PlainHttpRequest): void {
-  const errors = api.validateRequest(head, operation).errors ?? [];
-  const faults = errors.filter(({ params }) => params['missingProperty'] !== 'requestBody');
-  if (faults.length > 0) throw validationProblem(faults);
 }
 
 /** Needs Ajv's `verbose`. The contract's lint sees to it that only known codes are named. */

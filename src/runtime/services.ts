@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
 import { createDownloader } from '../adapters/download/download.js';
@@ -53,6 +54,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     get baseUrl() {
       return baseUrl();
     },
+    newRequestId: () => randomUUID(),
     isStopping,
   };
 }

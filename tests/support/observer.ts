@@ -17,6 +17,17 @@ export function observe(res: ServerResponse, faults: string[]): void {
       return Reflect.apply(end, self, args);
     },
   });
+  // Headers that are written at once with the status are not among those that `getHeader` knows.
+  let written: Record<string, unknown> = {};
+  res.writeHead = new Proxy(res.writeHead, {
+    apply(writeHead, self, args: unknown[]) {
+      written = Object.fromEntries(
+        Object.entries(Object(args.at(-1))).map(([name, value]) => [name.toLowerCase(), value]));
+      return Reflect.apply(writeHead, self, args);
+    },
+  });
+  const headerOf = (name: string): string | undefined =>
+    (res.getHeader(name) ?? written[name.toLowerCase()])?.toString();
   res.once('finish', () => {
     const route = 'locals' in res ? routeOf(res as ServerResponse & { locals: Record<string, unknown> }) : undefined;
     if (!route) return;
@@ -24,8 +35,8 @@ export function observe(res: ServerResponse, faults: string[]): void {
     faults.push(
       ...contractFaults(route.operationId, {
         status: res.statusCode,
-        contentType: String(res.getHeader('Content-Type')),
-        header: (name) => res.getHeader(name)?.toString(),
+        contentType: String(headerOf('Content-Type')),
+        header: headerOf,
         body: parsed(text),
       }),
     );

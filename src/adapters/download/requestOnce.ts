@@ -3,7 +3,6 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { once } from 'node:events';
-import got from 'got';
 import type { PlainResponse } from 'got';
 import type { HostAddress } from './hostAddresses.js';
 
@@ -41,6 +40,8 @@ export async function requestOnce(
   // Agents of its own: a kept-alive connection of somebody else in the process (say, to the object store) would be
   // used without any look at its address.
   const https = new HttpsAgent({ keepAlive: false, ca: options.ca });
+  // Loaded with the first document: a server that only reads never needs it.
+  const { got } = await import('got');
   const stream = got.stream(url, {
     headers: { 'user-agent': options.userAgent, accept: '*/*', 'accept-encoding': 'identity' },
     agent: { http: new HttpAgent({ keepAlive: false }), https },

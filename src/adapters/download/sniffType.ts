@@ -1,5 +1,3 @@
-import { fileTypeFromBuffer } from 'file-type';
-
 /** Bytes from the start of a file that are enough to tell its type. */
 export const sniffLength = 4100;
 
@@ -26,6 +24,8 @@ const signatures: readonly (readonly [type: string, magic: Buffer])[] = [
 export async function sniffType(start: Uint8Array): Promise<string | undefined> {
   const prefix = start.subarray(0, sniffLength);
   const signed = signatures.find(([, magic]) => magic.equals(prefix.subarray(0, magic.length)))?.[0];
+  // Loaded with the first document.
+  const { fileTypeFromBuffer } = await import('file-type');
   // A malformed archive makes it throw; such a file is of no type that we know.
   const detected = (await fileTypeFromBuffer(prefix).catch(() => undefined))?.mime;
   const ours = signatures.some(([type]) => type === detected);

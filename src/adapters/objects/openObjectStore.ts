@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { ObjectStoreConfig } from '../../config.js';
 import { createFileLinks, loadLinkSecret } from './fileLinks.js';
 import { openFileStore } from './fileStore.js';
-import { openS3Store } from './s3Store.js';
 import type { ObjectStore } from './objectStore.js';
 
 export interface ObjectStoreOptions {
@@ -19,7 +18,11 @@ export interface ObjectStoreOptions {
  */
 export async function openObjectStore(options: ObjectStoreOptions): Promise<ObjectStore> {
   const { dataDir, baseUrl, store } = options;
-  if (store.kind === 's3') return openS3Store({ ...store, spoolFolder: join(dataDir, 'spool') });
+  if (store.kind === 's3') {
+    // Its client is large, and most servers never need it.
+    const { openS3Store } = await import('./s3Store.js');
+    return openS3Store({ ...store, spoolFolder: join(dataDir, 'spool') });
+  }
   const links = createFileLinks(await loadLinkSecret(join(dataDir, 'file-link.key')));
   return openFileStore({ folder: join(dataDir, 'documents'), links, baseUrl });
 }

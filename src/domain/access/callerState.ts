@@ -10,6 +10,8 @@ export interface ClientState {
   readonly isActive: boolean;
   readonly tokensValidAfter: Date | null;
   readonly allowedClinicIds: readonly string[] | null;
+  /** How far the time of its tenant is ahead of the world's, in milliseconds. */
+  readonly clockOffsetMs: number;
 }
 
 /** The API client of a token; null when it is not of that tenant (any more). */
@@ -26,6 +28,7 @@ export async function findClientState(
     isActive: client.isActive && tenant.isActive,
     tokensValidAfter: client.tokensValidAfter,
     allowedClinicIds: allowedClinicIds.length > 0 ? allowedClinicIds : null,
+    clockOffsetMs: Number(tenant.clockOffsetMs),
   };
 }
 

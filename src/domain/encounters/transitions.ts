@@ -1,4 +1,5 @@
 import type { Encounter, Prisma } from '../../../generated/prisma/client.js';
+import { withMembers } from '../../context.js';
 import { getEncounter, type EncounterRecord } from './encounters.js';
 import { dueEvent, nextState, type EncounterActor, type EncounterEvent } from './states.js';
 import { recordEvent } from '../events/record.js';
@@ -48,7 +49,7 @@ export async function changeEncounter(
   const current = applyElapsedTime(stored, now);
   const change = decide(current, now);
   // One change has one time.
-  const moment = { ...context, now: () => now };
+  const moment = withMembers(context, { now: () => now });
   const isLapsed = current.version > stored.version;
   const isDone =
     (!isLapsed || (await applyChange(moment, stored, lapse))) && (await applyChange(moment, current, change));

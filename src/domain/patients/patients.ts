@@ -53,8 +53,18 @@ export async function getPatient(context: Context, id: string): Promise<{ patien
   const { tenantId } = context.caller;
   const patient = await context.db.patient.findUnique({ where: { tenantId_id: { tenantId, id } } });
   if (!patient) throw new Problem('patient_not_found');
-  const state = patient.stateId ? await context.db.refState.findUnique({ where: { id: patient.stateId } }) : null;
-  return { patient, state };
+  return { patient, state: patient.stateId ? await stateOf(context, patient.stateId) : null };
+}
+
+/** Of each database, by id: reference data changes with a release only. */
+const knownStates = new WeakMap<object, Map<string, RefState>>();
+
+async function stateOf({ db }: Context, id: string): Promise<RefState | null> {
+  const known = knownStates.get(db) ?? new Map<string, RefState>();
+  knownStates.set(db, known);
+  const state = known.get(id) ?? (await db.refState.findUnique({ where: { id } }));
+  if (state) known.set(id, state);
+  return state;
 }
 
 function byEmail(context: ReadContext, email: string): Promise<Patient | null> {

@@ -1,6 +1,6 @@
 import { Prisma, type Encounter, type Order, type Patient } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/database.js';
-import type { Context, DomainContext } from '../../context.js';
+import { withMembers, type Context, type DomainContext } from '../../context.js';
 import { writeEvents, type NewEvent } from './outbox.js';
 
 /** What work in a transaction has: its queries, and the events that are written when the work is done. */
@@ -32,8 +32,8 @@ export type ReadContext = QueryContext & Pick<Context, 'caller'>;
  * The same context in the time of a tenant (R-74).
  * @param aheadMs how far the tenant's clock is ahead of the world's, in milliseconds
  */
-export function inTenantTime<C extends { readonly now: () => Date }>(context: C, aheadMs: number): C {
-  return { ...context, now: () => new Date(context.now().getTime() + aheadMs) };
+export function inTenantTime<C extends { readonly now: () => Date }>(context: C, aheadMs: number) {
+  return withMembers(context, { now: () => new Date(context.now().getTime() + aheadMs) });
 }
 
 /** All or nothing: commits when the work is done, rolls back when it throws. */
@@ -48,7 +48,7 @@ export function inTransaction<T>(
 
 /** The same with everything that an operation's context has. */
 export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
-  return transact(context, async (inside) => work(await shareSandboxLock({ ...context, ...inside })));
+  return transact(context, async (inside) => work(await shareSandboxLock(withMembers(context, inside))));
 }
 
 function transact<T>(
@@ -71,7 +71,7 @@ async function shareSandboxLock(context: CallerContext & Pick<Context, 'realNow'
   await db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${sandboxLock(caller.tenantId)})`;
   const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
     SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
-  return inTenantTime({ ...context, now: realNow }, Number(tenant?.offset ?? 0));
+  return inTenantTime(withMembers(context, { now: realNow }), Number(tenant?.offset ?? 0));
 }
 
 /** Blocks all writers of this sandbox until commit. */

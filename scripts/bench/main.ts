@@ -1,0 +1,179 @@
+/**
+ * `make bench`: the CPU time that the service needs for a request, as a multiple of what a plain node:http server with
+ * named statements needs for the same work, in the same run on the same database. The two take turns, and the median of
+ * their ratios is what counts: a busy or a slow machine changes both sides alike.
+ * BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300); the results go to scripts/bench/RESULTS.md.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openDatabase } from '../../src/adapters/database/database.js';
+import type { DomainContext } from '../../src/context.js';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { permissions } from '../../src/domain/access/permissions.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
+import { importCatalog } from '../../src/domain/catalog/import/importCatalog.js';
+import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import { packageRoot } from '../../src/packageRoot.js';
+import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { operations, patientBody, type Sample } from './operations.js';
+import { cpuPerRequest, load, send, startFlags, startMeasured, type MeasuredServer } from './server.js';
+
+const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 9);
+const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 300);
+const SERVICE = 'generated/build/src/main.js';
+const BASELINE = 'scripts/bench/baseline.ts';
+
+/** A tenant with the demo's catalog, a client, a patient and 25 encounters. */
+async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sandbox'): Promise<Sample> {
+  const { id: tenantId } = await createTenant(domain, { name: `bench ${mode}`, mode });
+  await importCatalog(domain, tenantId, await readFile(new URL('prisma/demo/harbor.json', packageRoot), 'utf8'));
+  const granted = permissions.filter((permission) => mode === 'sandbox' || permission !== 'sandbox:simulate');
+  const wanted = { tenant: tenantId, name: 'bench', permissions: granted };
+  const { clientId, clientSecret } = await createApiClient(domain, wanted);
+  const { id: apiClientId } = await domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+  const { id: clinicId } = await domain.db.clinic.findFirstOrThrow({ where: { tenantId, isActive: true } });
+  const { id: productId } = await domain.db.product.findFirstOrThrow({
+    where: { tenantId, isActive: true, isDeleted: false, availability: { none: { tenantId } } },
+  });
+  const post = async (path: string, body: object, token = ''): Promise<Record<string, unknown>> => {
+    const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };
+    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    return (await response.json()) as Record<string, unknown>;
+  };
+  const grant = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+  const token = String((await post('/oauth/token', grant))['access_token']);
+  const patient = patientBody();
+  const patientId = String((await post('/clients', patient, token))['user_id']);
+  const email = String(patient['email']);
+  const ids = { tenantId, apiClientId, clientId, clientSecret, token, patientId, email, clinicId, productId };
+  const encounter = { clinicId, patientId, treatmentIds: [productId] };
+  const queue = { reviewType: 'asynchronous', serviceQueue: 'provider_network' };
+  let encounterId = 0;
+  for (let made = 0; made < 25; made += 1) {
+    encounterId = Number((await post('/encounters', { ...encounter, ...queue }, token))['encounter_id']);
+  }
+  return { ...ids, encounterId };
+}
+
+/** Milliseconds of CPU that PostgreSQL has used for the connections of a program. */
+async function postgresCpu(domain: DomainContext, program: string): Promise<number> {
+  const backends = await domain.db.$queryRaw<{ pid: number }[]>`
+    SELECT pid FROM pg_stat_activity WHERE application_name = ${program}`;
+  const ticks = await Promise.all(
+    backends.map(async ({ pid }) => {
+      const [, , ...fields] = (await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')).split(/\) | /);
+      return Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
+    }),
+  );
+  return ticks.reduce((sum, one) => sum + one, 0) * 10;
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
+const rowOf = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |`;
+
+/** CPU of both servers by turns, and the median of their ratios. */
+async function pair(one: () => Promise<number>, other: () => Promise<number>) {
+  const [first, second]: [number[], number[]] = [[], []];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    first.push(await one());
+    second.push(await other());
+  }
+  return {
+    one: median(first),
+    other: median(second),
+    ratio: median(first.map((cpu, at) => cpu / (second[at] ?? NaN))),
+  };
+}
+
+async function measure(domain: DomainContext, databaseUrl: string, service: MeasuredServer): Promise<string[]> {
+  const sample = await sampleOf(domain, service.url, 'live');
+  const sandbox = await sampleOf(domain, service.url, 'sandbox');
+  const environment = { DATABASE_URL: databaseUrl, BENCH_SAMPLE: JSON.stringify(sample) };
+  const baseline = await startMeasured(BASELINE, ['--import', 'tsx'], environment);
+  const rows = [];
+  for (const operation of operations) {
+    for (const [url, of] of [
+      [baseline.url, sample],
+      [service.url, sample],
+      [service.url, sandbox],
+    ] as const) {
+      await send(url, operation, of);
+      await load(url, operation, of, REQUESTS);
+    }
+    const start = [
+      await postgresCpu(domain, 'clinical-encounter-service'),
+      await postgresCpu(domain, 'bench-baseline'),
+    ];
+    const { one, other, ratio } = await pair(
+      () => cpuPerRequest(service, operation, sample, REQUESTS),
+      () => cpuPerRequest(baseline, operation, sample, REQUESTS),
+    );
+    const end = [await postgresCpu(domain, 'clinical-encounter-service'), await postgresCpu(domain, 'bench-baseline')];
+    const [own, least] = end.map((cpu, at) => (((cpu - (start[at] ?? 0)) * 1_000) / ROUNDS / REQUESTS).toFixed(0));
+    const { ratio: ofSandbox } = await pair(
+      () => cpuPerRequest(service, operation, sandbox, REQUESTS),
+      () => cpuPerRequest(service, operation, sample, REQUESTS),
+    );
+    const cells = [one.toFixed(0), other.toFixed(0), `**${ratio.toFixed(1)}**`, own, least, ofSandbox.toFixed(2)];
+    rows.push(rowOf([operation.name, ...cells]));
+    process.stdout.write(`${rows.at(-1)}\n`);
+  }
+  await baseline.stop();
+  return rows;
+}
+
+const mebibytes = async (server: MeasuredServer): Promise<string> =>
+  ((await server.usage()).rssBytes / 2 ** 20).toFixed(0);
+
+const dataDir = await mkdtemp(join(tmpdir(), 'ces-bench-'));
+const flags = await startFlags();
+const lines: string[] = [];
+{
+  // As `make start` runs it: with the embedded database, whose first start makes it.
+  const own = { DATA_DIR: join(dataDir, 'own'), PORT: '0' };
+  await (await startMeasured(SERVICE, flags, own)).stop();
+  const second = await startMeasured(SERVICE, flags, own);
+  lines.push(rowOf(['second start with the embedded database, s', (second.readyMs / 1_000).toFixed(1)]));
+  await delay(5_000);
+  lines.push(rowOf(['memory when idle, MiB', await mebibytes(second)]));
+  await second.stop();
+}
+const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined });
+await migrateDatabase(database.url);
+const domain = systemContext(openDatabase(database.url, { poolSize: 2 }));
+const service = await startMeasured(SERVICE, flags, { DATA_DIR: dataDir, DATABASE_URL: database.url, PORT: '0' });
+const rows = await measure(domain, database.url, service);
+lines.push(rowOf(['memory after load, MiB', await mebibytes(service)]));
+
+const head = [
+  'operation',
+  'service, µs',
+  'plain, µs',
+  'ratio',
+  'PostgreSQL, µs',
+  'plain PostgreSQL, µs',
+  'sandbox ÷ live',
+];
+await writeFile(
+  new URL('RESULTS.md', import.meta.url),
+  `# What a request costs
+
+CPU time per request of a live tenant, against a plain node:http server with named statements: medians of ${ROUNDS} pairs
+of ${REQUESTS} requests, by turns. Written by \`make bench\`.
+
+${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}
+
+${[rowOf(head), rowOf(['---', ...head.slice(1).map(() => '--:')]), ...rows].join('\n')}
+
+${[rowOf(['process', 'figure']), rowOf(['---', '--:']), ...lines].join('\n')}
+`,
+);
+process.stdout.write(`${lines.join('\n')}\n`);
+
+await service.stop();
+await domain.db.$disconnect();
+await database.close();
+await rm(dataDir, { recursive: true, force: true });

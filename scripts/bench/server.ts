@@ -1,0 +1,121 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/packageRoot.js';
+import type { BenchOperation, Sample } from './operations.js';
+
+interface Usage {
+  readonly cpuMicros: number;
+  readonly rssBytes: number;
+}
+
+/** A server in a process of its own, which says what it has used. */
+export interface MeasuredServer {
+  readonly url: string;
+  /** Milliseconds from the start of the process to the first line about its address. */
+  readonly readyMs: number;
+  usage(): Promise<Usage>;
+  stop(): Promise<void>;
+}
+
+const probe = new URL('usage.js', import.meta.url).href;
+
+/** Starts a server; it is ready once it prints its address. */
+export async function startMeasured(
+  program: string,
+  flags: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<MeasuredServer> {
+  const start = performance.now();
+  const child = fork(fileURLToPath(new URL(program, packageRoot)), {
+    execArgv: [...flags, '--import', probe],
+    env: { PATH: process.env['PATH'], ...environment },
+    cwd: fileURLToPath(packageRoot),
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const url = await addressOf(child);
+  const readyMs = performance.now() - start;
+  const usage = async (): Promise<Usage> => {
+    child.send('usage');
+    const [answer] = (await once(child, 'message')) as [Usage];
+    return answer;
+  };
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  };
+  return { url, readyMs, usage, stop };
+}
+
+/** Reads what it prints to the end, so that it never waits for a reader. */
+async function addressOf(child: ChildProcess): Promise<string> {
+  let printed = '';
+  return new Promise((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`A server ended: ${printed}`)));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        if (printed.length < 10_000) printed += text;
+        const [, url] = /(?:"baseUrl":"|^)(http:\/\/127\.0\.0\.1:\d+)/m.exec(printed) ?? [];
+        if (url) resolve(url);
+      });
+    }
+  });
+}
+
+/** The flags that `npm start` gives to Node. */
+export async function startFlags(): Promise<string[]> {
+  const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8')) as {
+    scripts: { start: string };
+  };
+  return scripts.start.split(' ').slice(1, -1);
+}
+
+const CONNECTIONS = 10;
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+
+/** Sends the request of an operation once and reads the response. */
+export async function send(url: string, operation: BenchOperation, sample: Sample): Promise<string> {
+  const { method, path, key, body } = operation.request(sample);
+  const text = body && JSON.stringify(body);
+  const headers = {
+    Authorization: `Bearer ${sample.token}`,
+    'X-Bench': operation.name,
+    ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+    ...(text === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
+  };
+  return new Promise((resolve, reject) => {
+    const sent = request(url + path, { method, headers, agent }, (res) => {
+      let received = '';
+      res.setEncoding('utf8').on('data', (part: string) => (received += part));
+      res.on('end', () => {
+        if (res.statusCode && res.statusCode < 300) resolve(received);
+        else reject(new Error(`${operation.name}: ${res.statusCode} ${received}`));
+      });
+    });
+    sent.on('error', reject).end(text);
+  });
+}
+
+/** Sends so many requests over {@link CONNECTIONS} connections. */
+export async function load(url: string, operation: BenchOperation, sample: Sample, requests: number): Promise<void> {
+  let left = requests;
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) await send(url, operation, sample);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+}
+
+/** Microseconds of the server's CPU for each request. */
+export async function cpuPerRequest(
+  server: MeasuredServer,
+  operation: BenchOperation,
+  sample: Sample,
+  requests: number,
+): Promise<number> {
+  const before = await server.usage();
+  await load(server.url, operation, sample, requests);
+  const after = await server.usage();
+  return (after.cpuMicros - before.cpuMicros) / requests;
+}

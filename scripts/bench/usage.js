@@ -1,0 +1,7 @@
+// Loaded into a measured server (`node --import`): it reports its CPU time and memory to the bench, which forked it.
+import process from 'node:process';
+
+process.on('message', () => {
+  const { user, system } = process.cpuUsage();
+  process.send({ cpuMicros: user + system, rssBytes: process.memoryUsage.rss() });
+});

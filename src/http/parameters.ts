@@ -1,0 +1,80 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { ValidateFunction } from 'ajv';
+import type { Operation } from 'openapi-backend';
+import { Problem, type FieldError } from '../problem.js';
+import { validationProblem } from './validationFaults.js';
+
+type Place = 'path' | 'query' | 'header';
+
+/** A parameter of the contract, as far as its text has to be made a value. */
+interface Parameter {
+  readonly name: string;
+  readonly place: Place;
+  readonly type: unknown;
+  /** Whether each element of a list is a parameter of its own; otherwise commas part them. */
+  readonly explode: boolean;
+}
+
+/** A request without its body. */
+export interface Head {
+  /** As it was sent, without the query. */
+  readonly path: string;
+  /** Of the path, by name. */
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly query: Record<string, unknown>;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Path and query with the types and defaults of the contract. */
+export type ReadParameters = (head: Head) => { readonly path: object; readonly query: object };
+
+/**
+ * Makes the function that reads the parameters of an operation.
+ * @param validate openapi-backend's validator of all parameters, which coerces them and fills in defaults
+ * @throws Error when the contract has a parameter of a kind that nobody reads
+ */
+export function parameterReader(
+  declared: NonNullable<Operation['parameters']>,
+  validate: ValidateFunction,
+): ReadParameters {
+  const parameters = declared.map(parameterOf);
+  const headerNames = parameters.filter(({ place }) => place === 'header').map(({ name }) => name.toLowerCase());
+  const integers = parameters.filter(({ type }) => type === 'integer');
+  const lists = parameters.filter(({ type, place }) => type === 'array' && place === 'query');
+  return ({ params, query, headers }) => {
+    const header = Object.fromEntries(headerNames.map((name) => [name, headers[name]]));
+    const values = { path: params, query, header, cookie: {} };
+    for (const { name, explode } of lists) {
+      const text = query[name];
+      if (typeof text === 'string') query[name] = explode || text === '' ? [text] : text.split(',');
+    }
+    requireDigits(integers, values);
+    if (!validate(values)) throw validationProblem(validate.errors ?? []);
+    return values;
+  };
+}
+
+function parameterOf(parameter: NonNullable<Operation['parameters']>[number]): Parameter {
+  if ('name' in parameter && parameter.schema && ['path', 'query', 'header'].includes(parameter.in)) {
+    const { name, in: place, schema, explode = true } = parameter;
+    return { name, place: place as Place, type: 'type' in schema ? schema.type : undefined, explode };
+  }
+  throw new Error('The contract has a parameter that is neither in path, query nor header, or has no schema');
+}
+
+/**
+ * Ajv turns every spelling that JavaScript reads as a number into one: "0x10", "1e2", " 7 ". An integer here has digits
+ * only, so that one record has one address.
+ * @throws Problem validation_failed
+ */
+function requireDigits(
+  integers: readonly Parameter[],
+  values: Readonly<Record<Place, Readonly<Record<string, unknown>>>>,
+): void {
+  const errors = integers.flatMap(({ name, place }): FieldError[] => {
+    const given = values[place][name];
+    if (typeof given !== 'string' || /^-?(0|[1-9]\d*)$/.test(given)) return [];
+    return [{ parameter: name, code: 'type', detail: 'must be integer' }];
+  });
+  if (errors.length > 0) throw new Problem('validation_failed', undefined, { errors });
+}

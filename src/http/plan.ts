@@ -1,0 +1,59 @@
+import type { OpenAPIBackend, Operation as ContractOperation } from 'openapi-backend';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import type { Context, PublicContext } from '../context.js';
+import type { OperationId, Permission } from '../contract.js';
+import { KEY_HEADER } from './idempotencyKey.js';
+import { parameterReader, type ReadParameters } from './parameters.js';
+import { assertResponse, type Answer } from './responseCheck.js';
+import type { Alternatives } from './security.js';
+import { validationProblem } from './validationFaults.js';
+
+/** An operation of `src/operations` without its types. */
+export type Run = (input: object, context: PublicContext | Context) => Promise<Answer>;
+
+/** What the contract says about one operation and its requests, made ready once at the start. */
+export interface Plan {
+  readonly operationId: OperationId;
+  /** Path template. */
+  readonly path: string;
+  readonly method: string;
+  /** The permissions that a caller needs; null = anybody may call. */
+  readonly permissions: Alternatives | null;
+  /** Of the body; null = there is none. */
+  readonly mediaTypes: readonly string[] | null;
+  readonly takesKey: boolean;
+  /** Whether it may change the time of a sandbox. */
+  readonly mayMoveClock: boolean;
+  readonly readParameters: ReadParameters;
+  /** @throws Problem */
+  checkBody(body: unknown): void;
+  /** @throws Error */
+  checkResponse(answer: Answer): void;
+  readonly run: Run;
+}
+
+/** Makes the plan of an operation, with openapi-backend's validators. */
+export function planOf({ validator }: OpenAPIBackend, operation: ContractOperation, run: Run): Plan {
+  const { operationId = '', path, method, security = [], parameters = [] } = operation;
+  const { requestBody, responses = {} } = operation as ContractOperation<OpenAPIV3_1.Document>;
+  // The body's, if there is one, and the parameters'.
+  const [checkParameters, checkBody] = validator.getRequestValidatorsForOperation(operationId).toReversed();
+  const checksByStatus = validator.getStatusBasedResponseValidatorForOperation(operationId);
+  if (!checkParameters) throw new Error(`${operationId} has no validator`);
+  const permissions = security.map((requirement) => Object.values(requirement).flat());
+  return {
+    operationId: operationId as OperationId,
+    path,
+    method,
+    permissions: permissions.length > 0 ? permissions : null,
+    mediaTypes: requestBody && 'content' in requestBody ? Object.keys(requestBody.content) : null,
+    takesKey: parameters.some((parameter) => 'name' in parameter && parameter.name === KEY_HEADER),
+    mayMoveClock: permissions.flat().includes('sandbox:simulate' satisfies Permission),
+    readParameters: parameterReader(parameters, checkParameters),
+    checkBody(body) {
+      if (checkBody && !checkBody({ requestBody: body })) throw validationProblem(checkBody.errors ?? []);
+    },
+    checkResponse: (answer) => assertResponse(operationId, responses, checksByStatus, answer),
+    run,
+  };
+}

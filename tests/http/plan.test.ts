@@ -1,0 +1,63 @@
+import { cast } from '../support/cast.js';
+import { newPartner, newPatient, newToken } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { rawCall } from '../support/rawHttp.js';
+import { newSandbox, setClock } from '../support/sandbox.js';
+import { statementsOf } from '../support/statements.js';
+
+let database: TestDatabase;
+let harness: Harness;
+/** Another server of the same service, with keys of its own. */
+let other: Harness;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  harness = await startHarness({ databaseUrl: database.url });
+  other = await startHarness({ databaseUrl: database.url });
+});
+afterAll(async () => {
+  await Promise.all([harness.close(), other.close()]);
+  await database.drop();
+});
+
+it('answers a request in every form of its target alike, with the same headers', async () => {
+  const { token } = await newPartner(harness);
+  const targets = ['/clinics?limit=7', '/clinics?limit=7#top', 'http://localhost/clinics?limit=7'];
+  const headers = [['Authorization', `Bearer ${token}`], ['X-Request-Id', harness.domain.newId()]] as const;
+  const [first, ...others] = await Promise.all(targets.map(async (target) => {
+    const { status, text, headers: { date: _, ...sent } } = await rawCall(harness, { target, headers });
+    return { status, text, sent: Object.entries(sent) };
+  }));
+  expect(first).toMatchObject({ status: 200, text: expect.stringContaining('"limit":7') });
+  expect(others).toEqual([first, first]);
+});
+
+it('asks the database no more for a sandbox than for a live tenant once it knows the caller', async () => {
+  const counts = await Promise.all([newPartner(harness), newSandbox(harness)]).then(async (partners) => {
+    const sent: number[] = [];
+    for (const partner of partners) {
+      const target = `GET /clients/${await newPatient(harness, partner)}`;
+      const read = (): Promise<Answer> => call(harness, target, partner);
+      await read();
+      sent.push((await statementsOf(read)).length);
+    }
+    return sent;
+  });
+  expect(counts).toEqual([1, 1]);
+});
+
+it('counts a move of the clock for the next request, and on another server within a second', async () => {
+  const sandbox = await newSandbox(harness);
+  const elsewhere = { token: await newToken(other, sandbox) };
+  // What is shown of an approval depends on nothing but the time of the read.
+  const shownOn = async (server: Harness, { token }: { readonly token: string }): Promise<string[]> => {
+    const { body } = await call(server, `GET /encounters/${cast.encounters.completed.encounter_id}`, { token });
+    return body.gfe_data.map((item: { status: string }) => item.status);
+  };
+  expect([await shownOn(harness, sandbox), await shownOn(other, elsewhere)].flat()).not.toContain('expired');
+  expect((await setClock(harness, sandbox, 400 * 24 * 3_600)).status).toBe(200);
+  expect(await shownOn(harness, sandbox)).toContain('expired');
+  other.clock.advance(1);
+  expect(await shownOn(other, elsewhere)).toContain('expired');
+});
