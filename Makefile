@@ -64,7 +64,7 @@ lint: install generated/.fresh ## the contract's rules (Redocly and ours), the c
 typecheck: install generated/.fresh ## compile everything without output
 	node_modules/.bin/tsc -p tsconfig.json
 
-fresh: generate ## fail when the committed generated files are not what the sources give
+fresh: generated/.fresh ## fail when the committed generated files are not what the sources give
 	@git diff --exit-code --stat -- generated || (echo 'generated/ is stale: commit what "make generate" wrote'; exit 1)
 
 breaking: install generated/.fresh ## fail when the contract breaks partners of the released one

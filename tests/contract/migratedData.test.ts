@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { checkSchema, migrate } from '../../src/adapters/database/migrations.js';
+import { database, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
+import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
+
+afterEach(dropDatabases);
+
+/** A database with these migrations and no others. */
+async function databaseWith(applied: readonly string[]): Promise<string> {
+  const url = await database(createEmptyDatabase);
+  await rowsOf(
+    url,
+    `
+    CREATE TABLE _prisma_migrations (id VARCHAR(36) PRIMARY KEY, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
+      migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
+      started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`,
+  );
+  for (const name of applied) {
+    const sql = readFileSync(new URL(`../../prisma/migrations/${name}/migration.sql`, import.meta.url), 'utf8');
+    await rowsOf(url, sql);
+    await rowsOf(
+      url,
+      `
+      INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
+        VALUES ('${name.slice(0, 14)}', '${createHash('sha256').update(sql).digest('hex')}', now(), '${name}')`,
+    );
+  }
+  return url;
+}
+
+/** A database as 1.0.0 left it: an encounter with everything it has, in the next number of the sequence. */
+async function databaseOf100(): Promise<string> {
+  const url = await databaseWith(migrationNames.slice(0, 1));
+  await rowsOf(url, rowsOf100);
+  return url;
+}
+
+const id = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
+const at = '2026-11-20T16:00:00.000Z';
+const visitAt = '2026-12-01T15:00:00.000Z';
+const encounterOf100 = (number: number, values: string): string => `
+  INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, scheduled_day, scheduled_time,
+    scheduled_at, service_queue, sub_total, total_shipping_amt, grand_total, expires_at, created_at, updated_at)
+  VALUES ('${id(number)}', 'lakeside', 'pending_review', '${id(1)}', '${id(2)}', ${values},
+    'provider_network', 240, 15, 255, '2027-01-01', '${at}', '${at}');
+  INSERT INTO encounter_treatment VALUES ('${id(number + 1)}', 'lakeside', '${id(number)}', '${id(5)}', 0, 'SKU-1',
+    'Product', 240, 'FLAT_RATE', 15, '${id(6)}', 'Pharmacy', '${id(3)}', 'Category', '${id(4)}', 'Subcategory');
+  INSERT INTO encounter_document VALUES ('lakeside', '${id(number)}', '${id(8)}', 0);
+  INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
+    sub_category_name, status)
+  VALUES ('${id(number + 2)}', 'lakeside', '${id(number)}', 0, '${id(3)}', 'Category', '${id(4)}', 'Subcategory',
+    'pending_review')`;
+const rowsOf100 = `
+  INSERT INTO tenant VALUES ('lakeside', 'Lakeside', 'live', true, '${at}', '${at}');
+  INSERT INTO api_client VALUES
+    ('${id(7)}', 'lakeside', 'ces_1', 'Partner', '{}', '{}', true, NULL, NULL, '${at}', '${at}');
+  INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
+    VALUES ('${id(1)}', 'lakeside', 'Clinic', 'Clinic', 'clinic@example.com', true, '${at}', '${at}');
+  INSERT INTO client (id, tenant_id, first_name, last_name, email, date_of_birth, phone, country_code, is_verified,
+    is_home_address_same_as_shipping, created_at, updated_at)
+    VALUES ('${id(2)}', 'lakeside', 'Jane', 'Miller', 'jane@example.com', '1990-06-30', '5125550142', '+1',
+      'NOTVERIFIED', false, '${at}', '${at}');
+  INSERT INTO category VALUES ('${id(3)}', 'lakeside', 'Category', 'MONTHLY', true, '${at}', NULL, '${at}', NULL);
+  INSERT INTO subcategory VALUES ('${id(4)}', 'lakeside', '${id(3)}', 'Subcategory', '${at}', NULL, '${at}', NULL);
+  INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
+    external_code, category_id, subcategory_id, created_at, updated_at)
+    VALUES ('${id(5)}', 'lakeside', 'SKU-1', 'Product', '', 240, true, '${id(6)}', 'Pharmacy', 'EXT-1', '${id(3)}',
+      '${id(4)}', '${at}', '${at}');
+  INSERT INTO document VALUES ('${id(8)}', 'lakeside', '${id(2)}', 'lab-results', 'file', 'documents', 'blood.pdf',
+    'application/pdf', 1, '', 'blood.pdf', 'blood.pdf', '${id(7)}', '${at}', '${at}');
+  ${encounterOf100(10, `'synchronous', '2026-12-01', '09:00', '${visitAt}'`)};
+  ${encounterOf100(20, `'asynchronous', '2026-12-01', '09:00', '${visitAt}'`)};
+  ${encounterOf100(30, `'synchronous', NULL, NULL, NULL`)}`;
+
+const tablesOf100 = [
+  'tenant',
+  'api_client',
+  'clinic',
+  'client',
+  'category',
+  'subcategory',
+  'product',
+  'document',
+  'encounter',
+  'encounter_treatment',
+  'encounter_document',
+  'gfe_item',
+];
+const contentOf = (url: string): Promise<Record<string, unknown>[]> =>
+  rowsOf(
+    url,
+    tablesOf100
+      .map(
+        (table) =>
+          `SELECT * FROM (SELECT '${table}' AS table, to_jsonb(t) AS row FROM ${table} t ORDER BY t) AS ordered`,
+      )
+      .join(' UNION ALL '),
+  );
+
+describe('the migration of reviews, orders and events', () => {
+  const later = migrationNames.slice(1);
+  const nextNumbers = (url: string): Promise<Record<string, unknown>[]> =>
+    rowsOf(
+      url,
+      `
+    SELECT nextval('encounter_encounter_no_seq')::int AS encounter, nextval('order_order_sequence_seq')::int AS order`,
+    );
+
+  it('keeps what 1.0.0 stored, and every row satisfies what is new', async () => {
+    const url = await databaseOf100();
+    expect(await checkSchema(url)).toEqual({ state: 'behind', pending: later });
+    const before = await contentOf(url);
+    expect(before).toHaveLength(tablesOf100.length + 8);
+    expect(await migrate(url)).toEqual(later);
+    expect(await contentOf(url)).toMatchObject(before);
+    expect(await rowsOf(url, 'SELECT conname FROM pg_constraint WHERE NOT convalidated')).toEqual([]);
+  });
+
+  it('computes the new columns as for a new encounter', async () => {
+    const url = await databaseOf100();
+    await migrate(url);
+    expect(await rowsOf(url, 'SELECT claimable_from FROM encounter ORDER BY encounter_no')).toEqual([
+      { claimable_from: new Date('2026-12-01T14:45:00.000Z') },
+      { claimable_from: new Date(at) },
+      { claimable_from: new Date(at) },
+    ]);
+    expect(await rowsOf(url, 'SELECT DISTINCT review_often, review_recurring FROM gfe_item')).toEqual([
+      { review_often: 'MONTHLY', review_recurring: true },
+    ]);
+    expect(await rowsOf(url, 'SELECT gfe_reuse, currency, clock_offset_ms::int FROM tenant')).toEqual([
+      { gfe_reuse: false, currency: 'USD', clock_offset_ms: 0 },
+    ]);
+  });
+
+  it('continues behind the reserved numbers, and never goes back', async () => {
+    const [few, many] = [await databaseOf100(), await databaseOf100()];
+    await rowsOf(
+      many,
+      `SELECT setval('encounter_encounter_no_seq', 250000), setval('order_order_sequence_seq', 250001)`,
+    );
+    await Promise.all([migrate(few), migrate(many)]);
+    expect(await nextNumbers(few)).toEqual([{ encounter: 101_000, order: 101_000 }]);
+    expect(await nextNumbers(many)).toEqual([{ encounter: 250_001, order: 250_002 }]);
+    expect(await nextNumbers(await database(createTestDatabase))).toEqual([{ encounter: 101_000, order: 101_000 }]);
+  });
+});
+
+describe('the migration of the event counter', () => {
+  it('gives the events of each tenant positions in the order that its feed had', async () => {
+    const url = await databaseWith(migrationNames.slice(0, migrationNames.indexOf('20261122120000_event_counter')));
+    const events = [
+      ['a', 3, 9, 1],
+      ['b', 4, 5, 2],
+      ['b', 5, 6, 1],
+      ['b', 6, 5, 7],
+    ] as const;
+    for (const [tenant, number, xid, sequence] of events) {
+      await rowsOf(
+        url,
+        `
+        INSERT INTO event (id, tenant_id, type, data, timestamp, xid, sequence) OVERRIDING SYSTEM VALUE
+        VALUES ('${id(number)}', '${tenant}', 'order.paid', '{}', now(), '${xid}', ${sequence})`,
+      );
+    }
+    await migrate(url);
+    expect(await rowsOf(url, 'SELECT id, position::int FROM event ORDER BY tenant_id, position')).toEqual(
+      [
+        [3, 1],
+        [4, 1],
+        [6, 2],
+        [5, 3],
+      ].map(([number = 0, position]) => ({ id: id(number), position })),
+    );
+    expect(await rowsOf(url, 'SELECT tenant_id, position::int FROM event_counter ORDER BY tenant_id')).toEqual([
+      { tenant_id: 'a', position: 1 },
+      { tenant_id: 'b', position: 3 },
+    ]);
+  });
+});
