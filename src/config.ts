@@ -1,5 +1,6 @@
 import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /** How the service runs. Read once, checked, frozen; every variable is documented in the README. */
@@ -35,6 +36,8 @@ export interface Config {
   readonly keepAliveTimeout: number;
   /** Further connections are closed at once. */
   readonly maxConnections: number;
+  /** Processes that take requests. */
+  readonly workers: number;
 }
 
 export type ObjectStoreConfig =
@@ -79,6 +82,7 @@ interface Variables {
   DRAIN_TIMEOUT: number;
   KEEP_ALIVE_TIMEOUT: number;
   MAX_CONNECTIONS: number;
+  WORKERS: string;
 }
 
 const text = { type: 'string', minLength: 1 };
@@ -127,6 +131,12 @@ export const variables = {
     // Above the 60 s after which common load balancers give up an idle connection: they must be the ones to close it.
     KEEP_ALIVE_TIMEOUT: { type: 'integer', minimum: 1, maximum: 3_600, default: 65 },
     MAX_CONNECTIONS: { type: 'integer', minimum: 1, maximum: 100_000, default: 5_000 },
+    WORKERS: {
+      type: 'string',
+      pattern: '^(auto|[1-9]\\d?)$',
+      default: '1',
+      description: 'auto or a number from 1 to 99',
+    },
   },
   allOf: [requires('OBJECT_STORE', 's3', s3Variables), requires('DOCUMENT_SCANNER', 'clamav', ['CLAMAV_ADDRESS'])],
 };
@@ -176,6 +186,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     drainTimeout: values.DRAIN_TIMEOUT * 1000,
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT * 1000,
     maxConnections: values.MAX_CONNECTIONS,
+    workers: values.WORKERS === 'auto' ? availableParallelism() : Number(values.WORKERS),
   });
 }
 

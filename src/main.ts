@@ -1,4 +1,5 @@
 import { Command } from '@commander-js/extra-typings';
+import cluster from 'node:cluster';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { openDatabase } from './adapters/database/database.js';
@@ -16,6 +17,8 @@ import { errorCode, reasonOf } from './failures.js';
 import { jobsWith } from './jobs/index.js';
 import { openServiceLog } from './runtime/serviceLog.js';
 import { openServices } from './runtime/services.js';
+import { startWorkers, type Listener } from './runtime/workers.js';
+import type { Services } from './context.js';
 
 interface StartOptions {
   readonly migrate?: true;
@@ -56,11 +59,13 @@ function refuse(what: string): (error: unknown) => never {
 /** Everything is checked before the first request is taken: configuration, schema, keys, object store. */
 async function start(config: Config, options: StartOptions): Promise<RunningService> {
   const log = await openServiceLog(config.logLevel);
-  for (const warning of configWarnings(process.env)) log.warn(warning);
-  await assertFree(config);
+  if (cluster.isPrimary) {
+    for (const warning of configWarnings(process.env)) log.warn(warning);
+    await assertFree(config);
+  }
   let stopping = false;
   let baseUrl = config.baseUrl ?? '';
-  const { databaseUrl, dataDir } = config;
+  const { databaseUrl, dataDir, databasePoolSize, workers } = config;
   const database = await openServiceDatabase({
     databaseUrl,
     dataDir,
@@ -68,7 +73,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     applyMigrations: options.migrate ?? false,
     log: (text) => log.info(text),
   });
-  const domain = systemContext(openDatabase(database.url, { poolSize: config.databasePoolSize }));
+  const domain = systemContext(openDatabase(database.url, { poolSize: databasePoolSize }));
   try {
     const services = await openServices({
       config,
@@ -81,30 +86,36 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     await services.objects.check().catch((cause: unknown) => {
       throw new Error(`OBJECT_STORE cannot be used: ${reasonOf(cause)}`, { cause });
     });
-    const app = await createApp(services);
-    const wantsDemo = databaseUrl === null || options.demo === true;
+    const wantsDemo = cluster.isPrimary && (databaseUrl === null || options.demo === true);
     baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
     // Before listening: once the service is ready, the credentials are there.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
-    const server = createHttpServer(app, domain.newId, refusalLog(log, contractVersion()), config);
-    const port = await listenAt(server, config);
-    if (config.baseUrl === null && port !== config.port) {
-      baseUrl = `http://${urlHost(config.host)}:${port}`;
+    const environment = {
+      DATABASE_URL: database.url,
+      DATABASE_POOL_SIZE: String(Math.ceil(databasePoolSize / workers)),
+    };
+    const isServedHere = workers === 1 || cluster.isWorker;
+    const listener = await (isServedHere ? serve(services) : startWorkers(workers, environment, log));
+    if (config.baseUrl === null && listener.port !== config.port) {
+      baseUrl = `http://${urlHost(config.host)}:${listener.port}`;
       if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
     }
     // Last of all: a start that fails after this would leave jobs at work on a database that is being closed.
-    const worker = await startJobWorker({ url: database.url, jobs: jobsWith(services), log });
+    const jobs = cluster.isPrimary
+      ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
+      : undefined;
     return {
       announce() {
+        if (cluster.isWorker) return;
         log.info({ baseUrl, database: databaseUrl === null ? 'embedded' : 'external' }, 'started');
         welcome(baseUrl, config, demo);
       },
       async stop() {
         stopping = true;
-        await Promise.all([drain(server, config.drainTimeout), worker.stop(config.drainTimeout)]);
+        await Promise.all([listener.stop(), jobs?.stop(config.drainTimeout)]);
         await domain.db.$disconnect();
         await database.close();
-        log.info('stopped');
+        if (cluster.isPrimary) log.info('stopped');
       },
     };
   } catch (error) {
@@ -112,6 +123,15 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     await database.close();
     throw error;
   }
+}
+
+/** Listens in this process. */
+async function serve(services: Services): Promise<Listener> {
+  const { config, log, newId } = services;
+  const app = await createApp(services);
+  const server = createHttpServer(app, newId, refusalLog(log, contractVersion()), config);
+  const port = await listenAt(server, config);
+  return { port, stop: () => drain(server, config.drainTimeout) };
 }
 
 /** Before the rest of a start, which takes time and may change the database for nothing. */

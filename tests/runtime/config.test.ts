@@ -40,6 +40,7 @@ describe('without any variable', () => {
       drainTimeout: 75_000,
       keepAliveTimeout: 65_000,
       maxConnections: 5_000,
+      workers: 1,
     } satisfies Config);
   });
 

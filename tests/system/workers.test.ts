@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { newToken, patientBody } from '../support/factories.js';
+import { call } from '../support/http.js';
+import { temporaryDataDir } from '../support/postgres.js';
+import { killServers, startServer } from '../support/serverProcess.js';
+
+/** The processes that serve for this one; PostgreSQL is none of them. */
+function workersOf(parent: number): number[] {
+  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
+  return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('main.js'));
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+it('serves on one port by several workers, replaces one that dies, and ends all of them', async () => {
+  const { dataDir, remove } = await temporaryDataDir();
+  try {
+    const server = startServer({ DATA_DIR: dataDir, WORKERS: '2' });
+    const baseUrl = await server.started;
+    const { tenants } = JSON.parse(await readFile(join(dataDir, 'demo-credentials.json'), 'utf8'));
+    const token = await newToken({ baseUrl }, tenants[0]);
+    const create = async (): Promise<number> => {
+      const answer = await call({ baseUrl }, 'POST /clients', {
+        token,
+        json: patientBody(),
+        headers: { Connection: 'close' },
+      });
+      return answer.status;
+    };
+    const parent = server.child.pid ?? 0;
+    const [first = 0, second = 0, ...others] = workersOf(parent);
+    expect([first > 0, second > 0, others]).toEqual([true, true, []]);
+    expect(await Promise.all(Array.from({ length: 8 }, create))).toEqual(Array(8).fill(201));
+
+    process.kill(first, 'SIGKILL');
+    while (isAlive(first) && workersOf(parent).includes(first)) await delay(5);
+    // The other one serves until there are two again.
+    const statuses: number[] = [];
+    do statuses.push(await create());
+    while (workersOf(parent).length < 2);
+    expect(statuses).toEqual(statuses.map(() => 201));
+    expect(server.logged().map(({ msg }) => msg)).toContain('a worker died; another one takes its place');
+
+    const workers = workersOf(parent);
+    expect(workers).toContain(second);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+    expect(workers.filter(isAlive)).toEqual([]);
+    expect(server.logged().filter(({ msg }) => msg === 'started')).toHaveLength(1);
+  } finally {
+    await killServers();
+    await remove();
+  }
+});
+
+it('does not start with a number of workers that makes no sense, and says why', async () => {
+  const { dataDir, remove } = await temporaryDataDir();
+  try {
+    const server = startServer({ DATA_DIR: dataDir, WORKERS: '0' });
+    expect(await server.ended).toEqual({ code: 1, signal: null });
+    expect(server.stderr()).toContain('WORKERS must be auto or a number from 1 to 99');
+  } finally {
+    await remove();
+  }
+});
