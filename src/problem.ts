@@ -145,6 +145,7 @@ export const problems = {
   invalid_state: conflict('Not possible in this state', 'The current state does not allow this; see current_status.'),
   claimed_by_other: conflict('Claimed by another provider', 'Another provider has this encounter.'),
   not_due: conflict('Not due yet', 'A scheduled synchronous encounter can be claimed from 15 minutes before its time.'),
+  sandbox_busy: conflict('Sandbox is busy', 'A reset of this sandbox is under way. Retry after the given delay.'),
   payment_exceeds_balance: conflict('Payment exceeds the balance', 'The amount is above what is left to pay.'),
   idempotency_in_progress: conflict(
     'Same request under way',

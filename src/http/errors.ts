@@ -54,7 +54,7 @@ function sendProblem(req: Request, res: Response, problem: Problem): void {
   const challenge = challengeOf(problem, status);
   if (challenge) res.set('WWW-Authenticate', challenge);
   if (status === 503) res.set('Retry-After', String(RETRY_AFTER));
-  if (problem.code === 'idempotency_in_progress') res.set('Retry-After', '1');
+  if (problem.code === 'idempotency_in_progress' || problem.code === 'sandbox_busy') res.set('Retry-After', '1');
   res.locals['code'] = problem.code;
   closeUnlessRead(req, res);
   res

@@ -97,6 +97,13 @@ const whileFailing = (
     ),
   );
 
+/** What another reset has locked from its beginning to its end. */
+const whileResetting = (ask: () => Promise<Answer>): Promise<Answer> =>
+  harness.domain.db.$transaction(async (db) => {
+    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`reset ${tenantId}`}, 0))`;
+    return ask();
+  });
+
 const tokenOnce = oncePerName<string | undefined>();
 
 /** After something that changes the cast, and with the cast as before when it is over. */
@@ -258,6 +265,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     const unknown = { categoryId: cast.nobody, subcategoryId: cast.nobody, decision: 'approved' };
     return send(operation, { body: { decisions: [unknown, ...(decisions as object[])] } });
   },
+  sandbox_busy: (operation) => whileResetting(() => send(operation)),
   visit_required: after(claimTheVisit, about(scheduled)),
   payment_exceeds_balance: withBody({ amount: '554.01' }),
   sandbox_only: async (operation) =>

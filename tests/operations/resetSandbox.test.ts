@@ -193,6 +193,22 @@ describe('400', () => {
   });
 });
 
+describe('409', () => {
+  it('is one at a time: a second one is refused at once and changes nothing', async () => {
+    const { tenantId } = partner;
+    const before = await things();
+    await harness.domain.db.$transaction(async (db) => {
+      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`reset ${tenantId}`}, 0))`;
+      const refused = await reset(harness, partner);
+      expectProblem(refused, 409, 'sandbox_busy');
+      expect(refused.headers.get('Retry-After')).toBe('1');
+      expect((await reset(harness, other)).status).toBe(204);
+    });
+    expect(await things()).toEqual(before);
+    expect((await reset(harness, partner)).status).toBe(204);
+  });
+});
+
 describe('403', () => {
   it('never touches a live tenant, whatever its token permits', async () => {
     const live = await newPartner(harness);

@@ -129,7 +129,9 @@ export function operationOf(operationId: string): ContractOperation {
  */
 export function targetOf(operation: ContractOperation, changes: Readonly<Record<string, unknown>> = {}): string {
   const inUrl = operation.parameters.filter((parameter) => parameter.in !== 'header');
-  const values = new Map(inUrl.map(({ name, example }) => [name, example]));
+  // A place in the feed of events is one tenant's own.
+  const shown = inUrl.filter(({ name }) => name !== 'after');
+  const values = new Map(shown.map(({ name, example }) => [name, example]));
   for (const [name, value] of Object.entries(changes)) values.set(name, value);
   const inPath = operation.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>

@@ -5,7 +5,7 @@ import { identifier } from '../transactions/bulkSql.js';
 import { replayFixtures, storeFixtureFile, type FixtureStore } from './fixtures.js';
 import { requireSandbox } from './requireSandbox.js';
 import { createTenant, type NewTenant } from '../access/tenants.js';
-import { inTransaction, lockSandbox, type TransactionContext } from '../transactions/transaction.js';
+import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
 /** Everything that a tenant owns but its API clients. Tables refer to those of later groups only. */
 const tableGroups = [
@@ -42,7 +42,7 @@ const BATCH = 5_000n;
 
 /**
  * Restores the initial fixtures and real time; API clients stay (R-76). Waits for in-flight requests.
- * @throws Problem sandbox_only
+ * @throws Problem sandbox_only, sandbox_busy
  */
 export async function resetSandbox(context: Context): Promise<void> {
   requireSandbox(context);
@@ -50,7 +50,7 @@ export async function resetSandbox(context: Context): Promise<void> {
   const file = await storeFixtureFile(context.objects, tenantId);
   const parts = { db: context.db, now: context.realNow, newId: context.newId, randomBytes: context.randomBytes };
   const work = async (transaction: TransactionContext): Promise<string[]> => {
-    const { gfeReuse } = await lockForReset(transaction, tenantId);
+    const { gfeReuse } = await lockEverything(transaction, tenantId);
     const { db } = transaction;
     const documents = await db.document.findMany({ where: { tenantId }, select: { blobPath: true } });
     for (const tables of tableGroups) await empty(transaction, tables, tenantId);
@@ -96,9 +96,9 @@ export async function fillSandbox(context: TransactionContext, tenantId: string,
  * Waits for the requests of the tenant that are under way, and lets no other begin. What works on encounters without a
  * request locks their rows first; so do we, or the two could wait for one another.
  */
-async function lockForReset(context: TransactionContext, tenantId: string): Promise<{ readonly gfeReuse: boolean }> {
+async function lockEverything(context: TransactionContext, tenantId: string): Promise<{ readonly gfeReuse: boolean }> {
   const { db } = context;
-  await lockSandbox(context, tenantId);
+  await lockForReset(context, tenantId);
   const [locked] = await db.$queryRaw<{ gfeReuse: boolean }[]>`
     SELECT gfe_reuse AS "gfeReuse" FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR NO KEY UPDATE`;
   if (!locked) throw new Problem('sandbox_only');

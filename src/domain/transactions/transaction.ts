@@ -1,6 +1,7 @@
 import { Prisma, type Encounter, type Order, type Patient } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/database.js';
 import { withMembers, type Context, type DomainContext } from '../../context.js';
+import { Problem } from '../../problem.js';
 import { writeEvents, type NewEvent } from './outbox.js';
 
 /** What work in a transaction has: its queries, and the events that are written when the work is done. */
@@ -68,16 +69,23 @@ function transact<T>(
 async function shareSandboxLock(context: CallerContext & Pick<Context, 'realNow'>): Promise<CallerContext> {
   const { caller, db, realNow } = context;
   if (caller.tenantMode !== 'sandbox') return context;
-  await db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${sandboxLock(caller.tenantId)})`;
+  await db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${lockKey('sandbox', caller.tenantId)})`;
   const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
     SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
   return inTenantTime(withMembers(context, { now: realNow }), Number(tenant?.offset ?? 0));
 }
 
-/** Blocks all writers of this sandbox until commit. */
-export async function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
-  await db.$executeRaw`SELECT pg_advisory_xact_lock(${sandboxLock(tenantId)})`;
+/**
+ * Blocks all writers of this sandbox until commit.
+ * @throws Problem sandbox_busy: another reset has begun. To wait for it would hold a connection that others need.
+ */
+export async function lockForReset({ db }: TransactionContext, tenantId: string): Promise<void> {
+  const [reset] = await db.$queryRaw<{ isFirst: boolean }[]>`
+    SELECT pg_try_advisory_xact_lock(${lockKey('reset', tenantId)}) AS "isFirst"`;
+  if (!reset?.isFirst) throw new Problem('sandbox_busy');
+  await db.$executeRaw`SELECT pg_advisory_xact_lock(${lockKey('sandbox', tenantId)})`;
 }
 
-/** Two sandboxes with one hash only wait for one another. */
-const sandboxLock = (tenantId: string) => Prisma.sql`hashtextextended(${`sandbox ${tenantId}`}, 0)`;
+/** Two sandboxes with one hash only get in each other's way. */
+const lockKey = (what: 'reset' | 'sandbox', tenantId: string) =>
+  Prisma.sql`hashtextextended(${`${what} ${tenantId}`}, 0)`;
