@@ -149,7 +149,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const given = Object.entries(environment).filter(([name, value]) => value && name in variables.properties);
   const values: unknown = Object.fromEntries(given);
   // Coercion makes Infinity of "1e400", for which Ajv leaves the limits unchecked when it is strict about numbers.
-  const lenient = { strictTypes: false, strictNumbers: false };
+  const lenient = { strictTypes: false, strictNumbers: false, validateSchema: false };
   const ajv = new Ajv2020({ coerceTypes: true, useDefaults: true, allErrors: true, verbose: true, ...lenient });
   addFormats.default(ajv);
   ajv.addFormat(socketAddress, (value) => socketAddressOf(value) !== undefined);
