@@ -16,7 +16,9 @@ export const schemaCompiler: AjvCustomizer = (_original, options, purpose) => {
   return compiler;
 };
 
-const isDateTime = addFormats.default(new Ajv2020({ validateSchema: false })).compile<string>({ type: 'string', format: 'date-time' });
+const isDateTime = addFormats
+  .default(new Ajv2020({ validateSchema: false }))
+  .compile<string>({ type: 'string', format: 'date-time' });
 
 /** ajv-formats reads the seconds as a float, and many decimal places make the next one of it. */
 const withAnyFraction = (text: string): boolean => isDateTime(text.replace(/\.\d+/, ''));
