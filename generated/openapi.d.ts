@@ -472,6 +472,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/encounters/{encounter_id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke approvals of an encounter
+         * @description Takes approvals of a completed encounter back, for example after an audit of its chart: the items become `revoked`
+         *     and `gfe.revoked` is emitted for each. An approval is one decision: wherever it is reused, it is revoked as well. The
+         *     encounter stays `completed` and its order stays as it is; what becomes of an unpaid order is for the operator to decide.
+         *     `reviewerRef` may be another provider than the one that reviewed.
+         */
+        post: operations["revokeApprovals"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -641,7 +664,7 @@ export interface components {
              * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient that has this e-mail.
              */
             existing_user_id?: string;
-            /** @description Only with the code `invalid_state`; the state of the encounter or of the order. */
+            /** @description Only with the code `invalid_state`; the state of the encounter, of the order or of the item. */
             current_status?: string;
         };
         /** @description A clinic without its locations. */
@@ -1208,8 +1231,8 @@ export interface components {
         GfeItem: {
             category_name: string;
             sub_category_name: string;
-            /** @description A new item is `pending_review`, or `approved` if it reuses a valid approval. An approval whose time has run out shows as `expired`. */
-            status: "pending_review" | "approved" | "denied" | "cancelled" | "expired";
+            /** @description A new item is `pending_review`, or `approved` if it reuses a valid approval. An approval whose time has run out shows as `expired`. One that a later denial ended is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient. */
+            status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
         };
         /** @description An item with what only the encounter record has. */
         EncounterGfeItem: components["schemas"]["GfeItem"] & {
@@ -1226,7 +1249,7 @@ export interface components {
             decidedAt: string | null;
             /**
              * Format: date-time
-             * @description Until when the approval holds; null if it does not end or if there is none.
+             * @description Until when the approval holds, or held if it is `superseded` or `revoked`; null if it does not end or if there is none.
              */
             validUntil: string | null;
             denialReason: string | null;
@@ -1235,6 +1258,8 @@ export interface components {
              * @description The `id` of the encounter whose approval is reused; null if none was.
              */
             reusedFromEncounterId: string | null;
+            /** @description Why the approval was taken back; null unless the item is `revoked`. */
+            revocationReason: string | null;
         };
         /** @description What the encounter costs if every treatment is approved, frozen when it was created. */
         Estimate: {
@@ -1503,7 +1528,7 @@ export interface components {
          * @description A type of event; a closed list, so that a typing error is noticed. `patient.verification_updated` does not occur in this version.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
+        RequestedEventType: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
         /** @description Which of the members are there depends on the type of the event; the guide's section "Events" has the table. */
         EventData: {
             /** Format: uuid */
@@ -1514,6 +1539,11 @@ export interface components {
             docType?: "intake-forms" | "lab-results" | "id-card" | "gfe-forms";
             /** Format: int64 */
             encounter_id?: number;
+            /**
+             * Format: int64
+             * @description The encounter whose denial or revocation ended the approval.
+             */
+            by_encounter_id?: number;
             gfe_no?: string;
             status?: "pending_review" | "in_review" | "completed" | "denied" | "cancelled" | "expired";
             reviewType?: "synchronous" | "asynchronous";
@@ -1541,7 +1571,7 @@ export interface components {
         Event: {
             /** Format: uuid */
             id: string;
-            type: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
+            type: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
             /**
              * Format: date-time
              * @description When it happened.
@@ -1558,10 +1588,10 @@ export interface components {
         };
         SimulateEncounterRequest: {
             /**
-             * @description `claim`: a provider takes it. `approve_all`, `deny_all`: a provider decides every item that waits. `approve_first`: the first one is approved, the others are denied. `no_show`: the patient did not come, it is cancelled. `expire`: nobody reviewed it in time.
+             * @description `claim`: a provider takes it. `approve_all`, `deny_all`: a provider decides every item that waits. `approve_first`: the first one is approved, the others are denied. `no_show`: the patient did not come, it is cancelled. `expire`: nobody reviewed it in time. `revoke`: a provider takes back every approval of a completed encounter.
              * @enum {string}
              */
-            outcome: "claim" | "approve_all" | "deny_all" | "approve_first" | "no_show" | "expire";
+            outcome: "claim" | "approve_all" | "deny_all" | "approve_first" | "no_show" | "expire" | "revoke";
             /** @description Also pays the balance of the order, if there is one afterwards. Taken as false if it is not sent. */
             pay?: boolean;
         };
@@ -1615,6 +1645,16 @@ export interface components {
             visit?: components["schemas"]["ReviewVisit"];
             /** @description Notes of the provider, kept with the encounter and not returned. At most 5000 characters, about two pages. */
             notes?: string;
+        };
+        RevokeApprovalsRequest: {
+            reviewerRef: components["schemas"]["ReviewerRef"];
+            /** @description The approved items to take back. At most 20, as many as an encounter can have items. */
+            items: {
+                categoryId: components["schemas"]["Uuid"];
+                subcategoryId: components["schemas"]["Uuid"];
+            }[];
+            /** @description Why; the partner reads it as `revocationReason`. At most 500 characters, a few sentences. */
+            reason: string;
         };
         Liveness: {
             /** @description The process answers. */
@@ -2084,6 +2124,19 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The encounter is not completed, an item is not approved any more, or the same request is still under way */
+        RevokeApprovalsConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
     };
     parameters: {
         /**
@@ -2229,6 +2282,11 @@ export interface components {
          * @example 100125
          */
         ClaimedEncounterId: number;
+        /**
+         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @example 100126
+         */
+        CompletedEncounterId: number;
     };
     requestBodies: never;
     headers: {
@@ -3334,6 +3392,54 @@ export interface operations {
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
             409: components["responses"]["SubmitReviewConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    revokeApprovals: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100126
+                 */
+                encounter_id: components["parameters"]["CompletedEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevokeApprovalsRequest"];
+            };
+        };
+        responses: {
+            /** @description The encounter with its revoked items */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["BadRequestIdempotent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["RevokeApprovalsConflict"];
             413: components["responses"]["BodyTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

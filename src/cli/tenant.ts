@@ -54,6 +54,9 @@ function addCreate(tenant: Command, terminal: CliIo): void {
     });
 }
 
+/** At most a year. */
+const REUSE_MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1));
+
 function addConfigure(tenant: Command, terminal: CliIo): void {
   tenant
     .command('configure')
@@ -62,18 +65,30 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
     .addOption(
       new Option('--gfe-reuse <state>', 'whether a valid approval clears a treatment again').choices(['on', 'off']),
     )
+    .addOption(
+      new Option('--gfe-reuse-months <months>', 'for how many months after its decision').choices(REUSE_MONTHS),
+    )
     .option('--currency <code>', 'ISO 4217 code of the amounts of orders to come')
     .option('--json', 'print JSON')
     .addHelpText('after', example('tenant configure lakeside --gfe-reuse on --currency CAD'))
-    .action(async (idOrName, { gfeReuse, currency, json }, command) => {
-      if (gfeReuse === undefined && currency === undefined) {
-        command.error('error: nothing to change: give --gfe-reuse or --currency');
+    .action(async (idOrName, { gfeReuse, gfeReuseMonths, currency, json }, command) => {
+      if (gfeReuse === undefined && gfeReuseMonths === undefined && currency === undefined) {
+        command.error('error: nothing to change: give --gfe-reuse, --gfe-reuse-months or --currency');
       }
       assertUsage(command, () => currency && currencyCode(currency));
-      const settings = { gfeReuse: gfeReuse === undefined ? undefined : gfeReuse === 'on', currency };
+      const settings = {
+        gfeReuse: gfeReuse === undefined ? undefined : gfeReuse === 'on',
+        gfeReuseMonths: gfeReuseMonths === undefined ? undefined : Number(gfeReuseMonths),
+        currency,
+      };
       const configured = await withDatabase(terminal, (context) => configureTenant(context, idOrName, settings));
       print(terminal, json, shown(configured), () =>
-        fields({ id: configured.id, 'gfe reuse': onOff(configured.gfeReuse), currency: configured.currency }),
+        fields({
+          id: configured.id,
+          'gfe reuse': onOff(configured.gfeReuse),
+          'gfe reuse months': String(configured.gfeReuseMonths),
+          currency: configured.currency,
+        }),
       );
     });
 }
@@ -123,12 +138,13 @@ type Tenant = Awaited<ReturnType<typeof listTenants>>[number];
 
 const onOff = (state: boolean): string => (state ? 'on' : 'off');
 
-const shown = ({ id, name, mode, isActive, gfeReuse, currency, createdAt }: Tenant): object => ({
+const shown = ({ id, name, mode, isActive, gfeReuse, gfeReuseMonths, currency, createdAt }: Tenant): object => ({
   id,
   name,
   mode,
   isActive,
   gfeReuse,
+  gfeReuseMonths,
   currency,
   createdAt,
 });

@@ -23,6 +23,7 @@ import { previewEncounter } from './previewEncounter.js';
 import { recordPayment } from './recordPayment.js';
 import { releaseEncounter } from './releaseEncounter.js';
 import { resetSandbox } from './resetSandbox.js';
+import { revokeApprovals } from './revokeApprovals.js';
 import { setClock } from './setClock.js';
 import { simulateEncounter } from './simulateEncounter.js';
 import { submitReview } from './submitReview.js';
@@ -54,6 +55,7 @@ export const operations = {
   recordPayment,
   releaseEncounter,
   resetSandbox,
+  revokeApprovals,
   setClock,
   simulateEncounter,
   submitReview,

@@ -86,6 +86,7 @@ function recordItemView({ treatments }: EncounterRecord, item: GfeItem, now: Dat
     validUntil: timestamp(item.validUntil),
     denialReason: item.denialReason,
     reusedFromEncounterId: item.reusedFromEncounterId,
+    revocationReason: item.revocationReason,
   };
 }
 

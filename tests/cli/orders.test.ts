@@ -29,7 +29,9 @@ describe('tenant configure', () => {
   it('changes what it is told to, for a tenant by its name, and shows it', async () => {
     const { tenantId } = await newPartner(harness);
     const { name } = await harness.domain.db.tenant.findUniqueOrThrow({ where: { id: tenantId } });
-    const configured = { id: tenantId, name, mode: 'live', isActive: true, createdAt: expect.any(String) };
+    const configured = {
+      id: tenantId, name, mode: 'live', isActive: true, gfeReuseMonths: 12, createdAt: expect.any(String),
+    };
     const configure = (...args: string[]) => runJson(environment, 'tenant', 'configure', name, ...args);
     expect(await configure('--gfe-reuse', 'on')).toEqual({ ...configured, gfeReuse: true, currency: 'USD' });
     expect(await configure('--currency', 'cad')).toEqual({ ...configured, gfeReuse: true, currency: 'CAD' });
@@ -40,8 +42,9 @@ describe('tenant configure', () => {
     });
     const listed = await runJson(environment, 'tenant', 'list');
     expect(listed).toContainEqual({ ...configured, gfeReuse: false, currency: 'EUR' });
-    const text = await runProgram(environment, 'tenant', 'configure', tenantId, '--gfe-reuse', 'on');
-    const stdout = `id         ${tenantId}\ngfe reuse  on\ncurrency   EUR\n`;
+    const settings = ['--gfe-reuse', 'on', '--gfe-reuse-months', '6'];
+    const text = await runProgram(environment, 'tenant', 'configure', tenantId, ...settings);
+    const stdout = `id                ${tenantId}\ngfe reuse         on\ngfe reuse months  6\ncurrency          EUR\n`;
     expect(text).toEqual({ code: 0, stdout, stderr: '' });
   });
 

@@ -56,6 +56,7 @@ describe('tenant', () => {
       mode: 'sandbox',
       isActive: true,
       gfeReuse: false,
+      gfeReuseMonths: 12,
       currency: 'USD',
       createdAt: expect.any(String),
     });

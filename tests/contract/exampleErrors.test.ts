@@ -257,6 +257,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   idempotency_in_progress: behindATwin,
 
   invalid_state: about(completed),
+  'revokeApprovals invalid_state': after(() => send(operationOf('revokeApprovals')), withBody({})),
   'recordPayment invalid_state': after(payEverything, withBody({})),
   claimed_by_other: byAnother,
   not_due: about(scheduled),

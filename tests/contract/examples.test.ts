@@ -125,6 +125,13 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
   'previewEncounter problems': by('previewEncounter', 'inactive'),
   'getEncounterStatus pending_review': by('getEncounterStatus', 'gfe_no'),
   'getEncounterStatus approved': by('getEncounterStatus', 'order_no'),
+  'getEncounterStatus ended': async () => {
+    const { token } = partner;
+    const target = `POST /sandbox/encounters/${cast.encounters.waiting.encounter_id}/simulate`;
+    await call(harness, target, { token, json: { outcome: 'deny_all' } });
+    await by('setClock', 'month')();
+    return by('getEncounterStatus', 'order_no')();
+  },
   'getEncounter pending_review': ask('getEncounter'),
   'cancelEncounter cancelled': by('cancelEncounter', 'patient_request'),
   'getOrder pending': ask('getOrder'),
@@ -143,6 +150,7 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
   'releaseEncounter pending_review': by('releaseEncounter', 'release'),
   'submitReview completed': by('submitReview', 'approve_all'),
   'submitReview part_denied': by('submitReview', 'deny_one'),
+  'revokeApprovals revoked': by('revokeApprovals', 'audit'),
   'getLiveness ok': ask('getLiveness'),
   'getReadiness ready': ask('getReadiness'),
   'getReadiness unavailable': () => withoutDatabase(harness, ask('getReadiness')),

@@ -106,6 +106,10 @@ const probes: Readonly<Record<string, Probe>> = {
     }),
     inputs: { encounter_id: 'encounter_id' },
   },
+  revokeApprovals: {
+    request: () => ({ reviewerRef: 'NPI-1', items: [{ categoryId: uuid, subcategoryId: uuid }], reason: 'Audit.' }),
+    inputs: { encounter_id: 'encounter_id' },
+  },
   cancelEncounter: { request: () => ({ reason: 'other' }), inputs: { encounter_id: 'encounter_id' } },
   getEncounterStatus: {
     request: () => ({}),

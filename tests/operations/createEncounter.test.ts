@@ -40,6 +40,7 @@ describe('201', () => {
         category_name: treatment?.categoryName, sub_category_name: treatment?.subCategoryName, status: 'pending_review',
         categoryId: treatment?.categoryId, subcategoryId: treatment?.subcategoryId, treatmentIds: valid.treatmentIds,
         decidedAt: null, validUntil: null, denialReason: null, reusedFromEncounterId: null,
+        revocationReason: null,
       }],
       estimate: { sub_total: 240, total_shipping_amt: 15, grand_total: 255 },
       reviewerRef: null, claimedAt: null, leaseExpiresAt: null, completedAt: null, cancelledAt: null, cancelReason: null,

@@ -91,6 +91,16 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
       failing: onEncounter('review', 999_999_999, reviewBody(encounter)),
     };
   },
+  async revokeApprovals({ harness, partner }) {
+    const { encounter_id, gfe_data } = await completedEncounter(harness, partner);
+    const [{ categoryId, subcategoryId }] = gfe_data;
+    const json = { reviewerRef: 'NPI-1', items: [{ categoryId, subcategoryId }], reason: 'Audit.' };
+    return {
+      right: onEncounter('revoke', encounter_id, json),
+      other: onEncounter('revoke', encounter_id, { ...json, reason: 'Error.' }),
+      failing: onEncounter('revoke', 999_999_999, json),
+    };
+  },
   async recordPayment({ harness, partner }) {
     const { order_no } = await completedEncounter(harness, partner);
     const target = `POST /orders/${order_no}/payments`;

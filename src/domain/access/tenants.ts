@@ -41,6 +41,8 @@ export async function createTenant(
 export interface TenantSettings {
   /** Whether a valid approval clears the same treatment again. */
   readonly gfeReuse?: boolean | undefined;
+  /** For how many months after its decision an approval may be reused, 1 to 12. */
+  readonly gfeReuseMonths?: number | undefined;
   /** ISO 4217 code in any case, for orders to come: an order keeps the currency that it was made in. */
   readonly currency?: string | undefined;
 }
@@ -52,7 +54,7 @@ export interface TenantSettings {
 export async function configureTenant(
   context: QueryContext,
   idOrName: string,
-  { gfeReuse, currency }: TenantSettings,
+  { gfeReuse, gfeReuseMonths, currency }: TenantSettings,
 ): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   const code = currency === undefined ? undefined : currencyCode(currency);
@@ -60,6 +62,7 @@ export async function configureTenant(
     where: { id },
     data: {
       ...(gfeReuse === undefined ? {} : { gfeReuse }),
+      ...(gfeReuseMonths === undefined ? {} : { gfeReuseMonths }),
       ...(code === undefined ? {} : { currency: code }),
       updatedAt: context.now(),
     },

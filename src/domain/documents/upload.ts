@@ -6,6 +6,7 @@ import { Problem } from '../../problem.js';
 import { wholeDocument } from './content.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
 import { recordEvent } from '../events/record.js';
+import { lockPatient } from '../patients/patients.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 
 /** Seconds that a link to a stored document works. */
@@ -52,6 +53,7 @@ export async function uploadDocument<T>(
     commit(async (transaction) => {
       // A sandbox may have been reset in the meantime.
       await requirePatient(transaction, patient);
+      await lockPatient(transaction, patient);
       const document = await insertDocument(transaction, file);
       inserted();
       return { document, documentType, fileUrl };

@@ -84,7 +84,7 @@ function treatmentLine(context: ReadContext, treatment: Treatment, position: num
  */
 async function gfeItems(
   context: ReadContext,
-  { documentIds = [], additionalNotes = '' }: EncounterRequest,
+  { documentIds = [], additionalNotes = '', reviewType, scheduledDay }: EncounterRequest,
   { clinic, patient, treatments }: FoundParts,
 ): Promise<DraftItem[]> {
   const hasNewInformation = documentIds.length > 0 || additionalNotes.trim() !== '';
@@ -93,6 +93,8 @@ async function gfeItems(
     patientId: patient.id,
     treatments,
     hasNewInformation,
+    isLive: reviewType === 'synchronous',
+    isScheduled: scheduledDay !== undefined,
   });
   const keys = treatments.map(itemKey);
   const firsts = treatments.filter((treatment, index) => keys.indexOf(itemKey(treatment)) === index);

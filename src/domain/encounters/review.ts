@@ -6,6 +6,7 @@ import type { EncounterRecord } from './encounters.js';
 import { changeEncounter, numbersOf, release, type Change } from './transitions.js';
 import { recordEvent } from '../events/record.js';
 import { approvalEnd } from '../approvals/approvals.js';
+import { supersedeApprovals } from '../approvals/endings.js';
 import { createOrder } from '../orders/orders.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
@@ -109,6 +110,7 @@ function completion(decided: readonly DecidedItem[]): Outcome {
     async effects(context, encounter) {
       const gfeItems = await decideItems(context, encounter, decided);
       await createOrder(context, { ...encounter, gfeItems });
+      await supersedeApprovals(context, encounter, deniedOf(decided));
     },
   };
 }
@@ -120,8 +122,13 @@ function denial(decided: readonly DecidedItem[]): Outcome {
       await decideItems(context, encounter, decided);
       const data = { ...numbersOf(encounter), denied: decided.length };
       recordEvent(context, encounter, 'encounter.denied', data);
+      await supersedeApprovals(context, encounter, deniedOf(decided));
     },
   };
+}
+
+function deniedOf(decided: readonly DecidedItem[]): GfeItem[] {
+  return decided.filter(({ denialReason }) => denialReason !== null).map(({ item }) => item);
 }
 
 /** @returns all items of the encounter as they are then */

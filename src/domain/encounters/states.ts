@@ -1,8 +1,12 @@
 import type { EncounterState } from '../../contract.js';
 import { Problem } from '../../problem.js';
 
-/** What can happen to an encounter. A review with at least one approved item is `approve`, one with none is `deny`. */
-export type EncounterEvent = 'claim' | 'renew' | 'release' | 'lapse' | 'approve' | 'deny' | 'cancel' | 'expire';
+/**
+ * What can happen to an encounter. A review with at least one approved item is `approve`, one with none is `deny`;
+ * `revoke` takes approvals back.
+ */
+export type EncounterEvent =
+  'claim' | 'renew' | 'release' | 'lapse' | 'approve' | 'deny' | 'cancel' | 'expire' | 'revoke';
 
 /** Who makes it happen; `claimant` is the provider that has the encounter, `system` is the passing of time. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
@@ -31,7 +35,9 @@ export const encounterTransitions = {
     deny: { to: 'denied', by: ['claimant'] },
     cancel: { to: 'cancelled', by: ['provider'] },
   },
-  completed: {},
+  completed: {
+    revoke: { to: 'completed', by: ['provider'] },
+  },
   denied: {},
   cancelled: {},
   expired: {},

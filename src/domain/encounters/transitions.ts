@@ -24,9 +24,16 @@ export interface Change<Row> {
 /** What an encounter is without a claim. */
 const unclaimed = { reviewerRef: null, claimedAt: null, leaseExpiresAt: null } as const;
 
-/** Locks an encounter until commit: requests wait for it, sweeps skip it. */
+/**
+ * Locks an encounter until commit, and before it its patient, whose approvals it may decide about: requests wait, sweeps
+ * skip it.
+ */
 export async function lockEncounter({ db, caller }: CallerContext, encounterNo: bigint): Promise<void> {
   const { tenantId } = caller;
+  await db.$executeRaw`
+    SELECT FROM client WHERE tenant_id = ${tenantId} AND id = (
+      SELECT patient_id FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounterNo})
+    FOR NO KEY UPDATE`;
   await db.$executeRaw`
     SELECT FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounterNo} FOR UPDATE`;
 }

@@ -18,16 +18,20 @@ type Members = {
   'encounter.expired': 'encounter_id' | 'gfe_no';
   'gfe.expiring': GfeMember;
   'gfe.expired': GfeMember;
+  'gfe.superseded': EndMember;
+  'gfe.revoked': EndMember;
   'order.created': OrderMember;
   'order.updated': OrderMember;
   'order.paid': OrderMember;
   'order.cancelled': OrderMember;
 };
 type GfeMember = 'encounter_id' | 'gfe_no' | 'patientId' | 'categoryId' | 'subcategoryId' | 'validUntil';
+type EndMember = Exclude<GfeMember, 'validUntil'> | 'by_encounter_id';
 type OrderMember = 'order_no' | 'encounter_id' | 'order_status' | 'grand_total' | 'balance_amt';
 
-/** The data of an event of this type, complete and nothing more. */
-export type EventDataOf<Type extends EventType> = Required<Pick<Data, Members[Type]>>;
+/** The data of an event of this type, complete and nothing more; the end of an approval names an order if there is one. */
+export type EventDataOf<Type extends EventType> = Required<Pick<Data, Members[Type]>> &
+  (Type extends 'gfe.superseded' | 'gfe.revoked' ? Pick<Data, 'order_no'> : unknown);
 
 /** Whose event it is. */
 export type EventPlace = Pick<NewEvent, 'tenantId' | 'clinicId'>;

@@ -56,6 +56,15 @@ export async function getPatient(context: Context, id: string): Promise<{ patien
   return { patient, state: patient.stateId ? await stateOf(context, patient.stateId) : null };
 }
 
+/**
+ * Locks a patient until commit. Everything that decides about its approvals, or that they depend on, does so first and
+ * reads the time afterwards (R-50); so these changes are in one order, and their times too.
+ */
+export async function lockPatient({ db, caller }: CallerContext, id: string): Promise<void> {
+  const { tenantId } = caller;
+  await db.$executeRaw`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
+}
+
 /** Of each database, by id: reference data changes with a release only. */
 const knownStates = new WeakMap<object, Map<string, RefState>>();
 

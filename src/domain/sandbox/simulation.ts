@@ -1,10 +1,12 @@
 import type { Context } from '../../context.js';
 import type { Schemas } from '../../contract.js';
+import { displayedStatus } from '../approvals/approvals.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
 import { getEncounter, type EncounterRecord } from '../encounters/encounters.js';
 import { lockEncounter } from '../encounters/transitions.js';
 import { recordPayment } from '../orders/payments.js';
 import { claimEncounter, submitReview } from '../encounters/review.js';
+import { revokeApprovals } from '../encounters/revocation.js';
 import { requireSandbox } from './requireSandbox.js';
 import { inCallerTransaction, type CallerContext } from '../transactions/transaction.js';
 
@@ -14,6 +16,7 @@ type Decision = Schemas['ReviewDecision'];
 /** The provider that the sandbox plays, unless another one has the encounter. */
 const REVIEWER = 'sandbox';
 const DENIAL = 'Denied in the sandbox.';
+const REVOCATION = 'Revoked in the sandbox.';
 
 /**
  * Plays the provider, by the same transitions as the provider network, all or nothing (R-75).
@@ -43,6 +46,7 @@ const outcomes: Readonly<Record<Outcome, Play>> = {
   approve_first: review((index) => index === 0),
   no_show: (context, encounterNo) => cancelEncounter(context, encounterNo, { reason: 'patient_no_show' }, 'provider'),
   expire: expireEncounter,
+  revoke,
 };
 
 /** As the provider that has it, if one has. */
@@ -65,6 +69,13 @@ function review(approves: (index: number) => boolean): Play {
     const visit = reviewType === 'synchronous' ? { visit: { startedAt: now, endedAt: now } } : {};
     return submitReview(context, encounterNo, { reviewerRef: reviewerRef ?? REVIEWER, decisions, ...visit });
   };
+}
+
+/** Takes back what is in force. */
+async function revoke(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
+  const { gfeItems } = await getEncounter(context, encounterNo);
+  const items = gfeItems.filter((item) => displayedStatus(item, context.now()) === 'approved');
+  return revokeApprovals(context, encounterNo, { reviewerRef: REVIEWER, items, reason: REVOCATION });
 }
 
 /** Pays what is left of the order, if there is one. */

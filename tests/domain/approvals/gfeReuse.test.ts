@@ -114,14 +114,23 @@ describe('an approval in force', () => {
     expect(order.lines.map(({ treatmentId }: { treatmentId: string }) => treatmentId)).toEqual([other, known]);
   });
 
-  it('without an end clears it for good', async () => {
+  it('without an end clears it for less than 12 months, or for less months if the tenant says so', async () => {
     await setRule('YEARLY', false);
     const first = await review(await create());
     expect(first.gfe_data[0].validUntil).toBeNull();
-    await pass(10 * 365);
-    expect(await create()).toMatchObject({
-      status: 'completed', gfe_data: [{ validUntil: null, reusedFromEncounterId: first.id }],
-    });
+    const reused = { status: 'completed', gfe_data: [{ validUntil: null, reusedFromEncounterId: first.id }] };
+    await pass(364);
+    expect(await create()).toMatchObject(reused);
+    await configureTenant(harness.domain, tenantId, { gfeReuseMonths: 11 });
+    expect(await create()).toMatchObject({ status: 'pending_review' });
+    await configureTenant(harness.domain, tenantId, { gfeReuseMonths: 12 });
+    const end = new Date(first.completedAt);
+    end.setUTCFullYear(end.getUTCFullYear() + 1);
+    harness.clock.now = new Date(end.getTime() - 1000);
+    await pass(0);
+    expect(await create()).toMatchObject(reused);
+    harness.clock.advance(1);
+    expect(await create()).toMatchObject({ status: 'pending_review' });
   });
 
   it('keeps its end when the category gets another rule', async () => {

@@ -30,6 +30,8 @@ const members: Readonly<Record<EventType, string>> = {
   'encounter.expired': 'encounter_id, gfe_no',
   'gfe.expiring': 'encounter_id, gfe_no, patientId, categoryId, subcategoryId, validUntil',
   'gfe.expired': 'encounter_id, gfe_no, patientId, categoryId, subcategoryId, validUntil',
+  'gfe.superseded': 'encounter_id, gfe_no, patientId, categoryId, subcategoryId, by_encounter_id, order_no',
+  'gfe.revoked': 'encounter_id, gfe_no, patientId, categoryId, subcategoryId, by_encounter_id, order_no',
   'order.created': 'order_no, encounter_id, order_status, grand_total, balance_amt',
   'order.updated': 'order_no, encounter_id, order_status, grand_total, balance_amt',
   'order.paid': 'order_no, encounter_id, order_status, grand_total, balance_amt',
@@ -96,6 +98,11 @@ async function liveThroughEverything(): Promise<void> {
   await cancelled(harness, partner, await newEncounter(harness, partner, body));
   const unpaid = await completedEncounter(harness, partner, body);
   await inTransaction(domain, (transaction) => cancelOrder(transaction, partner.tenantId, unpaid.order_no));
+
+  const [, { categoryId, subcategoryId }] = unpaid.gfe_data;
+  await send(`POST /encounters/${unpaid.encounter_id}/revoke`, {
+    json: { reviewerRef: text('auditor'), items: [{ categoryId, subcategoryId }], reason: text('overlooked') },
+  });
 
   const waiting = await newEncounter(harness, partner, body);
   const at = (time: string, ahead = 0) => ({ ...domain, now: () => new Date(Date.parse(time) + ahead) });

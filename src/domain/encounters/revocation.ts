@@ -1,0 +1,65 @@
+import type { GfeItem } from '../../../generated/prisma/client.js';
+import type { Schemas } from '../../contract.js';
+import { Problem, type FieldError } from '../../problem.js';
+import { displayedStatus } from '../approvals/approvals.js';
+import { revokeGiven } from '../approvals/endings.js';
+import { itemKey } from '../values/itemKey.js';
+import { canonicalUuid } from '../values/uuid.js';
+import type { EncounterRecord } from './encounters.js';
+import { nextState } from './states.js';
+import { changeEncounter } from './transitions.js';
+import type { CallerContext } from '../transactions/transaction.js';
+
+type RevokeRequest = Schemas['RevokeApprovalsRequest'];
+
+/**
+ * Takes approvals of a completed encounter back, wherever they are reused; it stays completed, and its order stays
+ * (R-83).
+ * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, also when an item is not approved (any more);
+ * validation_failed when an item is not one of the encounter's, or is named twice
+ */
+export function revokeApprovals(
+  context: CallerContext,
+  encounterNo: bigint,
+  { items, ...revocation }: RevokeRequest,
+): Promise<EncounterRecord> {
+  return changeEncounter(context, encounterNo, (encounter, now) => {
+    nextState(encounter.status, 'revoke', 'provider');
+    const named = namedItems(encounter, items);
+    requireApproved(named, now);
+    return {
+      event: 'revoke',
+      actor: 'provider',
+      set: {},
+      effects: (transaction, completed) => revokeGiven(transaction, completed, named, revocation),
+    };
+  });
+}
+
+function namedItems({ gfeItems }: EncounterRecord, items: RevokeRequest['items']): GfeItem[] {
+  const keys = items.map(({ categoryId, subcategoryId }) =>
+    itemKey({ categoryId: canonicalUuid(categoryId), subcategoryId: canonicalUuid(subcategoryId) }),
+  );
+  const known = new Map(gfeItems.map((item) => [itemKey(item), item]));
+  const errors = keys.flatMap((key, index): FieldError[] => {
+    const pointer = `#/items/${index}`;
+    if (!known.has(key)) return [{ pointer, code: 'unknown', detail: 'names no item of this encounter' }];
+    return keys.indexOf(key) < index
+      ? [{ pointer, code: 'uniqueItems', detail: 'must not repeat an earlier item' }]
+      : [];
+  });
+  if (errors.length > 0) throw new Problem('validation_failed', undefined, { errors });
+  return keys.flatMap((key) => known.get(key) ?? []);
+}
+
+/** All or nothing: what a partner is shown as something else than approved cannot be taken back. */
+function requireApproved(items: readonly GfeItem[], now: Date): void {
+  const statuses = items.map((item) => displayedStatus(item, now));
+  const errors = statuses.flatMap((status, index): FieldError[] =>
+    status === 'approved'
+      ? []
+      : [{ pointer: `#/items/${index}`, code: 'invalid_state', detail: `is ${status}, not approved` }],
+  );
+  const current_status = statuses.find((status) => status !== 'approved');
+  if (current_status) throw new Problem('invalid_state', undefined, { errors, extra: { current_status } });
+}

@@ -1,0 +1,9 @@
+import type { Operation } from './operation.js';
+import * as revocation from '../domain/encounters/revocation.js';
+import { encounterChange } from './encounterChange.js';
+
+/** POST /encounters/{encounter_id}/revoke: takes approvals of a completed encounter back. */
+export const revokeApprovals: Operation<'revokeApprovals'> = ({ path, body }, context) =>
+  encounterChange(context, path.encounter_id, (transaction, encounterNo) =>
+    revocation.revokeApprovals(transaction, encounterNo, body),
+  );

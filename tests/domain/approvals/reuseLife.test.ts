@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { configureTenant } from '../../../src/domain/access/tenants.js';
+import { cancelEncounter, expireEncounter } from '../../../src/domain/encounters/cancellation.js';
+import { draftEncounter } from '../../../src/domain/encounters/draft.js';
+import { createEncounter } from '../../../src/domain/encounters/encounters.js';
+import { claimEncounter, submitReview } from '../../../src/domain/encounters/review.js';
+import { revokeApprovals } from '../../../src/domain/encounters/revocation.js';
+import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
+import { newCategory, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
+import { create, end, groups, newLife, review, revoke, shown, type Group, type Request } from './reuseModel.js';
+
+/** Others at every run; `REUSE_LIVES=500` for a longer look. */
+const runs = Number(process.env['REUSE_LIVES'] ?? 200);
+const lanes = 4;
+const day = 24 * 3_600_000;
+
+let harness: Harness;
+let partner: Partner;
+let clinics: string[];
+let products: Record<Group, { categoryId: string; subcategoryId: string; id: string }>;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  const { tenantId } = partner;
+  await configureTenant(harness.domain, tenantId, { gfeReuse: true });
+  clinics = [await newClinic(harness, partner), await newClinic(harness, partner)];
+  const product = async (isRx = false) => {
+    const group = await newCategory(harness, partner);
+    return { ...group, id: await newProduct(harness, partner, { ...group, isRx }) };
+  };
+  products = { yearly: await product(), once: await product(), prescription: await product(true) };
+  const where = { tenantId, id: products.once.categoryId };
+  await harness.domain.db.category.updateMany({ where, data: { reviewRecurring: false } });
+});
+afterAll(() => harness.close());
+
+/** `which` counts from the latest encounter. */
+type Action =
+  | { readonly what: 'request'; readonly request: Request }
+  | { readonly what: 'review'; readonly which: number; readonly approves: readonly boolean[] }
+  | { readonly what: 'cancel'; readonly which: number; readonly isInappropriate: boolean }
+  | { readonly what: 'expire' | 'revoke'; readonly which: number }
+  | { readonly what: 'upload'; readonly docType: string }
+  | { readonly what: 'history' }
+  | { readonly what: 'wait'; readonly days: number };
+
+const rarely = fc.constantFrom(false, false, false, true);
+const which = fc.constantFrom(0, 0, 0, 1, 2);
+const wishes: readonly (readonly Group[])[] = [
+  ['yearly'], ['yearly'], ['once'], ['yearly', 'once'], ['once', 'yearly', 'prescription'],
+];
+const request: fc.Arbitrary<Request> = fc.record({
+  clinic: fc.constantFrom(0, 0, 0, 1), hasNotes: rarely, hasDocument: rarely, isLive: rarely, isScheduled: rarely,
+  wanted: fc.constantFrom(...wishes),
+});
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ what: fc.constant('request' as const), request }) },
+  { weight: 8, arbitrary: fc.record({
+    what: fc.constant('review' as const), which,
+    approves: fc.array(fc.constantFrom(true, true, true, false), { minLength: 3, maxLength: 3 }),
+  }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('cancel' as const), which, isInappropriate: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('expire' as const, 'revoke' as const), which }) },
+  { weight: 1, arbitrary: fc.record({
+    what: fc.constant('upload' as const), docType: fc.constantFrom('lab-results', 'intake-forms', 'id-card'),
+  }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('history' as const) }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('wait' as const), days: fc.constantFrom(1, 180, 364, 365) }) },
+);
+const plain: Request = {
+  clinic: 0, wanted: ['yearly'], hasNotes: false, hasDocument: false, isLive: false, isScheduled: false,
+};
+/** Most lives begin with an approval, or they would have little to reuse. */
+const begun: readonly Action[] = [
+  { what: 'request', request: { ...plain, wanted: ['yearly', 'once'] } },
+  { what: 'review', which: 0, approves: [true, true] },
+];
+const lives = fc.record({
+  isBegun: fc.constantFrom(true, true, true, false),
+  actions: fc.array(action, { minLength: 3, maxLength: 12, size: 'max' }),
+});
+const seen = { reused: 0, waited: 0 };
+
+it(`approvals are reused as the model says, whatever happens to a patient: ${runs} random lives`, async () => {
+  const live = () => fc.assert(fc.asyncProperty(lives, async ({ isBegun, actions }) => {
+    await liveOnce([...(isBegun ? begun : []), ...actions]);
+  }), { numRuns: Math.ceil(runs / lanes) });
+  await Promise.all(Array.from({ length: lanes }, live));
+  // The lives were not dull.
+  expect(seen.reused).toBeGreaterThan(runs / 4);
+  expect(seen.waited).toBeGreaterThan(runs / 4);
+}, 600_000);
+
+async function liveOnce(actions: readonly Action[]): Promise<void> {
+  const life = newLife();
+  const numbers: bigint[] = [];
+  const documents: string[] = [];
+  let now = Date.parse('2026-11-20T16:00:00.000Z');
+  const patientId = await insertPatientRow(harness, partner);
+  const context = () => callerContext(harness, partner, () => new Date(now));
+  const act = <T>(work: (transaction: CallerContext) => Promise<T>): Promise<T> => inCallerTransaction(context(), work);
+  for (const each of actions) {
+    now += 1000;
+    const index = 'which' in each ? life.encounters.length - 1 - each.which : -1;
+    const [encounter, number] = [life.encounters[index], numbers[index] ?? 0n];
+    if (each.what === 'request') {
+      const made = create(life, each.request, now);
+      const body = bodyOf(patientId, each.request, made.documents.map((document) => documents[document] ?? ''));
+      const preview = await draftEncounter(context(), body);
+      const stored = await act((transaction) => createEncounter(transaction, body));
+      numbers.push(stored.encounterNo);
+      expect(preview.items.map(({ status }) => status)).toEqual(made.items.map(({ status }) => status));
+      seen[made.items.some(({ status }) => status === 'approved') ? 'reused' : 'waited'] += 1;
+    } else if (each.what === 'review' && encounter?.state === 'open') {
+      const waiting = encounter.items.filter(({ status }) => status === 'pending_review');
+      const decisions = waiting.map(({ group }, place) => {
+        const { categoryId, subcategoryId } = products[group];
+        const decision = each.approves[place] ? ('approved' as const) : ('denied' as const);
+        return { categoryId, subcategoryId, decision, reason: 'x' };
+      });
+      const visit = { startedAt: new Date(now).toISOString(), endedAt: new Date(now).toISOString() };
+      await act((transaction) => claimEncounter(transaction, number, { reviewerRef: 'A' }));
+      await act((transaction) => submitReview(transaction, number, { reviewerRef: 'A', decisions, visit }));
+      review(life, encounter, each.approves, now);
+    } else if (each.what === 'cancel' && encounter?.state === 'open') {
+      const reason = each.isInappropriate ? 'clinically_inappropriate' : 'other';
+      await act((transaction) => cancelEncounter(transaction, number, { reason }, 'partner'));
+      end(encounter, 'cancelled', now, each.isInappropriate);
+    } else if (each.what === 'expire' && encounter?.state === 'open') {
+      await act((transaction) => expireEncounter(transaction, number));
+      end(encounter, 'expired', now);
+    } else if (each.what === 'revoke' && encounter?.state === 'completed') {
+      const items = encounter.items.filter((item) => shown(item, now) === 'approved')
+        .map(({ group }) => ({ categoryId: products[group].categoryId, subcategoryId: products[group].subcategoryId }));
+      if (items.length === 0) continue;
+      await act((transaction) => revokeApprovals(transaction, number, { reviewerRef: 'B', items, reason: 'x' }));
+      revoke(life, encounter, now);
+    } else if (each.what === 'upload') {
+      documents.push(await insertDocumentRow(context(), patientId, each.docType));
+      life.documents.push({ at: now, isClinical: each.docType !== 'id-card' });
+    } else if (each.what === 'history') {
+      const data = { medicalHistory: `at ${now}`, updatedAt: new Date(now) };
+      await harness.domain.db.patient.updateMany({ where: { tenantId: partner.tenantId, id: patientId }, data });
+      life.historyChanges.push(now);
+    } else if (each.what === 'wait') {
+      // Nothing is open for long.
+      for (const [place, open] of life.encounters.entries()) {
+        if (open.state !== 'open') continue;
+        await act((transaction) => expireEncounter(transaction, numbers[place] ?? 0n));
+        end(open, 'expired', now);
+      }
+      now += each.days * day;
+    }
+    expect(await storedItems(patientId)).toEqual(modelItems(life));
+  }
+}
+
+/** Of every encounter, what is stored of its items, and which encounter they reuse. */
+async function storedItems(patientId: string): Promise<unknown[]> {
+  const rows = await harness.domain.db.encounter.findMany({
+    where: { tenantId: partner.tenantId, patientId },
+    include: { gfeItems: { orderBy: { position: 'asc' } } },
+    orderBy: { encounterNo: 'asc' },
+  });
+  const ids = rows.map(({ id }) => id);
+  return rows.map(({ gfeItems }) => gfeItems.map(({ status, validUntil, reusedFromEncounterId }) => [
+    status, validUntil?.getTime() ?? null, reusedFromEncounterId && ids.indexOf(reusedFromEncounterId),
+  ]));
+}
+
+const modelItems = ({ encounters }: ReturnType<typeof newLife>): unknown[] =>
+  encounters.map(({ items }) => items.map(({ status, validUntil, reuses }) => [status, validUntil, reuses]));
+
+function bodyOf(patientId: string, wish: Request, documentIds: string[]) {
+  return {
+    clinicId: clinics[wish.clinic] ?? '', patientId, treatmentIds: wish.wanted.map((group) => products[group].id),
+    serviceQueue: 'provider_network' as const,
+    reviewType: wish.isLive ? ('synchronous' as const) : ('asynchronous' as const),
+    documentIds,
+    ...(wish.hasNotes ? { additionalNotes: 'New medication' } : {}),
+    // A day in the past, so that it can be reviewed at once.
+    ...(wish.isScheduled ? { scheduledDay: '2026-11-01' } : {}),
+  };
+}
+
+it('knows every kind of treatment', () => {
+  expect(Object.keys(products).sort()).toEqual([...groups].sort());
+});

@@ -1,0 +1,151 @@
+// A model of which approvals clear a new request, written from the rules and not from the service's
+// code: it keeps every fact of a patient, and asks each approval whether one of them speaks against it.
+
+export type Status = 'pending_review' | 'approved' | 'denied' | 'cancelled' | 'expired' | 'superseded' | 'revoked';
+
+/** What can be wanted: reviewed every year, reviewed once, and a prescription that is reviewed every year. */
+export const groups = ['yearly', 'once', 'prescription'] as const;
+export type Group = (typeof groups)[number];
+
+export interface Request {
+  readonly clinic: number;
+  readonly wanted: readonly Group[];
+  readonly hasNotes: boolean;
+  /** The latest document comes with it. */
+  readonly hasDocument: boolean;
+  readonly isLive: boolean;
+  readonly isScheduled: boolean;
+}
+
+export interface Item {
+  readonly group: Group;
+  status: Status;
+  decidedAt: number | null;
+  validUntil: number | null;
+  /** Index of the encounter whose approval it reuses. */
+  readonly reuses: number | null;
+}
+
+export interface Encounter {
+  readonly request: Request;
+  readonly createdAt: number;
+  readonly documents: readonly number[];
+  readonly items: readonly Item[];
+  state: 'open' | 'completed' | 'denied' | 'cancelled' | 'expired';
+  cancelledAt: number | null;
+  isInappropriate: boolean;
+}
+
+/** What is known of one patient. Documents are known by their index. */
+export interface Life {
+  readonly encounters: Encounter[];
+  readonly documents: { readonly at: number; readonly isClinical: boolean }[];
+  readonly denials: { readonly at: number; readonly group: Group }[];
+  readonly historyChanges: number[];
+}
+
+export const newLife = (): Life => ({ encounters: [], documents: [], denials: [], historyChanges: [] });
+
+const yearAfter = (time: number): number => {
+  const date = new Date(time);
+  const [year, month] = [date.getUTCFullYear() + 1, date.getUTCMonth()];
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return new Date(time).setUTCFullYear(year, month, Math.min(date.getUTCDate(), lastDay));
+};
+
+/** What a partner is shown. */
+export const shown = ({ status, validUntil }: Item, now: number): Status =>
+  status === 'approved' && validUntil !== null && validUntil <= now ? 'expired' : status;
+const isInForce = (item: Item, now: number): boolean => shown(item, now) === 'approved';
+const isGiven = (item: Item): boolean => item.status === 'approved' && item.reuses === null;
+
+export function create(life: Life, request: Request, now: number): Encounter {
+  const document = life.documents.length - 1;
+  const documents = request.hasDocument && document >= 0 ? [document] : [];
+  const items = request.wanted.map((group): Item => {
+    const approval = reusable(life, request, group, documents.length > 0, now);
+    if (approval === null) {
+      return { group, status: 'pending_review', decidedAt: null, validUntil: null, reuses: null };
+    }
+    const { item, index } = approval;
+    return { group, status: 'approved', decidedAt: now, validUntil: item.validUntil, reuses: index };
+  });
+  const isDone = items.every(({ status }) => status === 'approved');
+  const made: Encounter = {
+    request, createdAt: now, documents, items, state: isDone ? 'completed' : 'open', cancelledAt: null,
+    isInappropriate: false,
+  };
+  life.encounters.push(made);
+  return made;
+}
+
+interface Found {
+  readonly item: Item;
+  readonly index: number;
+}
+
+/** The approval that ends last of those against which no fact speaks. */
+function reusable(life: Life, request: Request, group: Group, hasDocument: boolean, now: number): Found | null {
+  const { isLive, isScheduled, hasNotes, clinic } = request;
+  if (group === 'prescription' || hasNotes || hasDocument || (isLive && isScheduled)) return null;
+  const found = life.encounters.flatMap((encounter, index): Found[] => {
+    const item = encounter.items.find((each) => each.group === group);
+    if (!item || item.decidedAt === null || encounter.state !== 'completed') return [];
+    const fits = (!isLive && !isScheduled) || encounter.request.isLive;
+    const holds = isGiven(item) && isInForce(item, now) && now < yearAfter(item.decidedAt);
+    if (!fits || !holds || encounter.request.clinic !== clinic) return [];
+    return isContradicted(life, group, item.decidedAt) ? [] : [{ item, index }];
+  });
+  const end = ({ item }: Found): number => item.validUntil ?? Infinity;
+  return found.reduce<Found | null>((last, one) => (last && end(last) > end(one) ? last : one), null);
+}
+
+/** Whether something was decided or written since then that speaks against an approval of that time. */
+function isContradicted({ encounters, documents, denials, historyChanges }: Life, group: Group, since: number): boolean {
+  const about = encounters.flatMap((encounter) =>
+    encounter.items.filter((item) => item.group === group).map((item) => ({ encounter, item })));
+  return (
+    denials.some((denial) => denial.group === group && denial.at > since) ||
+    historyChanges.some((at) => at > since) ||
+    about.some(({ encounter }) => encounter.isInappropriate && (encounter.cancelledAt ?? 0) > since) ||
+    about.some(({ encounter: { request, documents: sent, createdAt }, item }) =>
+      createdAt > since && (request.hasNotes || sent.length > 0) && !isGiven(item)) ||
+    documents.some(({ at, isClinical }, document) => isClinical && at > since &&
+      !about.some(({ encounter, item }) => encounter.documents.includes(document) && isGiven(item)))
+  );
+}
+
+/** Decides the items that wait: those at these places are approved. */
+export function review(life: Life, encounter: Encounter, approves: readonly boolean[], now: number): void {
+  const waiting = encounter.items.filter(({ status }) => status === 'pending_review');
+  const denied = new Set(waiting.filter((_, index) => !approves[index]).map(({ group }) => group));
+  for (const item of waiting) {
+    const isApproved = !denied.has(item.group);
+    Object.assign(item, { status: isApproved ? 'approved' : 'denied', decidedAt: now });
+    if (isApproved) item.validUntil = item.group === 'once' ? null : yearAfter(now);
+  }
+  encounter.state = encounter.items.some(({ status }) => status === 'approved') ? 'completed' : 'denied';
+  for (const group of denied) life.denials.push({ at: now, group });
+  for (const item of life.encounters.flatMap(({ items }) => items)) {
+    if (denied.has(item.group) && isInForce(item, now)) Object.assign(item, { status: 'superseded', validUntil: now });
+  }
+}
+
+export function end(encounter: Encounter, state: 'cancelled' | 'expired', now: number, isInappropriate = false): void {
+  Object.assign(encounter, { state, ...(state === 'cancelled' ? { cancelledAt: now, isInappropriate } : {}) });
+  for (const item of encounter.items) if (item.status === 'pending_review') item.status = state;
+}
+
+/** Takes back what is in force of an encounter, and with it what shares the approval. */
+export function revoke({ encounters }: Life, encounter: Encounter, now: number): void {
+  const own = encounters.indexOf(encounter);
+  for (const revoked of encounter.items.filter((item) => isInForce(item, now))) {
+    const given = revoked.reuses ?? own;
+    for (const [index, { items }] of encounters.entries()) {
+      for (const item of items) {
+        const isSame = item.group === revoked.group && (item.reuses ?? index) === given;
+        if (isSame && isInForce(item, now)) Object.assign(item, { status: 'revoked', validUntil: now });
+      }
+    }
+  }
+}

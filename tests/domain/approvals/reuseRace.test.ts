@@ -1,0 +1,132 @@
+import { configureTenant } from '../../../src/domain/access/tenants.js';
+import { createEncounter, type EncounterRecord } from '../../../src/domain/encounters/encounters.js';
+import { recordEvent } from '../../../src/domain/events/record.js';
+import { claimEncounter, submitReview } from '../../../src/domain/encounters/review.js';
+import { revokeApprovals } from '../../../src/domain/encounters/revocation.js';
+import { lockPatient } from '../../../src/domain/patients/patients.js';
+import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
+import { encounterBody, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
+
+// What contradicts an approval, at the same time as requests that would reuse it. The order of events is the order of
+// commits, so it says what had been decided when a request was.
+
+/** Races of each kind; `RACES=200` for a longer look. */
+const races = Number(process.env['RACES'] ?? 20);
+/** Requests in a race. */
+const REQUESTS = 4;
+
+let harness: Harness;
+let partner: Partner;
+let given: EncounterBody;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  await configureTenant(harness.domain, partner.tenantId, { gfeReuse: true });
+  given = await encounterBody(harness, partner);
+});
+afterAll(() => harness.close());
+
+const act = <T>(work: (transaction: CallerContext) => Promise<T>): Promise<T> =>
+  inCallerTransaction(callerContext(harness, partner, () => new Date()), work);
+const create = (patientId: string, changes = {}): Promise<EncounterRecord> => act((transaction) =>
+  createEncounter(transaction, { ...given, patientId, ...changes } as Parameters<typeof createEncounter>[1]));
+const claim = ({ encounterNo }: EncounterRecord) =>
+  act((transaction) => claimEncounter(transaction, encounterNo, { reviewerRef: 'A' }));
+const itemsOf = ({ gfeItems }: EncounterRecord) =>
+  gfeItems.map(({ categoryId, subcategoryId }) => ({ categoryId, subcategoryId }));
+const decide = (encounter: EncounterRecord, decision: 'approved' | 'denied') => act((transaction) => {
+  const decisions = itemsOf(encounter).map((item) => ({ ...item, decision, reason: 'x' }));
+  return submitReview(transaction, encounter.encounterNo, { reviewerRef: 'A', decisions });
+});
+
+/** Says where in the order of events a change was that emits none of its own. */
+const mark = (transaction: CallerContext, user_id: string): void =>
+  recordEvent(transaction, { tenantId: partner.tenantId, clinicId: null }, 'patient.verification_updated', {
+    user_id, isVerified: 'VERIFIED',
+  });
+
+/** Before the race, and what contradicts the approval then; with the event that says when. */
+const kinds: Readonly<Record<string, {
+  readonly event: string;
+  readonly prepare: (approved: EncounterRecord) => Promise<() => Promise<unknown>>;
+}>> = {
+  denial: {
+    event: 'gfe.superseded',
+    async prepare({ patientId }) {
+      const other = await create(patientId, { reviewType: 'synchronous' });
+      await claim(other);
+      const visit = { startedAt: new Date().toISOString(), endedAt: new Date().toISOString() };
+      const decisions = itemsOf(other).map((item) => ({ ...item, decision: 'denied' as const, reason: 'x' }));
+      return () => act((transaction) =>
+        submitReview(transaction, other.encounterNo, { reviewerRef: 'A', decisions, visit }));
+    },
+  },
+  revocation: {
+    event: 'gfe.revoked',
+    prepare: async (approved) => () => act((transaction) => revokeApprovals(transaction, approved.encounterNo, {
+      reviewerRef: 'B', items: itemsOf(approved), reason: 'x',
+    })),
+  },
+  'change of the medical history': {
+    event: 'patient.verification_updated',
+    prepare: async ({ patientId: id }) => () => act(async (transaction) => {
+      await lockPatient(transaction, id);
+      const data = { medicalHistory: 'Myasthenia gravis', updatedAt: transaction.now() };
+      await transaction.db.patient.updateMany({ where: { tenantId: partner.tenantId, id }, data });
+      mark(transaction, id);
+    }),
+  },
+  'upload of lab results': {
+    event: 'document.created',
+    prepare: async ({ patientId }) => () =>
+      insertDocumentRow(callerContext(harness, partner, () => new Date()), patientId, 'lab-results'),
+  },
+};
+
+interface Told {
+  readonly position: bigint;
+  readonly type: string;
+  readonly encounter: number | null;
+  readonly status: string | null;
+}
+
+const told = (patientId: string): Promise<Told[]> => harness.domain.db.$queryRaw`
+  SELECT position, type::text, (data->>'encounter_id')::int AS encounter, data->>'status' AS status FROM event
+  WHERE tenant_id = ${partner.tenantId} AND (data->>'patientId' = ${patientId} OR data->>'user_id' = ${patientId})
+  ORDER BY position`;
+
+/** One race; returns what no model allows. */
+async function race({ event, prepare }: (typeof kinds)[string] & object, isFirst: boolean): Promise<string[]> {
+  const patientId = await insertPatientRow(harness, partner);
+  const first = await create(patientId);
+  await claim(first);
+  const contradict = await prepare(await decide(first, 'approved'));
+  const requests = () => Array.from({ length: REQUESTS }, () => create(patientId));
+  await Promise.all(isFirst ? [contradict(), ...requests()] : [...requests(), contradict()]);
+  const events = await told(patientId);
+  const end = events.find(({ type }) => type === event)?.position;
+  if (end === undefined) return [`no ${event}`];
+  const { db } = harness.domain;
+  const items = await db.gfeItem.findMany({
+    where: { tenantId: partner.tenantId, encounter: { is: { tenantId: partner.tenantId, patientId } } },
+    select: { status: true, reusedFromEncounterId: true, encounter: { select: { encounterNo: true } } },
+  });
+  return events.filter(({ type }) => type === 'encounter.created').slice(1).flatMap(({ position, status, encounter }) => {
+    if (status !== 'completed') return [];
+    if (position > end) return [`${encounter} reuses an approval that was over`];
+    // What was reused before ends with the approval, if that ends.
+    const item = items.find((one) => Number(one.encounter.encounterNo) === encounter);
+    const isOver = ['superseded', 'revoked'].includes(item?.status ?? '');
+    return event.startsWith('gfe.') && !isOver ? [`${encounter} kept what it reused`] : [];
+  });
+}
+
+it.each(Object.keys(kinds))(`a request never reuses what is over: %s, ${races} races`, async (name) => {
+  const { [name]: kind } = kinds;
+  if (!kind) throw new Error(name);
+  const faults: string[] = [];
+  for (let number = 0; number < races; number += 1) faults.push(...(await race(kind, number % 2 === 0)));
+  expect(faults).toEqual([]);
+}, 600_000);

@@ -1,0 +1,48 @@
+import type { Context } from '../../src/context.js';
+import { insertDocument } from '../../src/domain/documents/upload.js';
+import { lockPatient } from '../../src/domain/patients/patients.js';
+import { inCallerTransaction } from '../../src/domain/transactions/transaction.js';
+import type { Partner } from './factories.js';
+import type { Harness } from './harness.js';
+
+// For tests that live through many patients: the service's own functions without HTTP, and rows that nothing depends on.
+
+/** An operation's context at a time of the test's. */
+export function callerContext({ services, domain }: Harness, { tenantId }: Partner, now: () => Date): Context {
+  return {
+    ...services, newId: domain.newId, requestId: '', authorization: undefined, idempotency: null,
+    caller: {
+      tenantId, tenantMode: 'live', apiClientId: '', clientId: '', permissions: new Set(), allowedClinicIds: null,
+    },
+    now, realNow: now,
+  };
+}
+
+/** A patient without its event; returns its id. */
+export async function insertPatientRow({ domain }: Harness, { tenantId }: Partner): Promise<string> {
+  const [id, at] = [domain.newId(), domain.now()];
+  await domain.db.patient.create({
+    data: {
+      id, tenantId, firstName: 'Jane', lastName: 'Miller', email: `${id}@example.com`, phone: '5125550142',
+      countryCode: '+1', dateOfBirth: new Date('1990-06-30'), isVerified: 'NOTVERIFIED',
+      isHomeAddressSameAsShipping: true, createdAt: at, updatedAt: at,
+    },
+  });
+  return id;
+}
+
+/** A document as an upload stores it, without its file; returns its id. */
+export async function insertDocumentRow(context: Context, patientId: string, docType: string): Promise<string> {
+  const { tenantId } = context.caller;
+  const { id: apiClientId } = await context.db.apiClient.findFirstOrThrow({ where: { tenantId } });
+  const asClient = { ...context, caller: { ...context.caller, apiClientId } };
+  const { id } = await inCallerTransaction(asClient, async (transaction) => {
+    await lockPatient(transaction, patientId);
+    return insertDocument(transaction, {
+      id: transaction.newId(), patientId, docType: docType as 'lab-results', storageProvider: 'file',
+      container: 'documents', blobPath: 'blood.pdf', contentType: 'application/pdf', sizeBytes: 1, checksum: '',
+      fileName: 'blood.pdf', originalFilename: 'blood.pdf',
+    });
+  });
+  return id;
+}
