@@ -1,6 +1,4 @@
 import type { Prisma } from '../../../generated/prisma/client.js';
-import type { Context } from '../../context.js';
-import type { Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
@@ -56,31 +54,6 @@ export async function getEncounter(context: ReadContext, encounterNo: bigint): P
   const { tenantId } = context.caller;
   const where = { tenantId_encounterNo: { tenantId, encounterNo } };
   return permitted(context, await context.db.encounter.findUnique({ where, include: encounterInclude }));
-}
-
-/**
- * The encounter that all given identifiers belong to.
- * @throws Problem identifier_mismatch when they do not agree (D-32); encounter_not_found, also for another tenant's;
- * clinic_not_permitted (D-31)
- */
-export async function findEncounter(
-  context: Context,
-  identifiers: Schemas['GetEncounterStatusRequest'],
-): Promise<EncounterRecord> {
-  const { tenantId } = context.caller;
-  const { encounter_id, gfe_no, order_no } = identifiers;
-  const orderNo = order_no?.toUpperCase();
-  const wheres: Prisma.EncounterWhereInput[] = [
-    ...(encounter_id === undefined ? [] : [{ encounterNo: BigInt(encounter_id) }]),
-    ...(gfe_no === undefined ? [] : [{ gfeNo: gfe_no.toUpperCase() }]),
-    ...(orderNo === undefined ? [] : [{ order: { is: { tenantId, orderNo } } }]),
-  ];
-  // One lookup by a unique index for each; a single query with OR would have to join all orders of the tenant.
-  const [first = null, ...others] = await Promise.all(
-    wheres.map((where) => context.db.encounter.findFirst({ where: { ...where, tenantId }, include: encounterInclude })),
-  );
-  if (others.some((other) => other?.id !== first?.id)) throw new Problem('identifier_mismatch');
-  return permitted(context, first);
 }
 
 function permitted(context: ReadContext, encounter: EncounterRecord | null): EncounterRecord {
