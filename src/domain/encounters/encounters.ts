@@ -1,4 +1,4 @@
-import type { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
@@ -6,6 +6,7 @@ import { refuse } from './references.js';
 import { recordEvent } from '../events/record.js';
 import { createOrder } from '../orders/orders.js';
 import { claimableFrom, expiresAt } from './schedule.js';
+import { fieldsOf, identifier, tenantInsertion } from '../transactions/bulkSql.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 
 /** What an encounter's record includes besides its own row. */
@@ -29,10 +30,7 @@ export async function createEncounter(context: CallerContext, body: EncounterReq
   const draft = await draftEncounter(context, body);
   const [failing] = draft.faults;
   if (failing) throw refuse(failing);
-  const created = await context.db.encounter.create({
-    data: newEncounter(context, body, draft),
-    include: encounterInclude,
-  });
+  const created = await insertEncounter(context, body, draft);
   const { tenantId, clinicId, encounterNo, gfeNo, status, reviewType, patientId } = created;
   recordEvent(context, { tenantId, clinicId }, 'encounter.created', {
     encounter_id: Number(encounterNo),
@@ -62,17 +60,47 @@ function permitted(context: ReadContext, encounter: EncounterRecord | null): Enc
   return encounter;
 }
 
+/** The encounter and all that it consists of, in one statement. */
+async function insertEncounter(
+  context: CallerContext,
+  body: EncounterRequest,
+  draft: EncounterDraft,
+): Promise<EncounterRecord> {
+  const { tenantId } = context.caller;
+  const row = newEncounter(context, body, draft);
+  const encounterId = row.id;
+  const parts = {
+    encounter_treatment: draft.lines.map((line) => ({ ...line, encounterId })),
+    encounter_document: draft.documents.map(({ id }, position) => ({ encounterId, documentId: id, position })),
+    gfe_item: draft.items.map((item) => ({ ...item, encounterId })),
+  };
+  const insertions = Object.entries(parts)
+    .filter(([, rows]) => rows.length > 0)
+    .map(([table, rows]) => Prisma.sql`${identifier(`new ${table}`)} AS (${tenantInsertion(tenantId, table, rows)})`);
+  const [encounter] = await context.db.rows<Encounter>(Prisma.sql`
+    WITH ${Prisma.join(insertions)}
+    ${tenantInsertion(tenantId, 'encounter', [row])} RETURNING ${fieldsOf('Encounter', 'encounter')}`);
+  if (!encounter) throw new Error('an insertion returned no row');
+  const undecided = { denialReason: null, expiringNotifiedAt: null, expiredNotifiedAt: null };
+  return {
+    ...encounter,
+    treatments: parts.encounter_treatment.map((line) => ({ ...line, tenantId })),
+    documents: parts.encounter_document.map((document) => ({ ...document, tenantId })),
+    gfeItems: parts.gfe_item.map((item) => ({ ...undecided, ...item, tenantId })),
+    order: null,
+  };
+}
+
 function newEncounter(
   context: CallerContext,
   body: EncounterRequest,
-  { clinic, patient, documents, schedule, lines, items, amounts }: EncounterDraft,
-): Prisma.EncounterUncheckedCreateInput {
+  { clinic, patient, schedule, items, amounts }: EncounterDraft,
+) {
   const now = context.now();
   const isDecided = items.every(({ status }) => status === 'approved');
   return {
     id: context.newId(),
     ...context.fixed?.encounter,
-    tenantId: context.caller.tenantId,
     clinicId: clinic.id,
     patientId: patient.id,
     status: isDecided ? 'completed' : 'pending_review',
@@ -89,8 +117,5 @@ function newEncounter(
     expiresAt: expiresAt(schedule, now),
     createdAt: now,
     updatedAt: now,
-    treatments: { createMany: { data: [...lines] } },
-    documents: { createMany: { data: documents.map(({ id }, position) => ({ documentId: id, position })) } },
-    gfeItems: { createMany: { data: [...items] } },
   };
 }

@@ -26,8 +26,10 @@ export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
   const records = rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([field, value]) => [columnOf(field), value])),
   );
-  return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records)}::jsonb)`;
+  return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records, integerText)}::jsonb)`;
 }
+
+const integerText = (_field: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);
 
 /** Every column of a model under its field's name: with them a raw query returns rows of the model's type. */
 export function fieldsOf(model: Prisma.ModelName, alias: string): Prisma.Sql {

@@ -22,10 +22,10 @@ export async function takeKey(
   { db, caller }: StatementContext,
   { operationId, key, fingerprint }: IdempotencyRequest,
 ): Promise<boolean> {
-  await db.$executeRaw`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
   const taken = await db.$executeRaw`
     INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
-    VALUES (${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint})
+    SELECT ${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint}::bytea
+    FROM set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
     ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
       SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
       WHERE idempotency_key.created_at < now() - interval '24 hours'`.catch(throwInProgress);
