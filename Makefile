@@ -74,7 +74,7 @@ release: breaking ## make the contract the released one, which later changes may
 	cp generated/openapi.json generated/released.json
 
 bench: build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
-	$(TSX) scripts/bench/main.ts
+	$(TSX) scripts/bench/main.ts $(ARGS)
 
 mutants: install generated/.fresh ## break 30 guarantees, one at a time: the tests must notice each (ARGS='token|claim': those alone)
 	$(TSX) scripts/mutants/run.ts '$(ARGS)'

@@ -3,6 +3,7 @@
  * named statements needs for the same work, in the same run on the same database. The two take turns, and the median of
  * their ratios is what counts: a busy or a slow machine changes both sides alike.
  * BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300); the results go to scripts/bench/RESULTS.md.
+ * Arguments (`make bench ARGS='"POST /clients"'`) name the operations to measure, and then the figures are printed only.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -23,6 +24,8 @@ import { cpuPerRequest, load, send, startFlags, startMeasured, type MeasuredServ
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 9);
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 300);
+const named = process.argv.slice(2);
+const measured = operations.filter(({ name }) => named.length === 0 || named.includes(name));
 const SERVICE = 'generated/build/src/main.js';
 const BASELINE = 'scripts/bench/baseline.ts';
 
@@ -94,7 +97,7 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
   const environment = { DATABASE_URL: databaseUrl, BENCH_SAMPLE: JSON.stringify(sample) };
   const baseline = await startMeasured(BASELINE, ['--import', 'tsx'], environment);
   const rows = [];
-  for (const operation of operations) {
+  for (const operation of measured) {
     for (const [url, of] of [
       [baseline.url, sample],
       [service.url, sample],
@@ -131,7 +134,7 @@ const mebibytes = async (server: MeasuredServer): Promise<string> =>
 const dataDir = await mkdtemp(join(tmpdir(), 'ces-bench-'));
 const flags = await startFlags();
 const lines: string[] = [];
-{
+if (named.length === 0) {
   // As `make start` runs it: with the embedded database, whose first start makes it.
   const own = { DATA_DIR: join(dataDir, 'own'), PORT: '0' };
   await (await startMeasured(SERVICE, flags, own)).stop();
@@ -157,9 +160,7 @@ const head = [
   'plain PostgreSQL, µs',
   'sandbox ÷ live',
 ];
-await writeFile(
-  new URL('RESULTS.md', import.meta.url),
-  `# What a request costs
+const results = `# What a request costs
 
 CPU time per request of a live tenant, against a plain node:http server with named statements: medians of ${ROUNDS} pairs
 of ${REQUESTS} requests, by turns. Written by \`make bench\`.
@@ -169,8 +170,8 @@ ${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().leng
 ${[rowOf(head), rowOf(['---', ...head.slice(1).map(() => '--:')]), ...rows].join('\n')}
 
 ${[rowOf(['process', 'figure']), rowOf(['---', '--:']), ...lines].join('\n')}
-`,
-);
+`;
+if (named.length === 0) await writeFile(new URL('RESULTS.md', import.meta.url), results);
 process.stdout.write(`${lines.join('\n')}\n`);
 
 await service.stop();

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { findEncounter } from '../domain/encounters/encounters.js';
+import { findEncounter } from '../domain/encounters/lookup.js';
 import { encounterStatusView } from '../views/encounterView.js';
 
 /** POST /encounters/status: by any of the three identifiers. */

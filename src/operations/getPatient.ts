@@ -4,6 +4,6 @@ import { patientRecordView } from '../views/patientView.js';
 
 /** GET /clients/{id}: the whole patient with its user account. */
 export const getPatient: Operation<'getPatient'> = async ({ path }, context) => {
-  const { patient, state } = await patients.getPatient(context, path.id);
-  return { status: 200, body: patientRecordView(patient, state) };
+  const patient = await patients.getPatient(context, path.id);
+  return { status: 200, body: patientRecordView(patient) };
 };

@@ -1,6 +1,11 @@
 import type { Context } from '../context.js';
 import { findResult, storeResult, takeKey } from '../domain/transactions/idempotency.js';
-import { inCallerTransaction, type CallerContext } from '../domain/transactions/transaction.js';
+import {
+  inCallerStatements,
+  inCallerTransaction,
+  type CallerContext,
+  type StatementContext,
+} from '../domain/transactions/transaction.js';
 
 /** What an operation returns, as it is stored under a key and replayed. */
 interface Response {
@@ -19,16 +24,27 @@ export function withIdempotency<R extends Response>(
   context: Context,
   work: (context: CallerContext) => Promise<R>,
 ): Promise<R> {
-  const { idempotency } = context;
-  if (!idempotency) return inCallerTransaction(context, work);
-  return inCallerTransaction(context, async (transaction) => {
-    if (!(await takeKey(transaction, idempotency))) {
-      return replayed(await findResult(transaction, idempotency)) as R;
-    }
-    const response = await work(transaction);
-    await storeResult(transaction, idempotency, response);
-    return response;
-  });
+  return inCallerTransaction(context, (transaction) => once(context, transaction, work));
+}
+
+/** The same for work that consists of statements. */
+export function statementsWithIdempotency<R extends Response>(
+  context: Context,
+  work: (context: StatementContext) => Promise<R>,
+): Promise<R> {
+  return inCallerStatements(context, (transaction) => once(context, transaction, work));
+}
+
+async function once<C extends StatementContext, R extends Response>(
+  { idempotency }: Context,
+  transaction: C,
+  work: (context: C) => Promise<R>,
+): Promise<R> {
+  if (!idempotency) return work(transaction);
+  if (!(await takeKey(transaction, idempotency))) return replayed(await findResult(transaction, idempotency)) as R;
+  const response = await work(transaction);
+  await storeResult(transaction, idempotency, response);
+  return response;
 }
 
 /**

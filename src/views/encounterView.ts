@@ -1,6 +1,5 @@
-import type { GfeItem, Order } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import type { EncounterRecord } from '../domain/encounters/encounters.js';
+import type { ShownEncounter, ShownItem, ShownOrder } from '../domain/encounters/lookup.js';
 import { displayedStatus } from '../domain/approvals/approvals.js';
 import { amountNumber, createdDate, timestamp } from './values.js';
 
@@ -8,7 +7,7 @@ import { amountNumber, createdDate, timestamp } from './values.js';
  * The stored record (D-06).
  * @param now the tenant's time, by which approvals run out
  */
-export function encounterView(encounter: EncounterRecord, now: Date): Schemas['Encounter'] {
+export function encounterView(encounter: ShownEncounter, now: Date): Schemas['Encounter'] {
   return {
     id: encounter.id,
     encounter_id: Number(encounter.encounterNo),
@@ -43,7 +42,7 @@ export function encounterView(encounter: EncounterRecord, now: Date): Schemas['E
 
 /** What it costs if every treatment is approved, as numbers. */
 export function estimateView(
-  amounts: Pick<EncounterRecord, 'subTotal' | 'totalShippingAmt' | 'grandTotal'>,
+  amounts: Pick<ShownEncounter, 'subTotal' | 'totalShippingAmt' | 'grandTotal'>,
 ): Schemas['Estimate'] {
   return {
     sub_total: amountNumber(amounts.subTotal),
@@ -56,7 +55,7 @@ export function estimateView(
  * Exactly the fields that partners know (D-06); `order_details` is left out without an order.
  * @param now the tenant's time, by which approvals run out
  */
-export function encounterStatusView(encounter: EncounterRecord, now: Date): Schemas['EncounterStatus'] {
+export function encounterStatusView(encounter: ShownEncounter, now: Date): Schemas['EncounterStatus'] {
   return {
     encounter_id: Number(encounter.encounterNo),
     gfe_no: encounter.gfeNo,
@@ -65,7 +64,7 @@ export function encounterStatusView(encounter: EncounterRecord, now: Date): Sche
   };
 }
 
-function itemView(item: GfeItem, now: Date): Schemas['GfeItem'] {
+function itemView(item: ShownItem, now: Date): Schemas['GfeItem'] {
   return {
     category_name: item.categoryName,
     sub_category_name: item.subCategoryName,
@@ -73,7 +72,7 @@ function itemView(item: GfeItem, now: Date): Schemas['GfeItem'] {
   };
 }
 
-function recordItemView({ treatments }: EncounterRecord, item: GfeItem, now: Date): Schemas['EncounterGfeItem'] {
+function recordItemView({ treatments }: ShownEncounter, item: ShownItem, now: Date): Schemas['EncounterGfeItem'] {
   const { categoryId, subcategoryId } = item;
   return {
     ...itemView(item, now),
@@ -90,7 +89,7 @@ function recordItemView({ treatments }: EncounterRecord, item: GfeItem, now: Dat
   };
 }
 
-function orderDetailsView(order: Order): Schemas['OrderDetails'] {
+function orderDetailsView(order: ShownOrder): Schemas['OrderDetails'] {
   return {
     order_no: order.orderNo,
     order_status: order.orderStatus,

@@ -1,5 +1,6 @@
-import type { Patient, RefState } from '../../generated/prisma/client.js';
+import type { Patient } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
+import type { PatientRecord } from '../domain/patients/patients.js';
 import { jsonObject, timestamp } from './values.js';
 
 /** The fields that create, find and retrieve share. */
@@ -27,7 +28,7 @@ export function patientView(patient: Patient): Schemas['Patient'] {
 }
 
 /** The whole patient with its user account. insuranceInfo and medicalHistory are never returned. */
-export function patientRecordView(patient: Patient, state: RefState | null): Schemas['PatientRecord'] {
+export function patientRecordView(patient: PatientRecord): Schemas['PatientRecord'] {
   return {
     ...patientView(patient),
     timezone: patient.timezone,
@@ -48,7 +49,7 @@ export function patientRecordView(patient: Patient, state: RefState | null): Sch
     verifierResponsePayload: jsonObject(patient.verifierResponsePayload),
     verifierReminderCount: patient.verifierReminderCount,
     commsUserId: patient.commsUserId,
-    state: state && { id: state.id, name: state.name, code: state.code, countryId: state.countryId },
+    state: patient.state,
     adminUser: adminUserView(patient),
   };
 }

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
+import { DatabaseError, Pool } from 'pg';
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.js';
-import { assertTenantNamed, isRecord } from './tenantGuard.js';
+import { parsers, runTransaction, send, type Atomic, type Statements, type TransactionStatements } from './statements.js';
+import { assertTenantFirst, assertTenantNamed, isRecord } from './tenantGuard.js';
 
 /** The client that domain code queries with: guarded by {@link assertTenantNamed}, pooled, statements prepared. */
 export type Database = ReturnType<typeof openDatabase>;
 
 /** What reads: a {@link Database} or a {@link Transaction}. */
-export type Queries = Omit<Database, '$connect' | '$disconnect' | '$extends' | '$on' | '$use'>;
+export type Queries = Omit<Database, '$connect' | '$disconnect' | '$extends' | '$on' | '$use' | '$statements'>;
 
-declare const inTransaction: unique symbol;
-
-/** Queries of one transaction. What must be atomic takes this type, so that it does not compile outside of one. */
-export type Transaction = Queries & { readonly [inTransaction]: true };
+/** Queries of one transaction. */
+export type Transaction = Queries & Atomic;
 
 export interface DatabaseOptions {
   /** Most connections at once; default 10. */
@@ -36,7 +36,7 @@ const MOST_MS = 2 ** 31 - 1;
  */
 export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: DatabaseOptions = {}) {
   const names = new Map<string, string>();
-  const pool = {
+  const pool = new Pool({
     connectionString: inUtc(url),
     application_name: 'clinical-encounter-service',
     max: poolSize,
@@ -48,7 +48,8 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
     idleTimeoutMillis: 300_000,
     maxLifetimeSeconds: 3_600,
     keepAlive: true,
-  };
+    types: parsers,
+  });
   const statementNameGenerator = ({ sql }: { sql: string }): string => {
     const known = names.get(sql);
     if (known !== undefined) return known;
@@ -58,7 +59,7 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
     return name;
   };
   const client = new PrismaClient({
-    adapter: new PrismaPg(pool, { statementNameGenerator }),
+    adapter: new PrismaPg(pool, { statementNameGenerator, disposeExternalPool: true }),
     // The default reads the caller's source file for every error message.
     errorFormat: 'minimal',
     // Prisma's timer would give the connection back while the rest of an operation with several statements still runs
@@ -66,6 +67,18 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
     transactionOptions: { maxWait: 2 * timeoutMs, timeout: MOST_MS },
   });
   return client.$extends({
+    client: {
+      /** See {@link Statements}; in a transaction of Prisma's it is one of its statements. */
+      async rows<Row extends object>(sql: Prisma.Sql): Promise<Row[]> {
+        assertTenantFirst(sql);
+        const db = Prisma.getExtensionContext(this);
+        if (!('$connect' in db)) return (db as unknown as Statements).$queryRaw<Row[]>(sql);
+        return (await send<Row>(pool, statementNameGenerator, sql)).rows;
+      },
+      /** A transaction of statements alone, which costs half of Prisma's. */
+      $statements: <T>(work: (db: TransactionStatements) => Promise<T>): Promise<T> =>
+        runTransaction(pool, statementNameGenerator, work),
+    },
     query: {
       async $allOperations({ model, operation, args, query }) {
         assertTenantNamed(model, operation, args);
@@ -85,6 +98,7 @@ export async function databaseClock(db: Database): Promise<() => Date> {
 
 /** Whether the error is a violation of this unique constraint or index, named as in the migrations. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
+  if (error instanceof DatabaseError) return error.code === '23505' && error.constraint === constraint;
   const violated = driverError(error);
   if (violated?.['kind'] !== 'UniqueConstraintViolation' || !isRecord(violated['constraint'])) return false;
   return violated['constraint']['index'] === constraint;
@@ -92,7 +106,7 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
 
 /** PostgreSQL's code of an error; undefined when the error is not PostgreSQL's. */
 export function sqlState(error: unknown): string | undefined {
-  const code = driverError(error)?.['originalCode'];
+  const code = error instanceof DatabaseError ? error.code : driverError(error)?.['originalCode'];
   return typeof code === 'string' ? code : undefined;
 }
 

@@ -23,6 +23,16 @@ export function assertTenantNamed(model: string | undefined, operation: string, 
   if (!named) throw new Error(`${model}.${operation} names no tenantId`);
 }
 
+/**
+ * The same for a statement of the hot path: its first parameter is the tenant.
+ * @throws Error with the statement
+ */
+export function assertTenantFirst(sql: Prisma.Sql): Prisma.Sql {
+  const [tenantId] = sql.values;
+  if (isTenant(tenantId) && /\btenant_id"? = \$1\b|\$1::text AS tenant_id\b/.test(sql.text)) return sql;
+  throw new Error(`a statement does not begin with its tenant: ${sql.text}`);
+}
+
 function whereNamesTenant(where: unknown): boolean {
   if (!isRecord(where)) return false;
   if (isTenant(where['tenantId']) || [where['AND']].flat().some(whereNamesTenant)) return true;

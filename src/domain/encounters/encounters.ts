@@ -1,6 +1,4 @@
-import type { Prisma } from '../../../generated/prisma/client.js';
-import type { Context } from '../../context.js';
-import type { Schemas } from '../../contract.js';
+import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
@@ -8,6 +6,7 @@ import { refuse } from './references.js';
 import { recordEvent } from '../events/record.js';
 import { createOrder } from '../orders/orders.js';
 import { claimableFrom, expiresAt } from './schedule.js';
+import { fieldsOf, identifier, tenantInsertion } from '../transactions/bulkSql.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 
 /** What an encounter's record includes besides its own row. */
@@ -31,10 +30,7 @@ export async function createEncounter(context: CallerContext, body: EncounterReq
   const draft = await draftEncounter(context, body);
   const [failing] = draft.faults;
   if (failing) throw refuse(failing);
-  const created = await context.db.encounter.create({
-    data: newEncounter(context, body, draft),
-    include: encounterInclude,
-  });
+  const created = await insertEncounter(context, body, draft);
   const { tenantId, clinicId, encounterNo, gfeNo, status, reviewType, patientId } = created;
   recordEvent(context, { tenantId, clinicId }, 'encounter.created', {
     encounter_id: Number(encounterNo),
@@ -58,48 +54,54 @@ export async function getEncounter(context: ReadContext, encounterNo: bigint): P
   return permitted(context, await context.db.encounter.findUnique({ where, include: encounterInclude }));
 }
 
-/**
- * The encounter that all given identifiers belong to.
- * @throws Problem identifier_mismatch when they do not agree (D-32); encounter_not_found, also for another tenant's;
- * clinic_not_permitted (D-31)
- */
-export async function findEncounter(
-  context: Context,
-  identifiers: Schemas['GetEncounterStatusRequest'],
-): Promise<EncounterRecord> {
-  const { tenantId } = context.caller;
-  const { encounter_id, gfe_no, order_no } = identifiers;
-  const orderNo = order_no?.toUpperCase();
-  const wheres: Prisma.EncounterWhereInput[] = [
-    ...(encounter_id === undefined ? [] : [{ encounterNo: BigInt(encounter_id) }]),
-    ...(gfe_no === undefined ? [] : [{ gfeNo: gfe_no.toUpperCase() }]),
-    ...(orderNo === undefined ? [] : [{ order: { is: { tenantId, orderNo } } }]),
-  ];
-  // One lookup by a unique index for each; a single query with OR would have to join all orders of the tenant.
-  const [first = null, ...others] = await Promise.all(
-    wheres.map((where) => context.db.encounter.findFirst({ where: { ...where, tenantId }, include: encounterInclude })),
-  );
-  if (others.some((other) => other?.id !== first?.id)) throw new Problem('identifier_mismatch');
-  return permitted(context, first);
-}
-
 function permitted(context: ReadContext, encounter: EncounterRecord | null): EncounterRecord {
   if (!encounter) throw new Problem('encounter_not_found');
   if (!mayUseClinic(context, encounter.clinicId)) throw new Problem('clinic_not_permitted');
   return encounter;
 }
 
+/** The encounter and all that it consists of, in one statement. */
+async function insertEncounter(
+  context: CallerContext,
+  body: EncounterRequest,
+  draft: EncounterDraft,
+): Promise<EncounterRecord> {
+  const { tenantId } = context.caller;
+  const row = newEncounter(context, body, draft);
+  const encounterId = row.id;
+  const parts = {
+    encounter_treatment: draft.lines.map((line) => ({ ...line, encounterId })),
+    encounter_document: draft.documents.map(({ id }, position) => ({ encounterId, documentId: id, position })),
+    gfe_item: draft.items.map((item) => ({ ...item, encounterId })),
+  };
+  const insertions = Object.entries(parts)
+    .filter(([, rows]) => rows.length > 0)
+    .map(([table, rows]) => Prisma.sql`${identifier(`new ${table}`)} AS (${tenantInsertion(tenantId, table, rows)})`);
+  const [encounter] = await context.db.rows<Encounter>(Prisma.sql`
+    WITH ${Prisma.join(insertions)}
+    ${tenantInsertion(tenantId, 'encounter', [row])} RETURNING ${fieldsOf('Encounter', 'encounter')}`);
+  if (!encounter) throw new Error('an insertion returned no row');
+  const unnotified = { expiringNotifiedAt: null, expiredNotifiedAt: null };
+  const undecided = { ...unnotified, denialReason: null, revokedBy: null, revocationReason: null };
+  return {
+    ...encounter,
+    treatments: parts.encounter_treatment.map((line) => ({ ...line, tenantId })),
+    documents: parts.encounter_document.map((document) => ({ ...document, tenantId })),
+    gfeItems: parts.gfe_item.map((item) => ({ ...undecided, ...item, tenantId })),
+    order: null,
+  };
+}
+
 function newEncounter(
   context: CallerContext,
   body: EncounterRequest,
-  { clinic, patient, documents, schedule, lines, items, amounts }: EncounterDraft,
-): Prisma.EncounterUncheckedCreateInput {
+  { clinic, patient, schedule, items, amounts }: EncounterDraft,
+) {
   const now = context.now();
   const isDecided = items.every(({ status }) => status === 'approved');
   return {
     id: context.newId(),
     ...context.fixed?.encounter,
-    tenantId: context.caller.tenantId,
     clinicId: clinic.id,
     patientId: patient.id,
     status: isDecided ? 'completed' : 'pending_review',
@@ -116,8 +118,5 @@ function newEncounter(
     expiresAt: expiresAt(schedule, now),
     createdAt: now,
     updatedAt: now,
-    treatments: { createMany: { data: [...lines] } },
-    documents: { createMany: { data: documents.map(({ id }, position) => ({ documentId: id, position })) } },
-    gfeItems: { createMany: { data: [...items] } },
   };
 }

@@ -38,7 +38,7 @@ export type EventPlace = Pick<NewEvent, 'tenantId' | 'clinicId'>;
 
 /** Records an event of the change that the transaction makes (D-21). */
 export function recordEvent<Type extends EventType>(
-  { events, newId, now }: TransactionContext,
+  { events, newId, now }: Pick<TransactionContext, 'events' | 'newId' | 'now'>,
   { tenantId, clinicId }: EventPlace,
   type: Type,
   data: EventDataOf<Type>,

@@ -1,9 +1,30 @@
-import type { Patient, Prisma, RefState } from '../../../generated/prisma/client.js';
-import type { Context } from '../../context.js';
+import { Prisma, type Patient, type RefState } from '../../../generated/prisma/client.js';
 import type { Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
-import type { CallerContext, ReadContext } from '../transactions/transaction.js';
+import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
+import type { CallerContext, LookupContext, StatementContext } from '../transactions/transaction.js';
+
+const patientFields = fieldsOf('Patient', 'client');
+
+/** What a body may leave out. With it all new patients have the same columns, so that one statement inserts them. */
+const unsaid = {
+  address2: null,
+  cityId: null,
+  stateId: null,
+  countryId: null,
+  gfeStateId: null,
+  notes: null,
+  emergencyContact: null,
+  emergencyContactCode: null,
+  emergencyContactName: null,
+  employer: null,
+  workMobile: null,
+  maritalStatus: null,
+  insuranceInfo: null,
+  medicalHistory: null,
+  isHomeAddressSameAsShipping: true,
+} satisfies Partial<Patient>;
 
 /** The e-mail without regard to case: the same fold as the column `email_key`. Addresses are ASCII (contract). */
 const emailKey = (email: string): string => email.toLowerCase();
@@ -14,15 +35,17 @@ const emailKey = (email: string): string => email.toLowerCase();
  * @param context of a transaction, for the event
  * @throws Problem patient_email_taken, validation_failed (dateOfBirth)
  */
-export async function createPatient(context: CallerContext, body: Schemas['CreatePatientRequest']): Promise<Patient> {
+export async function createPatient(
+  context: StatementContext,
+  body: Schemas['CreatePatientRequest'],
+): Promise<Patient> {
   const { dateOfBirth, gender, address, postalCode, ...given } = body;
   const { tenantId } = context.caller;
   const now = context.now();
-  const data: Prisma.PatientCreateManyInput = {
-    isHomeAddressSameAsShipping: true,
+  const row = {
+    ...unsaid,
     ...given,
     id: context.newId(),
-    tenantId,
     dateOfBirth: birthDate(dateOfBirth, now),
     sex: gender ?? null,
     address1: address ?? null,
@@ -33,27 +56,33 @@ export async function createPatient(context: CallerContext, body: Schemas['Creat
     ...context.fixed?.patient,
   };
   // ON CONFLICT DO NOTHING: a violation would end the transaction, in which the other patient is looked up.
-  const [patient] = await context.db.patient.createManyAndReturn({ data: [data], skipDuplicates: true });
+  const [patient] = await context.db.rows<Patient>(Prisma.sql`
+    ${tenantInsertion(tenantId, 'client', [row])} ON CONFLICT DO NOTHING RETURNING ${patientFields}`);
   if (!patient) throw await emailTaken(context, body.email);
   recordEvent(context, { tenantId, clinicId: null }, 'patient.created', { user_id: patient.id });
   return patient;
 }
 
 /** The patient with that e-mail, whatever its case: none or one (D-17). */
-export async function findPatients(context: Context, email: string): Promise<Patient[]> {
-  const patient = await byEmail(context, email);
-  return patient ? [patient] : [];
+export function findPatients({ caller, db }: LookupContext, email: string): Promise<Patient[]> {
+  return db.rows<Patient>(Prisma.sql`
+    SELECT ${patientFields} FROM client
+    WHERE client.tenant_id = ${caller.tenantId} AND client.email_key = ${emailKey(email)}`);
 }
 
-/**
- * A patient with the reference data of its state (D-02).
- * @throws Problem patient_not_found, also for another tenant's patient
- */
-export async function getPatient(context: Context, id: string): Promise<{ patient: Patient; state: RefState | null }> {
-  const { tenantId } = context.caller;
-  const patient = await context.db.patient.findUnique({ where: { tenantId_id: { tenantId, id } } });
+/** A patient with the reference data of its state (D-02). */
+export type PatientRecord = Patient & { readonly state: RefState | null };
+
+/** @throws Problem patient_not_found, also for another tenant's patient */
+export async function getPatient({ caller, db }: LookupContext, id: string): Promise<PatientRecord> {
+  const [patient] = await db.rows<PatientRecord>(Prisma.sql`
+    SELECT ${patientFields}, CASE WHEN state.id IS NOT NULL
+      THEN json_build_object('id', state.id, 'code', state.code, 'name', state.name, 'countryId', state.country_id) END
+      AS state
+    FROM client LEFT JOIN ref_state AS state ON state.id = client.state_id
+    WHERE client.tenant_id = ${caller.tenantId} AND client.id = ${id}::uuid`);
   if (!patient) throw new Problem('patient_not_found');
-  return { patient, state: patient.stateId ? await stateOf(context, patient.stateId) : null };
+  return patient;
 }
 
 /**
@@ -65,25 +94,9 @@ export async function lockPatient({ db, caller }: CallerContext, id: string): Pr
   await db.$executeRaw`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
 }
 
-/** Of each database, by id: reference data changes with a release only. */
-const knownStates = new WeakMap<object, Map<string, RefState>>();
-
-async function stateOf({ db }: Context, id: string): Promise<RefState | null> {
-  const known = knownStates.get(db) ?? new Map<string, RefState>();
-  knownStates.set(db, known);
-  const state = known.get(id) ?? (await db.refState.findUnique({ where: { id } }));
-  if (state) known.set(id, state);
-  return state;
-}
-
-function byEmail(context: ReadContext, email: string): Promise<Patient | null> {
-  const { tenantId } = context.caller;
-  return context.db.patient.findUnique({ where: { tenantId_emailKey: { tenantId, emailKey: emailKey(email) } } });
-}
-
 /** Names the existing patient only to a caller who could look it up anyway (D-44). */
-async function emailTaken(context: CallerContext, email: string): Promise<Problem> {
-  const existing = context.caller.permissions.has('read:client') ? await byEmail(context, email) : null;
+async function emailTaken(context: StatementContext, email: string): Promise<Problem> {
+  const [existing] = context.caller.permissions.has('read:client') ? await findPatients(context, email) : [];
   return new Problem('patient_email_taken', undefined, {
     errors: [{ pointer: '#/email', code: 'patient_email_taken', detail: 'is in use in your tenant' }],
     ...(existing ? { extra: { existing_user_id: existing.id } } : {}),

@@ -11,12 +11,30 @@ export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
     SELECT ${columns} FROM ${recordset(table, rows)}`;
 }
 
+/**
+ * The same for rows of one tenant, which they do not name: it is the first parameter.
+ * @param table a known table, never text from outside
+ */
+export function tenantInsertion(tenantId: string, table: string, rows: readonly object[]): Prisma.Sql {
+  const columns = Prisma.join(columnsOf(rows).map(identifier));
+  return Prisma.sql`INSERT INTO ${identifier(table)} (tenant_id, ${columns})
+    SELECT ${tenantId}::text AS tenant_id, ${columns} FROM ${recordset(table, rows)}`;
+}
+
 /** All rows as one JSON parameter: PostgreSQL makes them rows of the table's own type. */
 export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
   const records = rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([field, value]) => [columnOf(field), value])),
   );
-  return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records)}::jsonb)`;
+  return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records, integerText)}::jsonb)`;
+}
+
+const integerText = (_field: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);
+
+/** Every column of a model under its field's name: with them a raw query returns rows of the model's type. */
+export function fieldsOf(model: Prisma.ModelName, alias: string): Prisma.Sql {
+  const fields = Object.keys(Prisma[`${model}ScalarFieldEnum`]);
+  return Prisma.raw(fields.map((field) => `"${alias}"."${columnOf(field)}" AS "${field}"`).join(', '));
 }
 
 /** The columns of rows that have the same fields. */

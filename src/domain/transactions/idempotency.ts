@@ -1,7 +1,7 @@
 import { isLockTimeout } from '../../adapters/database/database.js';
 import type { IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';
-import type { CallerContext, ReadContext } from './transaction.js';
+import type { LookupContext, StatementContext } from './transaction.js';
 
 interface StoredKey {
   readonly fingerprint: Uint8Array;
@@ -19,13 +19,13 @@ const LOCK_TIMEOUT = '4000ms';
  * @throws Problem idempotency_in_progress
  */
 export async function takeKey(
-  { db, caller }: CallerContext,
+  { db, caller }: StatementContext,
   { operationId, key, fingerprint }: IdempotencyRequest,
 ): Promise<boolean> {
-  await db.$executeRaw`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
   const taken = await db.$executeRaw`
     INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
-    VALUES (${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint})
+    SELECT ${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint}::bytea
+    FROM set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
     ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
       SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
       WHERE idempotency_key.created_at < now() - interval '24 hours'`.catch(throwInProgress);
@@ -34,7 +34,7 @@ export async function takeKey(
 
 /** Stores the result of the work under the key that {@link takeKey} took, in the same transaction. */
 export async function storeResult(
-  { db, caller }: CallerContext,
+  { db, caller }: StatementContext,
   { operationId, key }: IdempotencyRequest,
   result: unknown,
 ): Promise<void> {
@@ -49,7 +49,7 @@ export async function storeResult(
  * @throws Problem idempotency_key_reused if that was another request
  */
 export async function findResult(
-  { db, caller }: ReadContext,
+  { db, caller }: LookupContext,
   { operationId, key, fingerprint }: IdempotencyRequest,
 ): Promise<unknown> {
   const [stored] = await db.$queryRaw<StoredKey[]>`

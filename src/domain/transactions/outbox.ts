@@ -1,5 +1,5 @@
 import type { EventType, Schemas } from '../../contract.js';
-import type { Transaction } from '../../adapters/database/database.js';
+import type { TransactionStatements } from '../../adapters/database/statements.js';
 import { recordset } from './bulkSql.js';
 
 /** An event as it waits for the end of its transaction. */
@@ -18,7 +18,7 @@ export interface NewEvent {
  * counter's row stays locked until the commit, so that positions follow commits, and whoever waits for it holds all other
  * locks already. Several tenants' counters are locked in the order of the tenants.
  */
-export async function writeEvents(db: Transaction, events: readonly NewEvent[]): Promise<void> {
+export async function writeEvents(db: TransactionStatements, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   const rows = events.map((event, position) => ({ ...event, position }));
   await db.$executeRaw`

@@ -1,5 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { sqlState, type Transaction } from '../../adapters/database/database.js';
+import { sqlState, type Queries, type Transaction } from '../../adapters/database/database.js';
 import type { DomainContext, Services } from '../../context.js';
 import { describeCauses } from '../../failures.js';
 import type { NewEvent } from './outbox.js';
@@ -85,7 +85,7 @@ async function succeeds<Row extends DueRow>(
   try {
     const events: NewEvent[] = [];
     // A transaction in a transaction is a savepoint.
-    await local.db.$transaction((db) => workOff({ ...local, db: db as Transaction, events }, row));
+    await local.db.$transaction((db: Queries) => workOff({ ...local, db: db as Transaction, events }, row));
     local.events.push(...events);
     return true;
   } catch (error) {

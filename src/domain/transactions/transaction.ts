@@ -1,12 +1,13 @@
 import { Prisma, type Encounter, type Order, type Patient } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/database.js';
+import type { Statements, TransactionStatements } from '../../adapters/database/statements.js';
 import { withMembers, type Context, type DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { writeEvents, type NewEvent } from './outbox.js';
 
 /** What work in a transaction has: its queries, and the events that are written when the work is done. */
-interface TransactionParts {
-  readonly db: Transaction;
+interface TransactionParts<Db extends TransactionStatements = Transaction> {
+  readonly db: Db;
   readonly events: NewEvent[];
 }
 
@@ -22,6 +23,12 @@ interface FixedColumns {
 
 /** The same on behalf of a caller. */
 export type CallerContext = TransactionContext & Pick<Context, 'caller'>;
+
+/** The same for work that consists of statements: any transaction will do. */
+export type StatementContext = Omit<CallerContext, 'db'> & TransactionParts<TransactionStatements>;
+
+/** What a statement on behalf of a caller needs, inside of a transaction or not. */
+export type LookupContext = Pick<Context, 'caller'> & { readonly db: Statements };
 
 /** What an operator's command needs, inside of a transaction or not. */
 export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
@@ -49,30 +56,42 @@ export function inTransaction<T>(
 
 /** The same with everything that an operation's context has. */
 export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
-  return transact(context, async (inside) => work(await shareSandboxLock(withMembers(context, inside))));
+  return transact(context, async (inside) => work(await inSandboxTime(withMembers(context, inside))));
+}
+
+/** The same for statements alone, without Prisma. */
+export function inCallerStatements<T>(context: Context, work: (context: StatementContext) => Promise<T>): Promise<T> {
+  return context.db.$statements((db) =>
+    untilEvents(db, async (inside) => work(await inSandboxTime(withMembers(context, inside)))),
+  );
 }
 
 function transact<T>(
-  { db: database }: Pick<DomainContext, 'db'>,
+  { db }: Pick<DomainContext, 'db'>,
   work: (inside: TransactionParts) => Promise<T>,
 ): Promise<T> {
-  const commit = async (queries: Queries): Promise<T> => {
-    const [db, events]: [Transaction, NewEvent[]] = [queries as Transaction, []];
-    const result = await work({ db, events });
-    await writeEvents(db, events);
-    return result;
-  };
-  return database.$transaction(commit);
+  return db.$transaction((queries: Queries) => untilEvents(queries as Transaction, work));
+}
+
+/** Writes the events when the work is done. */
+async function untilEvents<Db extends TransactionStatements, T>(
+  db: Db,
+  work: (inside: TransactionParts<Db>) => Promise<T>,
+): Promise<T> {
+  const events: NewEvent[] = [];
+  const result = await work({ db, events });
+  await writeEvents(db, events);
+  return result;
 }
 
 /** A reset and writers exclude each other. Re-read the clock after waiting. */
-async function shareSandboxLock(context: CallerContext & Pick<Context, 'realNow'>): Promise<CallerContext> {
+async function inSandboxTime<C extends LookupContext & Pick<Context, 'realNow' | 'now'>>(context: C) {
   const { caller, db, realNow } = context;
   if (caller.tenantMode !== 'sandbox') return context;
   await db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${lockKey('sandbox', caller.tenantId)})`;
   const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
     SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
-  return inTenantTime(withMembers(context, { now: realNow }), Number(tenant?.offset ?? 0));
+  return withMembers(context, { now: inTenantTime({ now: realNow }, Number(tenant?.offset ?? 0)).now });
 }
 
 /**

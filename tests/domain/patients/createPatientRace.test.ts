@@ -1,4 +1,5 @@
 import type { Database } from '../../../src/adapters/database/database.js';
+import type { Statements } from '../../../src/adapters/database/statements.js';
 import { Problem } from '../../../src/problem.js';
 import { newPartner, patientBody, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
@@ -88,38 +89,37 @@ describe('the same requests to a service that searches before it inserts', () =>
 /** Holds back the inserts of a tenant until so many have come that far: these really are at once. */
 function meetingAtInsert(db: Database): Database {
   const held = new Map<string, (() => void)[]>();
-  return db.$extends({
-    query: {
-      patient: {
-        async createManyAndReturn({ args, query }) {
-          const { tenantId } = onlyRow(args.data);
-          const others = held.get(tenantId) ?? [];
-          held.set(tenantId, others);
-          await new Promise<void>((go) => {
-            others.push(go);
-            if (others.length >= MEETING) others.forEach((goOn) => goOn());
-          });
-          return query(args);
-        },
-      },
-    },
+  return beforeInsert(db, (tenantId) => {
+    const others = held.get(tenantId) ?? [];
+    held.set(tenantId, others);
+    return new Promise<void>((go) => {
+      others.push(go);
+      if (others.length >= MEETING) others.forEach((goOn) => goOn());
+    });
   });
 }
 
 /** What the service must not do instead of leaving it to the unique index. */
-function searchingFirst(db: Database): Database {
-  return db.$extends({
-    query: {
-      patient: {
-        async createManyAndReturn({ args, query }) {
-          const { tenantId, email } = onlyRow(args.data);
-          const known = await db.patient.findFirst({ where: { tenantId, emailKey: email.toLowerCase() } });
-          if (known) throw new Problem('patient_email_taken');
-          return query(args);
-        },
-      },
-    },
+const searchingFirst = (db: Database): Database =>
+  beforeInsert(db, async (tenantId, email) => {
+    const known = await db.patient.findFirst({ where: { tenantId, emailKey: email.toLowerCase() } });
+    if (known) throw new Problem('patient_email_taken');
   });
+
+/** Does something before the statement that inserts a patient. */
+function beforeInsert(db: Database, act: (tenantId: string, email: string) => Promise<void>): Database {
+  const $statements: Database['$statements'] = (work) =>
+    db.$statements((inside) => {
+      const rows: Statements['rows'] = async (sql) => {
+        if (sql.text.includes('INSERT INTO "client"')) {
+          const [tenantId, patients] = sql.values;
+          await act(String(tenantId), onlyRow<{ email: string }>(JSON.parse(String(patients))).email);
+        }
+        return inside.rows(sql);
+      };
+      return work({ ...inside, rows });
+    });
+  return db.$extends({ client: { $statements } });
 }
 
 function onlyRow<Row>(data: Row | readonly Row[]): Row {

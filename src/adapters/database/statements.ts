@@ -1,0 +1,84 @@
+import { DatabaseError, types, type Pool, type PoolClient, type QueryResult, type QueryResultRow } from 'pg';
+import { Prisma } from '../../../generated/prisma/client.js';
+import { assertTenantFirst } from './tenantGuard.js';
+
+/** A statement, as `Prisma.sql` makes it, or a template of one. */
+type Statement = Prisma.Sql | TemplateStringsArray;
+
+/** What runs SQL: all that a hot operation needs. Prisma's client has it too, with the queries of its models. */
+export interface Statements {
+  /** The rows of a statement on the data of one tenant, which is its first parameter. */
+  rows<Row extends object>(sql: Prisma.Sql): Promise<Row[]>;
+  $queryRaw<Rows>(sql: Statement, ...values: unknown[]): Promise<Rows>;
+  $executeRaw(sql: Statement, ...values: unknown[]): Promise<number>;
+}
+
+declare const inTransaction: unique symbol;
+
+/** Of one transaction. What must be atomic takes this type, so that it does not compile outside of one. */
+export interface Atomic {
+  readonly [inTransaction]: true;
+}
+
+export type TransactionStatements = Statements & Atomic;
+
+const utcDate = (text: string): Date => new Date(`${text}T00:00:00.000Z`);
+const ownParsers = new Map<number, (text: string) => unknown>([
+  [types.builtins.INT8, BigInt],
+  [types.builtins.NUMERIC, (text) => new Prisma.Decimal(text)],
+  [types.builtins.DATE, utcDate],
+]);
+
+/** Values as Prisma returns them. */
+export const parsers: Pick<typeof types, 'getTypeParser'> = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary'): unknown =>
+    ownParsers.get(oid) ?? types.getTypeParser(oid, format as 'text'),
+};
+
+/** Runs a statement under its name, so that PostgreSQL parses it once for each connection. */
+export function send<Row extends QueryResultRow>(
+  client: Pool | PoolClient,
+  nameOf: (statement: { sql: string }) => string,
+  { text, values }: Prisma.Sql,
+): Promise<QueryResult<Row>> {
+  return client.query<Row>({ name: nameOf({ sql: text }), text, values }).catch(throwWithoutValues);
+}
+
+/** All or nothing, on one connection and without Prisma: for work that consists of statements. */
+export async function runTransaction<T>(
+  pool: Pool,
+  nameOf: (statement: { sql: string }) => string,
+  work: (db: TransactionStatements) => Promise<T>,
+): Promise<T> {
+  const connection = await pool.connect();
+  // A session that ends fails the statement that runs; without a listener it would end the process.
+  connection.on('error', ignore);
+  const run = (statement: Statement, values: unknown[] = []) =>
+    send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);
+  const db = {
+    rows: async (sql: Prisma.Sql) => (await run(assertTenantFirst(sql))).rows,
+    $queryRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rows,
+    $executeRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rowCount ?? 0,
+  } as TransactionStatements;
+  let isBroken = false;
+  try {
+    await connection.query('BEGIN');
+    const result = await work(db);
+    await connection.query('COMMIT');
+    return result;
+  } catch (error) {
+    await connection.query('ROLLBACK').catch(() => (isBroken = true));
+    throw error;
+  } finally {
+    connection.off('error', ignore);
+    connection.release(isBroken);
+  }
+}
+
+const ignore = (): void => undefined;
+
+/** PostgreSQL's detail quotes the row ("Failing row contains …"): health data, which must not reach a log. */
+function throwWithoutValues(error: unknown): never {
+  if (error instanceof DatabaseError) for (const part of ['detail', 'hint', 'where'] as const) delete error[part];
+  throw error;
+}

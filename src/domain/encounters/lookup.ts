@@ -1,0 +1,133 @@
+import {
+  Prisma,
+  type Encounter,
+  type EncounterDocument,
+  type EncounterTreatment,
+  type GfeItem,
+  type Order,
+} from '../../../generated/prisma/client.js';
+import type { Schemas } from '../../contract.js';
+import { Problem } from '../../problem.js';
+import { mayUseClinic } from '../catalog/clinics.js';
+import { fieldsOf } from '../transactions/bulkSql.js';
+import type { LookupContext } from '../transactions/transaction.js';
+
+/** An encounter with everything that its views show; a stored record has all of it and more. */
+export interface ShownEncounter extends Encounter {
+  readonly treatments: readonly Pick<EncounterTreatment, 'productId' | 'categoryId' | 'subcategoryId'>[];
+  readonly documents: readonly Pick<EncounterDocument, 'documentId'>[];
+  readonly gfeItems: readonly ShownItem[];
+  readonly order: ShownOrder | null;
+}
+
+export type ShownItem = Omit<
+  GfeItem,
+  'id' | 'tenantId' | 'encounterId' | 'position' | 'reviewOften' | 'reviewRecurring' | `${string}NotifiedAt`
+>;
+export type ShownOrder = Pick<
+  Order,
+  'orderNo' | 'orderStatus' | 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'paidAmt' | 'createdAt'
+>;
+
+/** What JSON makes of times and amounts. */
+type Json<T> = {
+  readonly [Key in keyof T]: T[Key] extends Date | null
+    ? string | null
+    : T[Key] extends Prisma.Decimal
+      ? number
+      : T[Key];
+};
+type Row = Omit<ShownEncounter, 'gfeItems' | 'order'> & {
+  readonly gfeItems: readonly Json<ShownItem>[];
+  readonly order: Json<ShownOrder> | null;
+};
+
+/** The parts of an encounter, each by the key that the database has for it. */
+const SHOWN = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
+  (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
+      'subcategoryId', subcategory_id) ORDER BY position)
+    FROM encounter_treatment AS part
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS treatments,
+  (SELECT coalesce(json_agg(json_build_object('documentId', document_id) ORDER BY position), '[]')
+    FROM encounter_document AS part
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS documents,
+  (SELECT json_agg(json_build_object('categoryId', category_id, 'categoryName', category_name,
+      'subcategoryId', subcategory_id, 'subCategoryName', sub_category_name, 'status', status,
+      'decidedAt', decided_at, 'validUntil', valid_until, 'denialReason', denial_reason,
+      'reusedFromEncounterId', reused_from_encounter_id) ORDER BY position)
+    FROM gfe_item AS part
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "gfeItems",
+  (SELECT json_build_object('orderNo', order_no, 'orderStatus', order_status, 'subTotal', sub_total,
+      'totalShippingAmt', total_shipping_amt, 'grandTotal', grand_total, 'paidAmt', paid_amt, 'createdAt', created_at)
+    FROM "order" AS part
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "order"
+  FROM encounter`;
+
+/**
+ * One encounter by its public number, as it is shown.
+ * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted (D-31)
+ */
+export async function showEncounter(context: LookupContext, encounterNo: bigint): Promise<ShownEncounter> {
+  const { db, caller } = context;
+  const [row] = await db.rows<Row>(Prisma.sql`${SHOWN}
+    WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`);
+  return permitted(context, row);
+}
+
+/**
+ * The encounter that all given identifiers belong to.
+ * @throws Problem identifier_mismatch when they do not agree (D-32); encounter_not_found, also for another tenant's;
+ * clinic_not_permitted (D-31)
+ */
+export async function findEncounter(
+  context: LookupContext,
+  identifiers: Schemas['GetEncounterStatusRequest'],
+): Promise<ShownEncounter> {
+  const { tenantId } = context.caller;
+  const { encounter_id } = identifiers;
+  const [gfeNo, orderNo] = [identifiers.gfe_no?.toUpperCase(), identifiers.order_no?.toUpperCase()];
+  // One lookup by a unique index for each; a condition with OR would have to join all orders of the tenant.
+  const ids = [
+    encounter_id !== undefined &&
+      Prisma.sql`SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${BigInt(encounter_id)}`,
+    gfeNo !== undefined && Prisma.sql`SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND gfe_no = ${gfeNo}`,
+    orderNo !== undefined &&
+      Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo}`,
+  ].filter((lookup) => lookup !== false);
+  const [row, ...others] = await context.db.rows<Row>(Prisma.sql`${SHOWN}
+    WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`);
+  const agrees = (value: unknown, wanted: unknown): boolean => wanted === undefined || value === wanted;
+  const isMismatch =
+    row &&
+    (others.length > 0 ||
+      !agrees(Number(row.encounterNo), encounter_id) ||
+      !agrees(row.gfeNo, gfeNo) ||
+      !agrees(row.order?.orderNo, orderNo));
+  if (isMismatch) throw new Problem('identifier_mismatch');
+  return permitted(context, row);
+}
+
+function permitted(context: LookupContext, row: Row | undefined): ShownEncounter {
+  if (!row) throw new Problem('encounter_not_found');
+  if (!mayUseClinic(context, row.clinicId)) throw new Problem('clinic_not_permitted');
+  return { ...row, gfeItems: row.gfeItems.map(itemOf), order: row.order && orderOf(row.order) };
+}
+
+const timeOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
+
+function itemOf(item: Json<ShownItem>): ShownItem {
+  return { ...item, decidedAt: timeOf(item.decidedAt), validUntil: timeOf(item.validUntil) };
+}
+
+/** Amounts below 10^12 pass through JSON's numbers to the cent. */
+function orderOf({ orderNo, orderStatus, ...order }: Json<ShownOrder>): ShownOrder {
+  return {
+    orderNo,
+    orderStatus,
+    subTotal: new Prisma.Decimal(order.subTotal),
+    totalShippingAmt: new Prisma.Decimal(order.totalShippingAmt),
+    grandTotal: new Prisma.Decimal(order.grandTotal),
+    paidAmt: new Prisma.Decimal(order.paidAmt),
+    createdAt: new Date(String(order.createdAt)),
+  };
+}

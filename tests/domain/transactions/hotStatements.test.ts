@@ -1,0 +1,112 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { Caller } from '../../../src/context.js';
+import { getEncounter } from '../../../src/domain/encounters/encounters.js';
+import { showEncounter } from '../../../src/domain/encounters/lookup.js';
+import { findPatients, getPatient } from '../../../src/domain/patients/patients.js';
+import type { LookupContext } from '../../../src/domain/transactions/transaction.js';
+import { newDocument, newEncounter, newPartner, newPatient, patientBody, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { completedEncounter } from '../../support/reviews.js';
+import { statementsOf } from '../../support/statements.js';
+
+let harness: Harness;
+let partner: Partner;
+let sandbox: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  sandbox = await newPartner(harness, 'sandbox');
+});
+afterAll(() => harness.close());
+
+/** The statements of a request by a caller who is known already, without those that begin and end a transaction. */
+async function statementsPerRequest(caller: Partner, target: string, json?: unknown): Promise<number> {
+  const request = () => call(harness, target, { token: caller.token, ...(json === undefined ? {} : { json }) });
+  await request();
+  const answers: number[] = [];
+  const statements = await statementsOf(async () => answers.push((await request()).status));
+  expect(answers).toEqual([200]);
+  return statements.filter(({ text }) => !['BEGIN', 'COMMIT', 'ROLLBACK'].includes(text)).length;
+}
+
+/** A context without anything but the database. */
+function lookup(tenantId: string): LookupContext {
+  return { db: harness.domain.db, caller: { tenantId, allowedClinicIds: null } as unknown as Caller };
+}
+
+it('a read is one statement, in a sandbox as in a live tenant', async () => {
+  for (const caller of [partner, sandbox]) {
+    const { encounter_id, gfe_no } = await newEncounter(harness, caller);
+    const id = await newPatient(harness, caller, { email: 'jane@example.com' });
+    expect({
+      getPatient: await statementsPerRequest(caller, `GET /clients/${id}`),
+      findPatients: await statementsPerRequest(caller, 'GET /clients?email=jane@example.com'),
+      getEncounter: await statementsPerRequest(caller, `GET /encounters/${encounter_id}`),
+      getEncounterStatus: await statementsPerRequest(caller, 'POST /encounters/status', { encounter_id, gfe_no }),
+    }).toEqual({ getPatient: 1, findPatients: 1, getEncounter: 1, getEncounterStatus: 1 });
+  }
+});
+
+it('a patient is created by two statements between begin and commit: the row, and its event', async () => {
+  const { token } = partner;
+  await call(harness, 'POST /clients', { token, json: patientBody() });
+  const sent = await statementsOf(() => call(harness, 'POST /clients', { token, json: patientBody() }));
+  const verbs = sent.map(({ text }) => text.trim().split(/\s/)[0]);
+  expect(verbs).toEqual(['BEGIN', 'INSERT', 'WITH', 'COMMIT']);
+});
+
+it('the rows of statements are what Prisma makes of the same rows', async () => {
+  const { tenantId } = partner;
+  const { db } = harness.domain;
+  const { id: countryState } = await db.refState.findFirstOrThrow();
+  const changes = { email: 'same@example.com', stateId: countryState, notes: 'x', gender: 'female' };
+  const id = await newPatient(harness, partner, changes);
+  const metadata = { a: [1, { b: 'ö' }] };
+  const patient = await db.patient.update({ where: { tenantId_id: { tenantId, id } }, data: { metadata } });
+  expect(await findPatients(lookup(tenantId), 'SAME@example.com')).toEqual([patient]);
+  const state = await db.refState.findUniqueOrThrow({ where: { id: countryState } });
+  expect(await getPatient(lookup(tenantId), id)).toEqual({ ...patient, state });
+
+  const documentIds = [await newDocument(harness, partner, id), await newDocument(harness, partner, id)];
+  const { encounter_id } = await completedEncounter(harness, partner, { patientId: id, documentIds });
+  const stored = await getEncounter(lookup(tenantId) as never, BigInt(encounter_id));
+  const shown = await showEncounter(lookup(tenantId), BigInt(encounter_id));
+  expect(shown.order?.grandTotal).toBeInstanceOf(Prisma.Decimal);
+  expect(stored).toMatchObject(shown);
+  expect(shown).toMatchObject({ documents: [{}, {}], treatments: [{}], gfeItems: [{ decidedAt: expect.any(Date) }] });
+});
+
+it('a statement does not run without its tenant as the first parameter', async () => {
+  const { db } = harness.domain;
+  const { tenantId = '' } = {} as { tenantId?: string };
+  const wrong = [
+    Prisma.sql`SELECT id FROM client WHERE tenant_id = ${tenantId}`,
+    Prisma.sql`SELECT id FROM client WHERE tenant_id = ${undefined}`,
+    Prisma.sql`SELECT id FROM client WHERE email_key = ${'jane@example.com'} AND tenant_id = ${partner.tenantId}`,
+    Prisma.sql`SELECT id FROM client`,
+  ];
+  for (const sql of wrong) {
+    await expect(db.rows(sql)).rejects.toThrow('does not begin with its tenant');
+    await expect(db.$transaction(async (tx) => tx.rows(sql))).rejects.toThrow('does not begin with its tenant');
+    await expect(db.$statements((tx) => tx.rows(sql))).rejects.toThrow('does not begin with its tenant');
+  }
+});
+
+it('statements in a transaction of either kind are part of it', async () => {
+  const { db } = harness.domain;
+  const { tenantId } = partner;
+  const count = Prisma.sql`SELECT count(*) AS n FROM clinic WHERE tenant_id = ${tenantId}`;
+  const insert = Prisma.sql`INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at,
+    updated_at) VALUES (${harness.domain.newId()}::uuid, ${tenantId}, 'x', 'x', 'x@example.com', true, now(), now())`;
+  const [before] = await db.rows<{ n: bigint }>(count);
+  for (const transact of [db.$transaction.bind(db) as unknown as typeof db.$statements, db.$statements]) {
+    const failed = transact(async (tx) => {
+      await tx.$executeRaw(insert);
+      expect(await tx.rows(count)).toEqual([{ n: (before?.n ?? 0n) + 1n }]);
+      throw new Error('no more');
+    });
+    await expect(failed).rejects.toThrow('no more');
+    expect(await db.rows(count)).toEqual([before]);
+  }
+});
