@@ -64,16 +64,12 @@ let prepared = 0;
  * The plan that a prepared statement keeps: it must do for all values, as the service's statements do from some
  * execution on.
  */
-export async function genericPlan<Node>(
-  observer: Client,
-  options: string,
-  { text, values }: Statement,
-): Promise<Node> {
+export async function genericPlan<Node>(observer: Client, options: string, { text, values }: Statement): Promise<Node> {
   const name = `generic_${(prepared += 1)}`;
   const literals = values.map((value) => {
     if (value === null || value === undefined) return 'NULL';
     if (Array.isArray(value)) return observer.escapeLiteral(`{${value.map(String).join(',')}}`);
-    return observer.escapeLiteral(value instanceof Date ? value.toISOString() : String(value));
+    return observer.escapeLiteral(typeof value === 'string' ? value : JSON.stringify(value).replaceAll('"', ''));
   });
   await observer.query('SET plan_cache_mode = force_generic_plan');
   await observer.query(`PREPARE ${name} AS ${text}`);

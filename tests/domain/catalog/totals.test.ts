@@ -23,7 +23,7 @@ async function expectExact(): Promise<void> {
   expect(rows.map(({ kept }) => kept)).toEqual(rows.map(({ counted }) => counted));
 }
 
-const stats = async ({ token }: Partner, query = ''): Promise<unknown> => {
+const stats = async ({ token }: Partner, query = ''): Promise<number[]> => {
   const { body } = await call(harness, `GET /clinics${query}`, { token });
   return [body.pagination.total, body.stats.total, body.stats.active, body.stats.inactive];
 };
@@ -50,7 +50,7 @@ it('totals are exact after concurrent changes of every kind, whatever is rolled 
   await db.product.updateMany({ where: { tenantId, isActive: true, sku: { endsWith: '1' } }, data: { isDeleted: true } });
   await db.product.updateMany({ where: { tenantId, isActive: false }, data: { isActive: true } });
   await expectExact();
-  expect(await stats(partner)).toEqual([18, 18, ...(await stats(partner) as number[]).slice(2)]);
+  expect((await stats(partner)).slice(0, 2)).toEqual([18, 18]);
 });
 
 it('totals are exact after a sandbox was made, reset, and reset by several at once', async () => {
