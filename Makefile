@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql mock test test-quick check format lint typecheck fresh breaking release bench mutants measure-uploads clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql mock test test-quick check format lint typecheck fresh breaking release bench bench-growth mutants measure-uploads clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -75,6 +75,9 @@ release: breaking ## make the contract the released one, which later changes may
 
 bench: build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
 	$(TSX) scripts/bench/main.ts $(ARGS)
+
+bench-growth: install generated/.fresh ## lists, searches and sweeps with 1,000 to 1,000,000 rows → scripts/bench/RESULTS-growth.md
+	$(TSX) scripts/bench/growth.ts
 
 mutants: install generated/.fresh ## break 30 guarantees, one at a time: the tests must notice each (ARGS='token|claim': those alone)
 	$(TSX) scripts/mutants/run.ts '$(ARGS)'

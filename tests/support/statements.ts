@@ -53,11 +53,32 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** How PostgreSQL would read its tables for the statement with these very values. */
-export async function scansOf(observer: Client, { text, values }: Statement): Promise<Scan[]> {
-  type Row = { 'QUERY PLAN': [{ Plan: PlanNode }] };
-  const { rows } = await observer.query<Row>(`EXPLAIN (FORMAT JSON) ${text}`, values);
-  return rows.flatMap(({ 'QUERY PLAN': [{ Plan }] }) => scansBelow(Plan, undefined));
+/** How PostgreSQL would read its tables for the statement, whatever the values are. */
+export async function scansOf(observer: Client, statement: Statement): Promise<Scan[]> {
+  return scansBelow(await genericPlan<PlanNode>(observer, 'FORMAT JSON', statement), undefined);
+}
+
+let prepared = 0;
+
+/**
+ * The plan that a prepared statement keeps: it must do for all values, as the service's statements do from some
+ * execution on.
+ */
+export async function genericPlan<Node>(observer: Client, options: string, { text, values }: Statement): Promise<Node> {
+  const name = `generic_${(prepared += 1)}`;
+  const literals = values.map((value) => {
+    if (value === null || value === undefined) return 'NULL';
+    if (Array.isArray(value)) return observer.escapeLiteral(`{${value.map(String).join(',')}}`);
+    return observer.escapeLiteral(typeof value === 'string' ? value : JSON.stringify(value).replaceAll('"', ''));
+  });
+  await observer.query('SET plan_cache_mode = force_generic_plan');
+  await observer.query(`PREPARE ${name} AS ${text}`);
+  const execution = `${name}${literals.length > 0 ? `(${literals.join(',')})` : ''}`;
+  const explained = `EXPLAIN (${options}) EXECUTE ${execution}`;
+  const { rows } = await observer.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(explained);
+  const [row] = rows;
+  if (!row) throw new Error('a statement has a plan');
+  return row['QUERY PLAN'][0].Plan;
 }
 
 /** @param table read by the step above: a bitmap index scan does not name it */

@@ -1,15 +1,13 @@
-import type { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
+import { readIds, type CatalogFilter } from './catalogPage.js';
+import { inOrder } from '../values/paging.js';
 import { canonicalUuid } from '../values/uuid.js';
-import { pageSlice, searchNeedle, type Page } from '../values/paging.js';
 
-export interface ClinicFilter extends Page {
-  readonly isActive?: boolean;
-  readonly search?: string;
+export interface ClinicFilter extends CatalogFilter {
   /** Two-letter code of any location's state, in any case. */
   readonly state?: string;
   readonly sort_by: 'name' | 'createdAt' | 'updatedAt';
-  readonly sort_order: 'asc' | 'desc';
 }
 
 const withLocations = {
@@ -28,14 +26,35 @@ export interface ClinicPage {
 
 /** The caller's clinics, in a total order so that paging is stable (D-08). */
 export async function listClinics(context: Context, filter: ClinicFilter): Promise<ClinicPage> {
-  const where = { ...visibleClinics(context), ...matching(context.caller.tenantId, filter) };
-  const [clinics, total, counts] = await Promise.all([
-    context.db.clinic.findMany({ where, include: withLocations, orderBy: orderOf(filter), ...pageSlice(filter) }),
-    context.db.clinic.count({ where }),
-    context.db.clinic.groupBy({ by: ['isActive'], where: visibleClinics(context), _count: true }),
-  ]);
-  const count = (isActive: boolean): number => counts.find((row) => row.isActive === isActive)?._count ?? 0;
-  return { clinics, total, stats: { active: count(true), inactive: count(false) } };
+  const { tenantId, allowedClinicIds } = context.caller;
+  const code = filter.state?.trim().toUpperCase();
+  const limit = allowedClinicIds && Prisma.sql`id = ANY(${[...allowedClinicIds]}::uuid[])`;
+  const { ids, total, active, inactive } = await readIds(
+    context,
+    {
+      table: 'clinic',
+      listed: Prisma.sql`listed.tenant_id = ${tenantId}`,
+      counts: limit
+        ? Prisma.sql`SELECT count(*) FILTER (WHERE is_active)::int AS active,
+            count(*) FILTER (WHERE NOT is_active)::int AS inactive
+          FROM clinic WHERE tenant_id = ${tenantId} AND ${limit}`
+        : Prisma.sql`SELECT active_clinics AS active, inactive_clinics AS inactive FROM tenant WHERE id = ${tenantId}`,
+      conditions: [
+        ...(limit ? [limit] : []),
+        ...(code
+          ? [
+              Prisma.sql`EXISTS (SELECT FROM clinic_location AS place
+                WHERE place.tenant_id = ${tenantId} AND place.state = ${code} AND place.clinic_id = listed.id)`,
+            ]
+          : []),
+      ],
+      searched: ['name_key', 'email_key'],
+    },
+    filter,
+  );
+  const where = { tenantId, id: { in: ids } };
+  const rows = ids.length > 0 ? await context.db.clinic.findMany({ where, include: withLocations }) : [];
+  return { clinics: inOrder(ids, rows), total, stats: { active, inactive } };
 }
 
 /** Clinics of the tenant, or those that the API client is limited to. */
@@ -47,21 +66,4 @@ export function visibleClinics({ caller }: Pick<Context, 'caller'>): { tenantId:
 /** Whether the API client's clinic limit, if any, includes the clinic. */
 export function mayUseClinic({ caller }: Pick<Context, 'caller'>, clinicId: string): boolean {
   return caller.allowedClinicIds?.includes(canonicalUuid(clinicId)) ?? true;
-}
-
-function matching(tenantId: string, { isActive, search, state }: ClinicFilter): Prisma.ClinicWhereInput {
-  const needle = searchNeedle(search);
-  const code = state?.trim().toUpperCase();
-  return {
-    ...(isActive === undefined ? {} : { isActive }),
-    ...(code ? { locations: { some: { tenantId, state: code } } } : {}),
-    ...(needle ? { OR: [{ nameKey: { contains: needle } }, { emailKey: { contains: needle } }] } : {}),
-  };
-}
-
-function orderOf({ sort_by, sort_order }: ClinicFilter): Prisma.ClinicOrderByWithRelationInput[] {
-  const ties: Prisma.ClinicOrderByWithRelationInput[] = [{ createdAt: 'desc' }, { id: 'asc' }];
-  if (sort_by === 'name') return [{ nameKey: sort_order }, ...ties];
-  if (sort_by === 'updatedAt') return [{ updatedAt: sort_order }, ...ties];
-  return [{ createdAt: sort_order }, { id: 'asc' }];
 }

@@ -1,16 +1,13 @@
-import type { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
+import { readIds, type CatalogFilter } from './catalogPage.js';
 import { mayUseClinic } from './clinics.js';
-import { pageSlice, searchNeedle, type Page } from '../values/paging.js';
+import { inOrder } from '../values/paging.js';
 
-export interface ProductFilter extends Page {
-  readonly isActive?: boolean;
-  readonly search?: string;
+export interface ProductFilter extends CatalogFilter {
   readonly categoryId?: string;
   /** Only products that may be chosen at this clinic (D-38). */
   readonly clinicId?: string;
-  readonly sort_by: 'name' | 'sku' | 'createdAt' | 'updatedAt';
-  readonly sort_order: 'asc' | 'desc';
 }
 
 const withDetails = {
@@ -28,46 +25,34 @@ export async function listProducts(
   context: Context,
   filter: ProductFilter,
 ): Promise<{ products: ProductWithDetails[]; total: number }> {
-  const where = matching(context, filter);
-  const [products, total] = await Promise.all([
-    context.db.product.findMany({ where, include: withDetails, orderBy: orderOf(filter), ...pageSlice(filter) }),
-    context.db.product.count({ where }),
-  ]);
-  return { products, total };
-}
-
-function matching(
-  context: Context,
-  { isActive, search, categoryId, clinicId }: ProductFilter,
-): Prisma.ProductWhereInput {
   const { tenantId } = context.caller;
-  const needle = searchNeedle(search);
-  return {
-    tenantId,
-    isDeleted: false,
-    ...(isActive === undefined ? {} : { isActive }),
-    ...(categoryId === undefined ? {} : { categoryId }),
-    AND: [
-      ...(needle ? [{ OR: [{ nameKey: { contains: needle } }, { skuKey: { contains: needle } }] }] : []),
-      ...(clinicId === undefined ? [] : [availableAt(context, clinicId)]),
-    ],
-  };
+  const { categoryId, clinicId } = filter;
+  const { ids, total } = await readIds(
+    context,
+    {
+      table: 'product',
+      listed: Prisma.sql`listed.tenant_id = ${tenantId} AND NOT listed.is_deleted`,
+      counts: Prisma.sql`
+        SELECT active_products AS active, inactive_products AS inactive FROM tenant WHERE id = ${tenantId}`,
+      conditions: [
+        ...(categoryId === undefined ? [] : [Prisma.sql`listed.category_id = ${categoryId}::uuid`]),
+        ...(clinicId === undefined ? [] : [availableAt(context, clinicId)]),
+      ],
+      searched: ['name_key', 'sku_key'],
+    },
+    filter,
+  );
+  const where = { tenantId, id: { in: ids } };
+  const rows = ids.length > 0 ? await context.db.product.findMany({ where, include: withDetails }) : [];
+  return { products: inOrder(ids, rows), total };
 }
 
 /** Nothing is available at a clinic that the caller cannot see. */
-function availableAt(context: Context, clinicId: string): Prisma.ProductWhereInput {
+function availableAt(context: Context, clinicId: string): Prisma.Sql {
   const { tenantId } = context.caller;
-  if (!mayUseClinic(context, clinicId)) return { id: { in: [] } };
-  return {
-    tenant: { clinics: { some: { tenantId, id: clinicId } } },
-    OR: [{ availability: { none: { tenantId } } }, { availability: { some: { tenantId, clinicId, isActive: true } } }],
-  };
-}
-
-function orderOf({ sort_by, sort_order }: ProductFilter): Prisma.ProductOrderByWithRelationInput[] {
-  const ties: Prisma.ProductOrderByWithRelationInput[] = [{ createdAt: 'desc' }, { id: 'asc' }];
-  if (sort_by === 'name') return [{ nameKey: sort_order }, ...ties];
-  if (sort_by === 'sku') return [{ skuKey: sort_order }, ...ties];
-  if (sort_by === 'updatedAt') return [{ updatedAt: sort_order }, ...ties];
-  return [{ createdAt: sort_order }, { id: 'asc' }];
+  if (!mayUseClinic(context, clinicId)) return Prisma.sql`false`;
+  const ofProduct = Prisma.sql`SELECT FROM clinic_availability AS place
+    WHERE place.tenant_id = ${tenantId} AND place.product_id = listed.id`;
+  return Prisma.sql`EXISTS (SELECT FROM clinic WHERE tenant_id = ${tenantId} AND clinic.id = ${clinicId}::uuid)
+    AND (NOT EXISTS (${ofProduct}) OR EXISTS (${ofProduct} AND place.clinic_id = ${clinicId}::uuid AND place.is_active))`;
 }

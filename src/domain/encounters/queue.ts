@@ -1,6 +1,7 @@
 import { Prisma, type ServiceQueue } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import { encounterInclude, type EncounterRecord } from './encounters.js';
+import { inOrder } from '../values/paging.js';
 
 export interface QueueHead {
   /** The most urgent first. */
@@ -30,6 +31,5 @@ export async function listReviewQueue(
     where: { tenantId, id: { in: ids }, status: 'pending_review' },
     include: encounterInclude,
   });
-  const byId = new Map(found.map((encounter) => [encounter.id, encounter]));
-  return { encounters: ids.flatMap((id) => byId.get(id) ?? []), hasMore: rows.length > limit };
+  return { encounters: inOrder(ids, found), hasMore: rows.length > limit };
 }

@@ -196,7 +196,8 @@ describe('many', () => {
       expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([0, 0]);
     });
     const reads = [...sweeps, ...hundred].filter(({ text }) => /FROM encounter\s/.test(text));
-    const scans = await Promise.all(reads.map((statement) => scansOf(observer, statement)));
+    const scans = [];
+    for (const statement of reads) scans.push(await scansOf(observer, statement));
     expect(scans.map((read) => read.find(({ table }) => table === 'encounter')?.index)).toEqual(
       expect.arrayContaining(['encounter_lease_idx', 'encounter_expiry_idx', 'encounter_queue_idx']),
     );

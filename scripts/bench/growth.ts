@@ -1,0 +1,136 @@
+/**
+ * `make bench-growth`: what lists, searches, look-ups and sweeps cost in a tenant with 1,000, 100,000 and 1,000,000 rows
+ * of everything (GROWTH_ROWS=1000,100000 for less), as the median of GROWTH_RUNS runs (default 15) in a temporary embedded
+ * database, and which tables they read as a whole. The results go to scripts/bench/RESULTS-growth.md.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { pino } from 'pino';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { readConfig } from '../../src/config.js';
+import { withMembers, type Context } from '../../src/context.js';
+import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import { openServices } from '../../src/runtime/services.js';
+import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { growthOperations, type GrowthOperation } from './growthOperations.js';
+import { seedTenant } from './growthSeed.js';
+
+const SIZES = (process.env['GROWTH_ROWS'] ?? '1000,100000,1000000').split(',').map(Number);
+const RUNS = Number(process.env['GROWTH_RUNS'] ?? 15);
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
+const rowOf = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |`;
+
+interface Figure {
+  readonly milliseconds: number;
+  /** Tables of many rows that were read as a whole. */
+  readonly scanned: readonly string[];
+}
+
+/** Whole reads of each table so far, by this connection too. */
+async function wholeReads({ db }: Context, rows: number): Promise<Map<string, number>> {
+  await db.$executeRaw`SELECT pg_stat_force_next_flush()`;
+  const tables = await db.$queryRaw<{ name: string; count: bigint }[]>`
+    SELECT relname AS name, seq_scan AS count FROM pg_stat_user_tables WHERE n_live_tup >= ${rows}`;
+  return new Map(tables.map(({ name, count }) => [name, Number(count)]));
+}
+
+/** The first runs make and prepare the statements. */
+async function measure(context: Context, [, work, prepare]: GrowthOperation, rows: number): Promise<Figure> {
+  const times: number[] = [];
+  let before = new Map<string, number>();
+  for (let run = -3; run < RUNS; run += 1) {
+    if (run === 0) before = await wholeReads(context, rows);
+    await prepare?.();
+    const start = performance.now();
+    await work();
+    if (run >= 0) times.push(performance.now() - start);
+  }
+  const after = await wholeReads(context, rows);
+  const scanned = [...after].filter(([name, count]) => count > (before.get(name) ?? 0)).map(([name]) => name);
+  return { milliseconds: median(times), scanned };
+}
+
+/** What an operation gets for a caller of the tenant. */
+async function contextOf(db: Database, url: string, tenantId: string): Promise<Context> {
+  const domain = systemContext(db);
+  const { id: apiClientId, clientId } = await db.apiClient.findFirstOrThrow({ where: { tenantId } });
+  const services = await openServices({
+    config: readConfig({ DATA_DIR: dataDir }),
+    domain,
+    databaseUrl: url,
+    log: pino({ level: 'error' }),
+    baseUrl: () => '',
+    isStopping: () => false,
+  });
+  return withMembers(services, {
+    caller: {
+      tenantId,
+      tenantMode: 'live' as const,
+      apiClientId,
+      clientId,
+      permissions: new Set([]),
+      allowedClinicIds: null,
+    },
+    requestId: '',
+    authorization: undefined,
+    realNow: domain.now,
+    idempotency: null,
+  });
+}
+
+const dataDir = await mkdtemp(join(tmpdir(), 'ces-growth-'));
+const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
+const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined, settings });
+await migrateDatabase(database.url);
+const client = new Client({ connectionString: database.url });
+await client.connect();
+// The plans that must do for all values.
+const url = new URL(database.url);
+url.searchParams.set('options', '-c plan_cache_mode=force_generic_plan');
+
+const figures = new Map<string, Figure[]>();
+for (const rows of SIZES) {
+  const tenantId = `rows-${rows}`;
+  await seedTenant(client, tenantId, rows);
+  const db = openDatabase(url.href, { poolSize: 1, timeoutMs: 60_000 });
+  const context = await contextOf(db, url.href, tenantId);
+  for (const operation of await growthOperations(context, rows)) {
+    const [name] = operation;
+    const figure = await measure(context, operation, rows);
+    figures.set(name, [...(figures.get(name) ?? []), figure]);
+    process.stdout.write(`${rows} ${name}: ${figure.milliseconds.toFixed(2)} ms ${figure.scanned.join(' ')}\n`);
+  }
+  await db.$disconnect();
+}
+await client.end();
+await database.close();
+await rm(dataDir, { recursive: true, force: true });
+
+const head = [
+  'operation',
+  ...SIZES.map((rows) => `${rows.toLocaleString('en')} rows, ms`),
+  'last ÷ first',
+  'read as a whole',
+];
+const table = [...figures].map(([name, of]) => {
+  const [first, last] = [of[0]?.milliseconds ?? NaN, of.at(-1)?.milliseconds ?? NaN];
+  const scanned = [...new Set(of.flatMap((figure) => figure.scanned))];
+  const cells = of.map(({ milliseconds }) => milliseconds.toFixed(1));
+  return rowOf([name, ...cells, `**${(last / first).toFixed(1)}**`, scanned.join(', ')]);
+});
+await writeFile(
+  new URL('RESULTS-growth.md', import.meta.url),
+  `# What growth costs
+
+Medians of ${RUNS} runs of the domain's code, without HTTP, with generic plans. A tenant has so many clinics, products,
+patients, encounters, keys and events; the tenants before it are in the same database. Written by \`make bench-growth\`.
+
+${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}
+
+${[rowOf(head), rowOf(['---', ...head.slice(1, -1).map(() => '--:'), '---']), ...table].join('\n')}
+`,
+);

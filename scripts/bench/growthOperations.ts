@@ -1,0 +1,87 @@
+import type { Context } from '../../src/context.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../../src/domain/approvals/approvals.js';
+import { listClinics, type ClinicFilter } from '../../src/domain/catalog/clinics.js';
+import { listProducts, type ProductFilter } from '../../src/domain/catalog/products.js';
+import { expireDueEncounters, lapseDueClaims } from '../../src/domain/encounters/expirySweeps.js';
+import { listEncounters, type EncounterFilter } from '../../src/domain/encounters/list.js';
+import { listReviewQueue } from '../../src/domain/encounters/queue.js';
+import { readEvents } from '../../src/domain/events/feed.js';
+import { purgeEvents, purgeIdempotencyKeys } from '../../src/domain/events/retention.js';
+import { findPatients, getPatient } from '../../src/domain/patients/patients.js';
+
+/** What is measured, by name; what is not timed comes first. */
+export type GrowthOperation = readonly [name: string, work: () => Promise<unknown>, prepare?: () => Promise<unknown>];
+
+/** Lists from their first to their last page, searches, look-ups and sweeps in a tenant of so many rows. */
+export async function growthOperations(context: Context, rows: number): Promise<GrowthOperation[]> {
+  const { db, caller } = context;
+  const where = { tenantId: caller.tenantId };
+  const order = { sort_by: 'name', sort_order: 'asc', limit: 100, page: 1 } as const;
+  const clinics = (filter: Partial<ClinicFilter>) => () => listClinics(context, { ...order, ...filter });
+  const products = (filter: Partial<ProductFilter>) => () => listProducts(context, { ...order, ...filter });
+  const encounters = (filter: Partial<EncounterFilter>) => () => listEncounters(context, { limit: 100, ...filter });
+  const [clinic, product, patient, encounter] = await Promise.all([
+    db.clinic.findFirstOrThrow({ where, orderBy: { createdAt: 'asc' }, skip: rows / 2 }),
+    db.product.findFirstOrThrow({ where, orderBy: { createdAt: 'asc' }, skip: rows / 2 }),
+    db.patient.findFirstOrThrow({ where }),
+    db.encounter.findFirstOrThrow({ where, orderBy: { createdAt: 'asc' }, skip: rows / 2 }),
+  ]);
+  const { clinicId, patientId, createdAt, encounterNo } = encounter;
+  const cursor = Buffer.from(`${createdAt.toISOString()} ${encounterNo}`).toString('base64url');
+  const half = Buffer.from(`${caller.tenantId} ${rows / 2}`).toString('base64url');
+  const pages = [
+    ['first page', 1],
+    ['a quarter in', Math.ceil(rows / 400)],
+    ['half in', Math.ceil(rows / 200)],
+    ['last page', rows / 100],
+  ] as const;
+  const orders = [
+    ['by name', {}],
+    ['by update, latest first', { sort_by: 'updatedAt', sort_order: 'desc' }],
+  ] as const;
+  return [
+    ...orders.flatMap(([how, sort]) =>
+      pages.flatMap(([where, page]): GrowthOperation[] => [
+        [`clinics ${how}, ${where}`, clinics({ ...sort, page })],
+        [`products ${how}, ${where}`, products({ ...sort, page })],
+      ]),
+    ),
+    ['clinics, active, first page', clinics({ isActive: true })],
+    ['clinics, rare state', clinics({ state: 'wy', limit: 20 })],
+    ['clinics, search: part of a name', clinics({ search: clinic.legalName.slice(1, 9) })],
+    ['clinics, search: e-mail', clinics({ search: clinic.email })],
+    ['clinics, search: two characters', clinics({ search: 'qq' })],
+    ['clinics, search: in every name', clinics({ search: 'clinic' })],
+    ['products, active, first page', products({ isActive: true })],
+    ['products, search: part of a name', products({ search: product.name.slice(1, 9) })],
+    ['products, search: sku', products({ search: product.sku })],
+    ['products, search: two characters', products({ search: 'qq' })],
+    ['encounters, first page', encounters({})],
+    ['encounters, half in', encounters({ cursor })],
+    ['encounters of a state', encounters({ status: 'pending_review', limit: 10 })],
+    ['encounters of a clinic, one', encounters({ clinicId, limit: 1 })],
+    ['encounters of a patient, one', encounters({ patientId, limit: 1 })],
+    ['encounters of a patient and a clinic, one', encounters({ patientId, clinicId, limit: 1 })],
+    ['review queue', () => listReviewQueue(context, { serviceQueue: 'provider_network', limit: 10 })],
+    ['events, first page', () => readEvents(context, { limit: 100 })],
+    ['events, half in', () => readEvents(context, { limit: 100, after: half })],
+    ['events of a type, none', () => readEvents(context, { limit: 100, after: half, types: ['order.paid'] })],
+    ['patient by e-mail', () => findPatients(context, patient.email)],
+    ['patient by id', () => getPatient(context, patient.id)],
+    ['sweep: claims, none due', () => lapseDueClaims(context)],
+    ['sweep: encounters, none due', () => expireDueEncounters(context)],
+    ['sweep: gfe.expiring, none due', () => announceExpiringApprovals(context)],
+    ['sweep: gfe.expired, none due', () => announceExpiredApprovals(context)],
+    ['sweep: gfe.expired, 50 due', () => announceExpiredApprovals(context), () => makeDue(context)],
+    ['purge of keys, none due', () => purgeIdempotencyKeys(context)],
+    ['purge of events, none due', () => purgeEvents(context)],
+  ];
+}
+
+/** One batch of approvals whose end nobody has announced: half of the oldest encounters have one. */
+function makeDue({ db, caller: { tenantId } }: Context): Promise<number> {
+  return db.$executeRaw`
+    UPDATE gfe_item SET expired_notified_at = NULL
+    WHERE tenant_id = ${tenantId} AND expired_notified_at IS NOT NULL AND encounter_id IN (
+      SELECT id FROM encounter WHERE tenant_id = ${tenantId} ORDER BY created_at LIMIT 100)`;
+}

@@ -1,0 +1,102 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { Context } from '../../context.js';
+import { searchNeedle, type Page } from '../values/paging.js';
+
+export interface CatalogFilter extends Page {
+  readonly isActive?: boolean;
+  readonly search?: string;
+  readonly sort_by: 'name' | 'sku' | 'createdAt' | 'updatedAt';
+  readonly sort_order: 'asc' | 'desc';
+}
+
+/** A list of the catalog in SQL, where its table is called `listed`. Names are known, never text from outside. */
+export interface CatalogList {
+  readonly table: 'clinic' | 'product';
+  /** The tenant's elements that are listed at all. */
+  readonly listed: Prisma.Sql;
+  /** Selects how many the caller may see, `active` and `inactive`. */
+  readonly counts: Prisma.Sql;
+  /** What leaves out some, besides isActive and search. */
+  readonly conditions: readonly Prisma.Sql[];
+  /** The columns that a search looks in; an index has their search keys. */
+  readonly searched: readonly [string, string];
+}
+
+export interface IdPage {
+  /** In the order of the list. */
+  readonly ids: string[];
+  /** How many match the filter. */
+  readonly total: number;
+  readonly active: number;
+  readonly inactive: number;
+}
+
+/**
+ * One page of a list, as ids: rows are read afterwards, and only those of the page. What matches a filter is read once,
+ * for its number and for the page. Without a filter the number is known; the page comes from the index that has the
+ * order, read from its nearer end.
+ */
+export async function readIds({ db, caller }: Context, list: CatalogList, filter: CatalogFilter): Promise<IdPage> {
+  const { isActive, limit, page } = filter;
+  const search = searchOf(caller.tenantId, list, filter);
+  const conditions = [...list.conditions, ...search.conditions];
+  const source = Prisma.sql`${search.source} AS listed WHERE ${Prisma.join(
+    [list.listed, ...stateOf(isActive), ...conditions],
+    ' AND ',
+  )}`;
+  const { columns, order, reverse } = orderOf(filter);
+  const offset = (page - 1) * limit;
+  const slice = Prisma.sql`LIMIT ${limit} OFFSET ${offset}`;
+  const counted = Prisma.sql`
+    WITH found AS MATERIALIZED (SELECT ${columns} FROM ${source})
+    SELECT active, inactive, (SELECT count(*)::int FROM found) AS total,
+      ARRAY(SELECT id FROM found ORDER BY ${order} ${slice}) AS ids FROM (${list.counts}) AS counts`;
+  const known = Prisma.sql`
+    SELECT active, inactive, total, CASE WHEN ${offset}::int <= total / 2
+      THEN ARRAY(SELECT id FROM ${source} ORDER BY ${order} ${slice})
+      ELSE ARRAY(SELECT id FROM (SELECT ${columns} FROM ${source} ORDER BY ${reverse}
+        LIMIT greatest(least(${limit}::int, total - ${offset}::int), 0)
+        OFFSET greatest(total - ${offset}::int - ${limit}::int, 0)) AS far ORDER BY ${order}) END AS ids
+    FROM (${list.counts}) AS counts, LATERAL (SELECT ${totalOf(isActive)} AS total) AS known`;
+  const [found] = await db.$queryRaw<IdPage[]>(conditions.length > 0 ? counted : known);
+  if (!found) throw new Error('a tenant has a row');
+  return found;
+}
+
+const stateOf = (isActive: boolean | undefined): Prisma.Sql[] =>
+  isActive === undefined ? [] : [isActive ? Prisma.sql`listed.is_active` : Prisma.sql`NOT listed.is_active`];
+
+function totalOf(isActive: boolean | undefined): Prisma.Sql {
+  if (isActive === undefined) return Prisma.sql`active + inactive`;
+  return isActive ? Prisma.sql`active` : Prisma.sql`inactive`;
+}
+
+/** The keys of a search are three characters long; shorter texts are looked for in all names, which an index has. */
+const KEY_LENGTH = 3;
+
+function searchOf(tenantId: string, { table, searched }: CatalogList, { search }: CatalogFilter) {
+  const whole = Prisma.raw(table);
+  const needle = searchNeedle(search);
+  if (needle === undefined) return { source: whole, conditions: [] };
+  const [one, other] = searched.map((column) => Prisma.raw(column));
+  const conditions = [Prisma.sql`(strpos(${one}, ${needle}) > 0 OR strpos(${other}, ${needle}) > 0)`];
+  if (Array.from(needle).length < KEY_LENGTH) return { source: whole, conditions };
+  // The keys name the tenant. OFFSET 0 keeps the planner from reading an index of all its rows beside theirs.
+  const source = Prisma.sql`(SELECT * FROM ${whole}
+    WHERE search_keys(tenant_id, ${one}, ${other}) @> search_keys(${tenantId}, ${needle}) OFFSET 0)`;
+  return { source, conditions };
+}
+
+const sortColumns = { name: 'name_key', sku: 'sku_key', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
+
+/** Among equals the newest comes first, then the smaller id (D-08). Each order is that of an index. */
+function orderOf({ sort_by, sort_order }: CatalogFilter) {
+  const ties = sort_by === 'createdAt' ? [] : [['created_at', 'DESC']];
+  const sorted = [[sortColumns[sort_by], sort_order.toUpperCase()], ...ties, ['id', 'ASC']];
+  const opposite = (direction = ''): string => (direction === 'ASC' ? 'DESC' : 'ASC');
+  return {
+    columns: Prisma.raw(sorted.map(([column]) => column).join(', ')),
+    order: Prisma.raw(sorted.map((part) => part.join(' ')).join(', ')),
+    reverse: Prisma.raw(sorted.map(([column, direction]) => `${column} ${opposite(direction)}`).join(', ')),
+  };
+}

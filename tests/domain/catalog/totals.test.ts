@@ -1,0 +1,77 @@
+import { newCategory, newClient, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { newSandbox, reset } from '../../support/sandbox.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+/** The totals that lists show for each tenant, and what counting finds. */
+async function expectExact(): Promise<void> {
+  const rows = await harness.domain.db.$queryRaw<Record<'kept' | 'counted', number[]>[]>`
+    SELECT ARRAY[active_clinics, inactive_clinics, active_products, inactive_products] AS kept,
+      ARRAY[(SELECT count(*) FROM clinic WHERE tenant_id = t.id AND is_active),
+        (SELECT count(*) FROM clinic WHERE tenant_id = t.id AND NOT is_active),
+        (SELECT count(*) FROM product WHERE tenant_id = t.id AND is_active AND NOT is_deleted),
+        (SELECT count(*) FROM product WHERE tenant_id = t.id AND NOT is_active AND NOT is_deleted)]::int[] AS counted
+    FROM tenant AS t`;
+  expect(rows.map(({ kept }) => kept)).toEqual(rows.map(({ counted }) => counted));
+}
+
+const stats = async ({ token }: Partner, query = ''): Promise<number[]> => {
+  const { body } = await call(harness, `GET /clinics${query}`, { token });
+  return [body.pagination.total, body.stats.total, body.stats.active, body.stats.inactive];
+};
+
+it('totals are exact after concurrent changes of every kind, whatever is rolled back', async () => {
+  const { db } = harness.domain;
+  const { tenantId } = partner;
+  const group = await newCategory(harness, partner);
+  const changes = Array.from({ length: 20 }, async (_, number) => {
+    const isActive = number % 3 > 0;
+    const clinicId = await newClinic(harness, partner, { isActive });
+    await newProduct(harness, partner, { ...group, isActive });
+    const id = { tenantId_id: { tenantId, id: clinicId } };
+    if (number % 4 === 0) await db.clinic.update({ where: id, data: { isActive: !isActive } });
+    if (number % 5 === 0) {
+      await db.$transaction(async (inside) => {
+        await inside.clinicLocation.deleteMany({ where: { tenantId, clinicId } });
+        await inside.clinic.delete({ where: id });
+        if (number % 10 === 0) throw new Error('rolled back');
+      }).catch(() => undefined);
+    }
+  });
+  await Promise.all(changes);
+  await db.product.updateMany({ where: { tenantId, isActive: true, sku: { endsWith: '1' } }, data: { isDeleted: true } });
+  await db.product.updateMany({ where: { tenantId, isActive: false }, data: { isActive: true } });
+  await expectExact();
+  expect((await stats(partner)).slice(0, 2)).toEqual([18, 18]);
+});
+
+it('totals are exact after a sandbox was made, reset, and reset by several at once', async () => {
+  const sandbox = await newSandbox(harness);
+  await expectExact();
+  const before = await stats(sandbox);
+  await newClinic(harness, sandbox, { isActive: false });
+  const answers = await Promise.all([reset(harness, sandbox), reset(harness, sandbox)]);
+  expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+  expect(await stats(sandbox)).toEqual(before);
+  await expectExact();
+});
+
+it('a client that is limited to clinics sees the numbers of these', async () => {
+  const mine = await newPartner(harness);
+  const clinics = [await newClinic(harness, mine), await newClinic(harness, mine, { isActive: false })];
+  await newClinic(harness, mine);
+  const limited = await newClient(harness, mine.tenantId, undefined, clinics);
+  expect(await stats(mine)).toEqual([3, 3, 2, 1]);
+  expect(await stats(mine, '?isActive=true')).toEqual([2, 3, 2, 1]);
+  expect(await stats(mine, '?search=clinic&isActive=false')).toEqual([1, 3, 2, 1]);
+  expect(await stats(limited)).toEqual([2, 2, 1, 1]);
+  expect(await stats(limited, '?isActive=true')).toEqual([1, 2, 1, 1]);
+});
