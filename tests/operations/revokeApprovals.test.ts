@@ -1,0 +1,166 @@
+import { newClient, newClinic, newEncounter, newPartner, newProduct, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { configureTenant } from '../../src/domain/access/tenants.js';
+import { call, type Answer } from '../support/http.js';
+import { eventsAbout, getOrder } from '../support/orders.js';
+import { expectProblem, withoutTable } from '../support/refusals.js';
+import { cancelled, claimedEncounter, completedEncounter, deny, reviewed } from '../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+type Encounter = Answer['body'];
+
+const reviewerRef = '1876543219';
+const keyOf = ({ categoryId, subcategoryId }: Encounter) => ({ categoryId, subcategoryId });
+const bodyFor = ({ gfe_data }: Encounter, changes = {}) =>
+  ({ reviewerRef, items: gfe_data.map(keyOf), reason: 'Overlooked.', ...changes });
+const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise<Answer> =>
+  call(harness, `POST /encounters/${String(encounterNo)}/revoke`, { token, json });
+const revoke = (encounter: Encounter, changes = {}): Promise<Answer> =>
+  send(encounter.encounter_id, bodyFor(encounter, changes));
+const stored = async ({ encounter_id }: Encounter): Promise<Encounter> =>
+  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+const twoItems = async () => ({ treatmentIds: [await newProduct(harness, partner), await newProduct(harness, partner)] });
+
+describe('200', () => {
+  it('takes back what is named, by any provider; encounter and order stay', async () => {
+    const completed = await completedEncounter(harness, partner, await twoItems());
+    const [first, second] = completed.gfe_data;
+    harness.clock.advance(60);
+    const auditor = await newClient(harness, partner.tenantId, ['review:encounter']);
+    const json = bodyFor(completed, { items: [keyOf(second)] });
+    const { status, headers, body } = await send(completed.encounter_id, json, auditor);
+    const now = harness.clock.now.toISOString();
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...completed, updatedAt: now, version: Number(completed.version) + 1,
+      gfe_data: [first, { ...second, status: 'revoked', validUntil: now, revocationReason: 'Overlooked.' }],
+    });
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(await stored(completed)).toEqual(body);
+    const { encounter_id, gfe_no, patientId, order_no, clinicId } = completed;
+    expect((await getOrder(harness, partner, order_no)).body).toMatchObject({ order_status: 'pending' });
+    const data = { encounter_id, gfe_no, patientId, ...keyOf(second), by_encounter_id: encounter_id, order_no };
+    expect(await eventsAbout(harness, partner, { encounter_id }, 'gfe.revoked')).toEqual([
+      { type: 'gfe.revoked', clinic_id: clinicId, timestamp: harness.clock.now, data },
+    ]);
+    const { tenantId } = partner;
+    const row = await harness.domain.db.gfeItem.findFirst({ where: { tenantId, encounterId: completed.id, position: 1 } });
+    expect(row).toMatchObject({ revokedBy: reviewerRef, decidedAt: new Date(second.decidedAt) });
+  });
+
+  it('takes back an approval wherever it is reused, and from there as well', async () => {
+    const { tenantId } = partner;
+    await configureTenant(harness.domain, tenantId, { gfeReuse: true });
+    const given = await completedEncounter(harness, partner);
+    const { clinicId, patientId, treatmentIds } = given;
+    const again = () => newEncounter(harness, partner, { clinicId, patientId, treatmentIds });
+    const [reused, other] = [await again(), await again()];
+    expect((await revoke(reused)).status).toBe(200);
+    for (const encounter of [given, reused, other]) {
+      const after = await stored(encounter);
+      expect(after).toMatchObject({ status: 'completed', version: Number(encounter.version) + 1 });
+      expect(after.gfe_data).toMatchObject([{ status: 'revoked', revocationReason: 'Overlooked.' }]);
+      const { encounter_id } = encounter;
+      const [event] = await eventsAbout(harness, partner, { encounter_id }, 'gfe.revoked');
+      expect(event?.data).toMatchObject({ by_encounter_id: reused.encounter_id, order_no: encounter.order_no });
+    }
+    expect(await again()).toMatchObject({ status: 'pending_review' });
+    await configureTenant(harness.domain, tenantId, { gfeReuse: false });
+  });
+});
+
+describe('400', () => {
+  it('refuses what names no items, unknown ones or one twice, and changes nothing', async () => {
+    const completed = await completedEncounter(harness, partner);
+    const [key] = completed.gfe_data.map(keyOf);
+    const upper = { categoryId: key.categoryId.toUpperCase(), subcategoryId: key.subcategoryId };
+    const unknown = { ...key, subcategoryId: key.categoryId };
+    for (const [changes, pointer, code] of [
+      [{ items: [] }, '#/items', 'minItems'],
+      [{ items: [key, unknown] }, '#/items/1', 'unknown'],
+      [{ items: [key, upper] }, '#/items/1', 'uniqueItems'],
+      [{ reason: ' ' }, '#/reason', 'pattern'],
+      [{ reason: undefined }, '#/reason', 'required'],
+      [{ reviewerRef: '' }, '#/reviewerRef', 'minLength'],
+    ] as const) {
+      const answer = await revoke(completed, changes);
+      expectProblem(answer, 400, 'validation_failed');
+      expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
+    }
+    expect(await stored(completed)).toEqual(completed);
+  });
+});
+
+describe('403', () => {
+  it('refuses a client that is limited to other clinics', async () => {
+    const completed = await completedEncounter(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expectProblem(await send(completed.encounter_id, bodyFor(completed), limited), 403, 'clinic_not_permitted');
+    expect(await stored(completed)).toEqual(completed);
+  });
+});
+
+describe('404', () => {
+  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+    const foreign = await completedEncounter(harness, await newPartner(harness));
+    for (const id of [foreign.encounter_id, 999_999_999]) {
+      expectProblem(await send(id, bodyFor(foreign)), 404, 'encounter_not_found');
+    }
+  });
+});
+
+describe('409', () => {
+  it('refuses what is not completed, and names its state', async () => {
+    for (const encounter of [
+      await newEncounter(harness, partner),
+      await claimedEncounter(harness, partner),
+      await reviewed(harness, partner, await newEncounter(harness, partner), deny),
+      await cancelled(harness, partner, await newEncounter(harness, partner)),
+    ]) {
+      const answer = await revoke(encounter);
+      expectProblem(answer, 409, 'invalid_state');
+      expect(answer.body.current_status).toBe(encounter.status);
+      expect(await stored(encounter)).toEqual(encounter);
+    }
+  });
+
+  it('refuses all when one item is not approved, or not any more, and names its status', async () => {
+    const encounter = await newEncounter(harness, partner, await twoItems());
+    const partly = await reviewed(harness, partner, encounter, (item, index) =>
+      (index === 1 ? deny(item, index) : { decision: 'approved' }));
+    const refused = await revoke(partly);
+    expectProblem(refused, 409, 'invalid_state', [{ pointer: '#/items/1', code: 'invalid_state' }]);
+    expect(refused.body.current_status).toBe('denied');
+    expect(await stored(partly)).toEqual(partly);
+    const expired = await completedEncounter(harness, partner);
+    const { tenantId } = partner;
+    const validUntil = harness.clock.now;
+    await harness.domain.db.gfeItem.updateMany({ where: { tenantId, encounterId: expired.id }, data: { validUntil } });
+    expect((await revoke(expired)).body).toMatchObject({ code: 'invalid_state', current_status: 'expired' });
+  });
+
+  it('of two at once revokes one', async () => {
+    const completed = await completedEncounter(harness, partner);
+    const answers = await Promise.all([revoke(completed), revoke(completed)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({ current_status: 'revoked' });
+    const { encounter_id } = completed;
+    expect(await eventsAbout(harness, partner, { encounter_id }, 'gfe.revoked')).toHaveLength(1);
+  });
+});
+
+describe('500', () => {
+  it('changes nothing when the event cannot be written', async () => {
+    const completed = await completedEncounter(harness, partner);
+    const answer = await withoutTable(harness, 'event', () => revoke(completed));
+    expectProblem(answer, 500, 'internal_error');
+    expect(await stored(completed)).toEqual(completed);
+  });
+});
