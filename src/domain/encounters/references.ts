@@ -1,23 +1,43 @@
-import type { Prisma } from '../../../generated/prisma/client.js';
+import {
+  Prisma,
+  type Category,
+  type Clinic,
+  type ClinicAvailability,
+  type ClinicLocation,
+  type Document,
+  type Product,
+  type ProductOffer,
+  type ProductRx,
+  type ShippingType,
+  type Subcategory,
+} from '../../../generated/prisma/client.js';
 import type { Schemas } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import type { ProblemCode } from '../../contract.js';
 import { canonicalUuid } from '../values/uuid.js';
-import { visibleClinics } from '../catalog/clinics.js';
-import type { ReadContext } from '../transactions/transaction.js';
+import { mayUseClinic } from '../catalog/clinics.js';
+import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Schemas['CreateEncounterRequest'];
 
-const treatmentDetails = {
-  category: true,
-  subcategory: true,
-  offer: true,
-  availability: true,
-  rx: { select: { id: true } },
-} satisfies Prisma.ProductInclude;
+type CategoryRule = Pick<Category, 'id' | 'categoryName' | 'reviewOften' | 'reviewRecurring'>;
 
-export type Treatment = Prisma.ProductGetPayload<{ include: typeof treatmentDetails }>;
-type PlacedClinic = Prisma.ClinicGetPayload<{ include: { locations: true } }>;
+/** A product with what an encounter freezes of it, and where it may be used. */
+export type Treatment = Pick<
+  Product,
+  'id' | 'sku' | 'name' | 'isActive' | 'pharmacyId' | 'pharmacyName' | 'categoryId' | 'subcategoryId'
+> & {
+  readonly category: CategoryRule;
+  readonly subcategory: Pick<Subcategory, 'id' | 'subCategoryName'>;
+  readonly offer: Pick<ProductOffer, 'price' | 'shippingType' | 'shippingAmount'> | null;
+  readonly availability: readonly Pick<ClinicAvailability, 'clinicId' | 'isActive'>[];
+  readonly rx: Pick<ProductRx, 'id'> | null;
+};
+
+type PlacedClinic = Pick<Clinic, 'id' | 'isActive'> & {
+  /** The primary one, if there is any. */
+  readonly locations: readonly Pick<ClinicLocation, 'timezone'>[];
+};
 
 /** What the body's ids refer to, as far as the caller may see it; in the order of the ids, undefined = not found. */
 export interface EncounterParts {
@@ -35,37 +55,56 @@ export interface FoundParts {
   readonly documents: readonly { readonly id: string; readonly patientId: string }[];
 }
 
-/** Loads everything that the body names, in one round. */
-export async function loadParts(context: ReadContext, body: Body): Promise<EncounterParts> {
+/** Amounts come as text: a number of JSON would lose their type. */
+type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
+  readonly treatments: readonly (Omit<Treatment, 'offer'> & {
+    readonly offer: { price: string; shippingType: ShippingType; shippingAmount: string } | null;
+  })[];
+  readonly documents: readonly Pick<Document, 'id' | 'patientId'>[];
+};
+
+/** Loads everything that the body names, by one statement. */
+export async function loadParts(context: LookupContext, body: Body): Promise<EncounterParts> {
   const { tenantId } = context.caller;
   const treatmentIds = body.treatmentIds.map(canonicalUuid);
   const documentIds = (body.documentIds ?? []).map(canonicalUuid);
-  const [clinic, patient, products, documents] = await Promise.all([
-    context.db.clinic.findFirst({
-      where: { AND: [visibleClinics(context), { tenantId, id: body.clinicId }], tenantId },
-      include: { locations: { where: { isPrimary: true } } },
-    }),
-    context.db.patient.findUnique({
-      where: { tenantId_id: { tenantId, id: body.patientId } },
-      select: { id: true, accountIsActive: true },
-    }),
-    context.db.product.findMany({
-      where: { tenantId, id: { in: treatmentIds }, isDeleted: false },
-      include: treatmentDetails,
-    }),
-    documentIds.length === 0
-      ? []
-      : context.db.document.findMany({
-          where: { tenantId, id: { in: documentIds } },
-          select: { id: true, patientId: true },
-        }),
-  ]);
+  const [row] = await context.db.rows<Row>(Prisma.sql`SELECT
+    (SELECT json_build_object('id', id, 'isActive', is_active, 'locations',
+        (SELECT coalesce(json_agg(json_build_object('timezone', timezone)), '[]') FROM clinic_location AS place
+          WHERE place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary))
+      FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid) AS clinic,
+    (SELECT json_build_object('id', id, 'accountIsActive', account_is_active)
+      FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid) AS patient,
+    (SELECT coalesce(json_agg(json_build_object('id', p.id, 'sku', p.sku, 'name', p.name, 'isActive', p.is_active,
+        'pharmacyId', p.pharmacy_id, 'pharmacyName', p.pharmacy_name, 'categoryId', p.category_id,
+        'subcategoryId', p.subcategory_id, 'category', json_build_object('id', c.id, 'categoryName', c.category_name,
+          'reviewOften', c.review_often, 'reviewRecurring', c.review_recurring),
+        'subcategory', json_build_object('id', s.id, 'subCategoryName', s.sub_category_name),
+        'offer', (SELECT json_build_object('price', price::text, 'shippingType', shipping_type,
+            'shippingAmount', shipping_amount::text)
+          FROM product_offer AS o WHERE o.tenant_id = p.tenant_id AND o.product_id = p.id),
+        'availability', (SELECT coalesce(json_agg(json_build_object('clinicId', clinic_id, 'isActive', is_active)), '[]')
+          FROM clinic_availability AS a WHERE a.tenant_id = p.tenant_id AND a.product_id = p.id),
+        'rx', (SELECT json_build_object('id', id)
+          FROM product_rx AS rx WHERE rx.tenant_id = p.tenant_id AND rx.product_id = p.id))), '[]')
+      FROM product AS p
+      JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
+      JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id
+      WHERE p.tenant_id = ${tenantId} AND p.id = ANY(${treatmentIds}::uuid[]) AND NOT p.is_deleted) AS treatments,
+    (SELECT coalesce(json_agg(json_build_object('id', id, 'patientId', patient_id)), '[]')
+      FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${documentIds}::uuid[])) AS documents`);
+  if (!row) throw new Error('a statement returned no row');
+  const treatments = row.treatments.map(({ offer, ...treatment }) => ({ ...treatment, offer: offer && priced(offer) }));
   return {
-    clinic,
-    patient,
-    treatments: treatmentIds.map((id) => products.find((product) => product.id === id)),
-    documents: documentIds.map((id) => documents.find((document) => document.id === id)),
+    clinic: mayUseClinic(context, body.clinicId) ? row.clinic : null,
+    patient: row.patient,
+    treatments: treatmentIds.map((id) => treatments.find((treatment) => treatment.id === id)),
+    documents: documentIds.map((id) => row.documents.find((document) => document.id === id)),
   };
+}
+
+function priced<Offer extends { readonly price: string; readonly shippingAmount: string }>(offer: Offer) {
+  return { ...offer, price: new Prisma.Decimal(offer.price), shippingAmount: new Prisma.Decimal(offer.shippingAmount) };
 }
 
 /**
