@@ -1,7 +1,7 @@
 /**
- * `make bench-growth`: what lists, searches, look-ups and sweeps cost in a tenant with 1,000, 100,000 and 1,000,000 rows
- * of everything (GROWTH_ROWS=1000,100000 for less), as the median of GROWTH_RUNS runs (default 15) in a temporary embedded
- * database, and which tables they read as a whole. The results go to scripts/bench/RESULTS-growth.md.
+ * `make bench-growth`: what lists, searches, look-ups and sweeps cost in a tenant with 1,000, 100,000 and 1,000,000
+ * rows of everything (GROWTH_ROWS=1000,100000 for less), as the median of GROWTH_RUNS runs (default 15) in a temporary
+ * embedded database, and which tables they read as a whole. The results go to scripts/bench/RESULTS-growth.md.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';

@@ -9,8 +9,8 @@ const at = `timestamptz '2026-01-01' + n * interval '10 seconds'`;
 
 /**
  * Gives a new tenant so many clinics, products, patients, encounters with an item and a treatment, keys and events, by
- * one statement for each table. The encounters are of 1,000 clinics and patients at most; one of a hundred waits for its review. Of the
- * approvals most are over and announced; those in the window of gfe.expiring have been announced, too.
+ * one statement for each table. The encounters are of 1,000 clinics and patients at most; one of a hundred waits for its
+ * review. Of the approvals most are over and announced; those in the window of gfe.expiring have been announced, too.
  */
 export async function seedTenant(client: Client, tenantId: string, rows: number): Promise<void> {
   const one = (statement: string): Promise<unknown> =>

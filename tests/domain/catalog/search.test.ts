@@ -176,7 +176,9 @@ describe('beside a tenant with 20,000 clinics and products and ten smaller ones'
     ['/clinics', 'email', 'clinic', 'clinic_search_idx'],
     ['/tenants/products', 'name', 'product', 'product_search_idx'],
     ['/tenants/products', 'sku', 'product', 'product_search_idx'],
-  ])('%s finds by part of %s in the index of search keys, elements and their number at once', async (path, member, table, index) => {
+  ])('%s finds by part of %s in the index of search keys, elements and their number at once', async (
+    path, member, table, index,
+  ) => {
     const { body } = await call(crowded, `GET ${path}?limit=1&page=77`, { token: large.token });
     const needle = body.data[0][member].slice(10, 22).toUpperCase();
     expect((await call(crowded, `GET ${path}?search=${needle}`, { token: large.token })).body.data).toEqual(body.data);

@@ -47,7 +47,8 @@ it('totals are exact after concurrent changes of every kind, whatever is rolled 
     }
   });
   await Promise.all(changes);
-  await db.product.updateMany({ where: { tenantId, isActive: true, sku: { endsWith: '1' } }, data: { isDeleted: true } });
+  const some = { tenantId, isActive: true, sku: { endsWith: '1' } };
+  await db.product.updateMany({ where: some, data: { isDeleted: true } });
   await db.product.updateMany({ where: { tenantId, isActive: false }, data: { isActive: true } });
   await expectExact();
   expect((await stats(partner)).slice(0, 2)).toEqual([18, 18]);
