@@ -2,6 +2,8 @@ import { DatabaseError, types, type Pool, type PoolClient, type QueryResult, typ
 import { Prisma } from '../../../generated/prisma/client.js';
 import { assertTenantFirst } from './tenantGuard.js';
 
+type TypeId = Parameters<typeof types.getTypeParser>[0];
+
 /** A statement, as `Prisma.sql` makes it, or a template of one. */
 type Statement = Prisma.Sql | TemplateStringsArray;
 
@@ -23,7 +25,7 @@ export interface Atomic {
 export type TransactionStatements = Statements & Atomic;
 
 const utcDate = (text: string): Date => new Date(`${text}T00:00:00.000Z`);
-const ownParsers = new Map<number, (text: string) => unknown>([
+const ownParsers = new Map<TypeId, (text: string) => unknown>([
   [types.builtins.INT8, BigInt],
   [types.builtins.NUMERIC, (text) => new Prisma.Decimal(text)],
   [types.builtins.DATE, utcDate],
@@ -31,8 +33,8 @@ const ownParsers = new Map<number, (text: string) => unknown>([
 
 /** Values as Prisma returns them. */
 export const parsers: Pick<typeof types, 'getTypeParser'> = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary'): unknown =>
-    ownParsers.get(oid) ?? types.getTypeParser(oid, format as 'text'),
+  getTypeParser: (oid: TypeId, format?: 'text' | 'binary'): unknown =>
+    ownParsers.get(oid) ?? types.getTypeParser(oid, format),
 };
 
 /** Runs a statement under its name, so that PostgreSQL parses it once for each connection. */
@@ -79,6 +81,6 @@ const ignore = (): void => undefined;
 
 /** PostgreSQL's detail quotes the row ("Failing row contains …"): health data, which must not reach a log. */
 function throwWithoutValues(error: unknown): never {
-  if (error instanceof DatabaseError) for (const part of ['detail', 'hint', 'where'] as const) delete error[part];
+  if (error instanceof DatabaseError) Object.assign(error, { detail: undefined, hint: undefined, where: undefined });
   throw error;
 }
