@@ -30,7 +30,12 @@ describe('tenant configure', () => {
     const { tenantId } = await newPartner(harness);
     const { name } = await harness.domain.db.tenant.findUniqueOrThrow({ where: { id: tenantId } });
     const configured = {
-      id: tenantId, name, mode: 'live', isActive: true, gfeReuseMonths: 12, createdAt: expect.any(String),
+      id: tenantId,
+      name,
+      mode: 'live',
+      isActive: true,
+      gfeReuseMonths: 12,
+      createdAt: expect.any(String),
     };
     const configure = (...args: string[]) => runJson(environment, 'tenant', 'configure', name, ...args);
     expect(await configure('--gfe-reuse', 'on')).toEqual({ ...configured, gfeReuse: true, currency: 'USD' });

@@ -17,6 +17,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { behindTwins, takeKey } from '../support/keyTwins.js';
 import { oncePerName } from '../support/oncePerName.js';
+import { whileAnotherResets } from '../support/sandbox.js';
 import { unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
 
 // Every example of a failure in the contract, provoked in a sandbox with the cast on stage.
@@ -96,13 +97,6 @@ const whileFailing = (
       async () => new Map(await Promise.all(asked.map(async (one) => [one.operationId, await send(one)] as const))),
     ),
   );
-
-/** What another reset has locked from its beginning to its end. */
-const whileResetting = (ask: () => Promise<Answer>): Promise<Answer> =>
-  harness.domain.db.$transaction(async (db) => {
-    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`reset ${tenantId}`}, 0))`;
-    return ask();
-  });
 
 const tokenOnce = oncePerName<string | undefined>();
 
@@ -266,7 +260,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     const unknown = { categoryId: cast.nobody, subcategoryId: cast.nobody, decision: 'approved' };
     return send(operation, { body: { decisions: [unknown, ...(decisions as object[])] } });
   },
-  sandbox_busy: (operation) => whileResetting(() => send(operation)),
+  sandbox_busy: (operation) => whileAnotherResets(harness, tenantId, () => send(operation)),
   visit_required: after(claimTheVisit, about(scheduled)),
   payment_exceeds_balance: withBody({ amount: '554.01' }),
   sandbox_only: async (operation) =>

@@ -24,11 +24,20 @@ afterAll(async () => {
 it('answers a request in every form of its target alike, with the same headers', async () => {
   const { token } = await newPartner(harness);
   const targets = ['/clinics?limit=7', '/clinics?limit=7#top', 'http://localhost/clinics?limit=7'];
-  const headers = [['Authorization', `Bearer ${token}`], ['X-Request-Id', harness.domain.newId()]] as const;
-  const [first, ...others] = await Promise.all(targets.map(async (target) => {
-    const { status, text, headers: { date: _, ...sent } } = await rawCall(harness, { target, headers });
-    return { status, text, sent: Object.entries(sent) };
-  }));
+  const headers = [
+    ['Authorization', `Bearer ${token}`],
+    ['X-Request-Id', harness.domain.newId()],
+  ] as const;
+  const [first, ...others] = await Promise.all(
+    targets.map(async (target) => {
+      const {
+        status,
+        text,
+        headers: { date: _, ...sent },
+      } = await rawCall(harness, { target, headers });
+      return { status, text, sent: Object.entries(sent) };
+    }),
+  );
   expect(first).toMatchObject({ status: 200, text: expect.stringContaining('"limit":7') });
   expect(others).toEqual([first, first]);
 });

@@ -3,7 +3,13 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import {
-  cancelled, claimedEncounter, completedEncounter, deny, eventsOf, eventTypesOf, reviewed,
+  cancelled,
+  claimedEncounter,
+  completedEncounter,
+  deny,
+  eventsOf,
+  eventTypesOf,
+  reviewed,
 } from '../support/reviews.js';
 
 let harness: Harness;
@@ -24,24 +30,30 @@ const stored = async ({ encounter_id }: Answer['body']): Promise<Answer['body']>
   (await call(harness, `GET /encounters/${encounter_id}`, { token: provider.token })).body;
 
 describe('200', () => {
-  it.each([
-    'partner_request', 'patient_request', 'patient_no_show', 'duplicate', 'clinically_inappropriate', 'other',
-  ])('gives up an encounter that waits, with its items: %s', async (reason) => {
-    const encounter = await newEncounter(harness, provider);
-    harness.clock.advance(60);
-    const { status, headers, body } = await send(encounter.encounter_id, partner, { reason });
-    const now = harness.clock.now.toISOString();
-    expect(status).toBe(200);
-    expect(body).toEqual({
-      ...encounter, status: 'cancelled', cancelledAt: now, cancelReason: reason, updatedAt: now, version: 2,
-      gfe_data: encounter.gfe_data.map((item: object) => ({ ...item, status: 'cancelled' })),
-    });
-    expect(headers.get('Cache-Control')).toBe('no-store');
-    expect(await stored(encounter)).toEqual(body);
-    const { encounter_id, gfe_no } = encounter;
-    const last = (await eventsOf(harness, encounter)).at(-1);
-    expect(last).toEqual(['encounter.cancelled', { encounter_id, gfe_no, reason }]);
-  });
+  it.each(['partner_request', 'patient_request', 'patient_no_show', 'duplicate', 'clinically_inappropriate', 'other'])(
+    'gives up an encounter that waits, with its items: %s',
+    async (reason) => {
+      const encounter = await newEncounter(harness, provider);
+      harness.clock.advance(60);
+      const { status, headers, body } = await send(encounter.encounter_id, partner, { reason });
+      const now = harness.clock.now.toISOString();
+      expect(status).toBe(200);
+      expect(body).toEqual({
+        ...encounter,
+        status: 'cancelled',
+        cancelledAt: now,
+        cancelReason: reason,
+        updatedAt: now,
+        version: 2,
+        gfe_data: encounter.gfe_data.map((item: object) => ({ ...item, status: 'cancelled' })),
+      });
+      expect(headers.get('Cache-Control')).toBe('no-store');
+      expect(await stored(encounter)).toEqual(body);
+      const { encounter_id, gfe_no } = encounter;
+      const last = (await eventsOf(harness, encounter)).at(-1);
+      expect(last).toEqual(['encounter.cancelled', { encounter_id, gfe_no, reason }]);
+    },
+  );
 
   it('lets a provider give up what is under review, and keeps who had it', async () => {
     const claimed = await claimedEncounter(harness, provider);

@@ -3,7 +3,12 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import {
-  cancelled, claimedEncounter, completedEncounter, eventsOf, eventTypesOf, reviewer,
+  cancelled,
+  claimedEncounter,
+  completedEncounter,
+  eventsOf,
+  eventTypesOf,
+  reviewer,
 } from '../support/reviews.js';
 
 const minutes = (count: number): number => count * 60;
@@ -30,7 +35,10 @@ async function goTo(instant: string): Promise<void> {
 
 /** A live visit at a wall time in New York. */
 const visitAt = (scheduledTime: string) => ({
-  reviewType: 'synchronous', scheduledDay: '2026-11-21', scheduledTime, scheduledTimeZone: 'America/New_York',
+  reviewType: 'synchronous',
+  scheduledDay: '2026-11-21',
+  scheduledTime,
+  scheduledTimeZone: 'America/New_York',
 });
 
 describe('200', () => {
@@ -41,8 +49,13 @@ describe('200', () => {
     const now = harness.clock.now;
     expect(status).toBe(200);
     expect(body).toEqual({
-      ...encounter, status: 'in_review', reviewerRef: reviewer, claimedAt: now.toISOString(),
-      leaseExpiresAt: later(now, 3600), updatedAt: now.toISOString(), version: 2,
+      ...encounter,
+      status: 'in_review',
+      reviewerRef: reviewer,
+      claimedAt: now.toISOString(),
+      leaseExpiresAt: later(now, 3600),
+      updatedAt: now.toISOString(),
+      version: 2,
     });
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(await stored(encounter)).toEqual(body);

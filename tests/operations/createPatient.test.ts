@@ -26,13 +26,24 @@ const storedOf = ({ tenantId }: Partner, id: string) =>
 const as = (type: string) => ({ 'Content-Type': type });
 
 const optional = {
-  gender: 'other', address: '301 Congress Avenue', address2: 'Suite 4', postalCode: '78701',
-  cityId: '01a10caf-a4c0-7000-8000-000000000c17', stateId: '01a10caf-a4c0-7000-8000-0000000005a7',
-  countryId: '01a10caf-a4c0-7000-8000-000000000c00', gfeStateId: '01a10caf-a4c0-7000-8000-0000000006f3',
-  notes: 'Prefers mornings', emergencyContact: '5125550199', emergencyContactCode: '+1',
+  gender: 'other',
+  address: '301 Congress Avenue',
+  address2: 'Suite 4',
+  postalCode: '78701',
+  cityId: '01a10caf-a4c0-7000-8000-000000000c17',
+  stateId: '01a10caf-a4c0-7000-8000-0000000005a7',
+  countryId: '01a10caf-a4c0-7000-8000-000000000c00',
+  gfeStateId: '01a10caf-a4c0-7000-8000-0000000006f3',
+  notes: 'Prefers mornings',
+  emergencyContact: '5125550199',
+  emergencyContactCode: '+1',
   emergencyContactName: 'Tom Miller',
-  employer: 'Acme', workMobile: '5125550111', maritalStatus: 'married', isHomeAddressSameAsShipping: false,
-  insuranceInfo: 'Plan 9', medicalHistory: 'None',
+  employer: 'Acme',
+  workMobile: '5125550111',
+  maritalStatus: 'married',
+  isHomeAddressSameAsShipping: false,
+  insuranceInfo: 'Plan 9',
+  medicalHistory: 'None',
 };
 
 describe('201', () => {
@@ -43,16 +54,32 @@ describe('201', () => {
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(body).toEqual({
       user_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/),
-      firstName: json['firstName'], lastName: json['lastName'], email: 'First.Patient+tag@Example.com',
-      dateOfBirth: '1990-06-30T00:00:00.000Z', sex: null, phone: json['phone'], countryCode: '1',
+      firstName: json['firstName'],
+      lastName: json['lastName'],
+      email: 'First.Patient+tag@Example.com',
+      dateOfBirth: '1990-06-30T00:00:00.000Z',
+      sex: null,
+      phone: json['phone'],
+      countryCode: '1',
       isVerified: 'NOTVERIFIED',
-      address1: null, address2: null, cityId: null, stateId: null, countryId: null, postal: null, metadata: null,
-      createdAt: harness.clock.now.toISOString(), updatedAt: harness.clock.now.toISOString(),
+      address1: null,
+      address2: null,
+      cityId: null,
+      stateId: null,
+      countryId: null,
+      postal: null,
+      metadata: null,
+      createdAt: harness.clock.now.toISOString(),
+      updatedAt: harness.clock.now.toISOString(),
     });
     const stored = await storedOf(partner, body.user_id);
     expect(stored).toMatchObject({
-      isHomeAddressSameAsShipping: true, insuranceInfo: null, medicalHistory: null, verifierReminderCount: 0,
-      accountIsActive: true, accountIsTemporaryPassword: true,
+      isHomeAddressSameAsShipping: true,
+      insuranceInfo: null,
+      medicalHistory: null,
+      verifierReminderCount: 0,
+      accountIsActive: true,
+      accountIsTemporaryPassword: true,
     });
   });
 
@@ -61,7 +88,11 @@ describe('201', () => {
     const { gender, address, postalCode, ...same } = optional;
     expect(status).toBe(201);
     expect(body).toMatchObject({
-      sex: gender, address1: address, address2: same.address2, postal: postalCode, cityId: same.cityId,
+      sex: gender,
+      address1: address,
+      address2: same.address2,
+      postal: postalCode,
+      cityId: same.cityId,
       stateId: same.stateId,
       countryId: same.countryId,
     });
@@ -106,7 +137,10 @@ describe('201', () => {
     const { body } = await create(patientBody(optional), mine);
     const [event, ...more] = await eventsUpTo(harness, mine, 'patient.created');
     expect(event).toEqual({
-      id: expect.any(String), type: 'patient.created', timestamp: body.createdAt, data: { user_id: body.user_id },
+      id: expect.any(String),
+      type: 'patient.created',
+      timestamp: body.createdAt,
+      data: { user_id: body.user_id },
     });
     expect(more).toEqual([]);
   });
@@ -148,8 +182,10 @@ describe('400', () => {
   it('names every fault at once', async () => {
     await refused(
       { ...patientBody({ firstName: '', phone: 'x' }), lastName: undefined },
-      { pointer: '#/lastName', code: 'required' }, { pointer: '#/firstName', code: 'minLength' },
-      { pointer: '#/firstName', code: 'pattern' }, { pointer: '#/phone', code: 'pattern' },
+      { pointer: '#/lastName', code: 'required' },
+      { pointer: '#/firstName', code: 'minLength' },
+      { pointer: '#/firstName', code: 'pattern' },
+      { pointer: '#/phone', code: 'pattern' },
     );
   });
 
@@ -176,7 +212,9 @@ describe('400', () => {
   it('refuses __proto__ as any other unknown property', async () => {
     const raw = JSON.stringify(patientBody()).replace('{', '{"__proto__":{"isVerified":"VERIFIED"},');
     const answer = await call(harness, 'POST /clients', {
-      token: untouched.token, raw, headers: as('application/json'),
+      token: untouched.token,
+      raw,
+      headers: as('application/json'),
     });
     expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/__proto__', code: 'additionalProperties' }]);
   });

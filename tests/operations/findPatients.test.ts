@@ -23,7 +23,8 @@ describe('200', () => {
   ])('finds the patient by its e-mail %s (D-17)', async (_how, email) => {
     const mine = await newPartner(harness);
     const created = await call(harness, 'POST /clients', {
-      token: mine.token, json: patientBody({ email: 'Mary.Major+news@Example.com' }),
+      token: mine.token,
+      json: patientBody({ email: 'Mary.Major+news@Example.com' }),
     });
     await newPatient(harness, mine, { email: 'mary.major@example.com' });
     const { status, headers, body } = await byEmail(email, mine);
@@ -48,19 +49,25 @@ describe('200', () => {
     const { status, body } = await byEmail(email, mine);
     expect(status).toBe(200);
     expect(body).toEqual({
-      data: [], meta: { total: 0, page: 1, limit: 20, totalPages: 0, hasNext: false, hasPrev: false },
+      data: [],
+      meta: { total: 0, page: 1, limit: 20, totalPages: 0, hasNext: false, hasPrev: false },
     });
   });
 
   it("never finds another tenant's patient", async () => {
     const other = await newPartner(harness);
-    const [mine, theirs] = [await newPatient(harness, partner, { email: 'both@example.com' }),
-      await newPatient(harness, other, { email: 'both@example.com' })];
+    const [mine, theirs] = [
+      await newPatient(harness, partner, { email: 'both@example.com' }),
+      await newPatient(harness, other, { email: 'both@example.com' }),
+    ];
     await newPatient(harness, other, { email: 'theirs@example.com' });
     const [both, third] = ['both@example.com', 'theirs@example.com'];
     const answers = await Promise.all([byEmail(both), byEmail(both, other), byEmail(third)]);
-    expect(answers.map(({ body }) => body.data.map((patient: { user_id: string }) => patient.user_id)))
-      .toEqual([[mine], [theirs], []]);
+    expect(answers.map(({ body }) => body.data.map((patient: { user_id: string }) => patient.user_id))).toEqual([
+      [mine],
+      [theirs],
+      [],
+    ]);
   });
 
   it('has one page: the second is empty', async () => {
@@ -68,7 +75,8 @@ describe('200', () => {
     const { status, body } = await find('?email=paged@example.com&page=2&limit=1');
     expect(status).toBe(200);
     expect(body).toEqual({
-      data: [], meta: { total: 1, page: 2, limit: 1, totalPages: 1, hasNext: false, hasPrev: true },
+      data: [],
+      meta: { total: 1, page: 2, limit: 1, totalPages: 1, hasNext: false, hasPrev: true },
     });
   });
 
@@ -106,7 +114,12 @@ describe('400', () => {
     ['an unknown parameter (D-34)', '?email=jane@example.com&phone=5125550142', 'phone', ['additionalProperties']],
   ])('refuses %s, without repeating it', async (_what, query, parameter, rules) => {
     const answer = await find(query);
-    expectProblem(answer, 400, 'validation_failed', rules.map((code) => ({ parameter, code })));
+    expectProblem(
+      answer,
+      400,
+      'validation_failed',
+      rules.map((code) => ({ parameter, code })),
+    );
     expect(answer.text).not.toMatch(/jane|tom|xxx|5125550142/);
   });
 });

@@ -17,7 +17,10 @@ const get = (encounterNo: unknown, options: CallOptions = { token: partner.token
 
 describe('200', () => {
   it('is the record that was created', async () => {
-    const encounter = await newEncounter(harness, partner, { additionalNotes: 'BP 120/80', scheduledDay: '2027-01-05' });
+    const encounter = await newEncounter(harness, partner, {
+      additionalNotes: 'BP 120/80',
+      scheduledDay: '2027-01-05',
+    });
     const { status, headers, body } = await get(encounter.encounter_id);
     expect(status).toBe(200);
     expect(body).toEqual(encounter);
@@ -29,15 +32,25 @@ describe('200', () => {
     const now = harness.clock.now.toISOString();
     const claimed = await claim(harness, partner, encounter, { leaseSeconds: 600 });
     expect(claimed).toEqual({
-      ...encounter, status: 'in_review', reviewerRef: reviewer, claimedAt: now, version: 2,
+      ...encounter,
+      status: 'in_review',
+      reviewerRef: reviewer,
+      claimedAt: now,
+      version: 2,
       leaseExpiresAt: new Date(harness.clock.now.getTime() + 600_000).toISOString(),
     });
     expect((await get(encounter.encounter_id)).body).toEqual(claimed);
     const completed = await reviewed(harness, partner, encounter);
     const approved = { status: 'approved', decidedAt: now, validUntil: '2027-11-20T16:00:00.000Z' };
     expect(completed).toEqual({
-      ...encounter, status: 'completed', order_no: expect.stringMatching(/^ORD-\d{6,}$/), reviewerRef: reviewer,
-      claimedAt: now, completedAt: now, version: expect.any(Number), gfe_data: [{ ...encounter.gfe_data[0], ...approved }],
+      ...encounter,
+      status: 'completed',
+      order_no: expect.stringMatching(/^ORD-\d{6,}$/),
+      reviewerRef: reviewer,
+      claimedAt: now,
+      completedAt: now,
+      version: expect.any(Number),
+      gfe_data: [{ ...encounter.gfe_data[0], ...approved }],
     });
     expect((await get(encounter.encounter_id)).body).toEqual(completed);
   });
@@ -47,7 +60,11 @@ describe('200', () => {
     const now = harness.clock.now.toISOString();
     await cancelled(harness, partner, encounter, 'patient_request');
     expect((await get(encounter.encounter_id)).body).toEqual({
-      ...encounter, status: 'cancelled', cancelledAt: now, cancelReason: 'patient_request', version: 2,
+      ...encounter,
+      status: 'cancelled',
+      cancelledAt: now,
+      cancelReason: 'patient_request',
+      version: 2,
       gfe_data: [{ ...encounter.gfe_data[0], status: 'cancelled' }],
     });
     const other = await newEncounter(harness, partner);
@@ -76,8 +93,10 @@ describe('200', () => {
 
 describe('400', () => {
   it.each([
-    ['with a fraction of zero', (no: number) => `${no}.0`], ['with an exponent', (no: number) => `${no / 1e5}e5`],
-    ['with a leading zero', (no: number) => `0${no}`], ['in base 16', (no: number) => `0x${no.toString(16)}`],
+    ['with a fraction of zero', (no: number) => `${no}.0`],
+    ['with an exponent', (no: number) => `${no / 1e5}e5`],
+    ['with a leading zero', (no: number) => `0${no}`],
+    ['in base 16', (no: number) => `0x${no.toString(16)}`],
   ])('is at most what a number %s gets: it is understood or refused', async (_spelling, spell) => {
     const encounter = await newEncounter(harness, partner);
     const answer = await get(spell(encounter.encounter_id));

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import {
-  newClient, newClinic, newEncounter, newPartner, newProduct, newToken, type Partner,
+  newClient,
+  newClinic,
+  newEncounter,
+  newPartner,
+  newProduct,
+  newToken,
+  type Partner,
 } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
@@ -21,7 +27,10 @@ beforeAll(async () => {
     await newProduct(harness, partner, { price: '240.00', shippingAmount: '15.00' }),
     await newProduct(harness, partner, { price: '299.00', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00' }),
   ];
-  [ordered, plain] = [await completedEncounter(harness, partner, { treatmentIds }), await newEncounter(harness, partner)];
+  [ordered, plain] = [
+    await completedEncounter(harness, partner, { treatmentIds }),
+    await newEncounter(harness, partner),
+  ];
   orderNo = ordered.order_no;
   await pay(harness, partner, orderNo, { amount: '300.00' });
 });
@@ -36,7 +45,8 @@ describe('200', () => {
     const [{ category_name, sub_category_name }] = plain.gfe_data;
     expect(status).toBe(200);
     expect(body).toEqual({
-      encounter_id: plain.encounter_id, gfe_no: plain.gfe_no,
+      encounter_id: plain.encounter_id,
+      gfe_no: plain.gfe_no,
       gfe_data: [{ category_name, sub_category_name, status: 'pending_review' }],
     });
     expect(body).not.toHaveProperty('order_details');
@@ -47,15 +57,22 @@ describe('200', () => {
     const { body } = await ask({ encounter_id: ordered.encounter_id });
     expect(Object.keys(body).sort()).toEqual(['encounter_id', 'gfe_data', 'gfe_no', 'order_details']);
     expect(body.order_details).toEqual({
-      order_no: orderNo, order_status: 'pending', sub_total: 539, grand_total: 554, paid_amt: 300, balance_amt: 254,
-      total_shipping_amt: 15, created_date: '2026-11-20 16:00:00',
+      order_no: orderNo,
+      order_status: 'pending',
+      sub_total: 539,
+      grand_total: 554,
+      paid_amt: 300,
+      balance_amt: 254,
+      total_shipping_amt: 15,
+      created_date: '2026-11-20 16:00:00',
     });
   });
 
   it('tells the time of the order in UTC, without fractions (D-43)', async () => {
     const { order_no, encounter_id } = await completedEncounter(harness, partner);
     await harness.domain.db.order.updateMany({
-      where: { tenantId: partner.tenantId, orderNo: order_no }, data: { createdAt: '2027-07-01T00:05:09.999+02:00' },
+      where: { tenantId: partner.tenantId, orderNo: order_no },
+      data: { createdAt: '2027-07-01T00:05:09.999+02:00' },
     });
     expect((await ask({ encounter_id })).body.order_details.created_date).toBe('2027-06-30 22:05:09');
   });
@@ -64,8 +81,13 @@ describe('200', () => {
     const { encounter_id, gfe_no } = ordered;
     const expected = (await ask({ encounter_id })).body;
     for (const json of [
-      { gfe_no }, { gfe_no: gfe_no.toLowerCase() }, { order_no: orderNo }, { order_no: orderNo.toLowerCase() },
-      { encounter_id, gfe_no }, { encounter_id, order_no: orderNo }, { gfe_no, order_no: orderNo },
+      { gfe_no },
+      { gfe_no: gfe_no.toLowerCase() },
+      { order_no: orderNo },
+      { order_no: orderNo.toLowerCase() },
+      { encounter_id, gfe_no },
+      { encounter_id, order_no: orderNo },
+      { gfe_no, order_no: orderNo },
       { encounter_id, gfe_no, order_no: orderNo },
     ]) {
       expect((await ask(json)).body).toEqual(expected);
@@ -77,21 +99,39 @@ describe('200', () => {
     const { tenantId } = partner;
     const most = 49_999_999_999_999n;
     const cents = fc.bigInt({ min: 0n, max: most });
-    await fc.assert(fc.asyncProperty(cents, cents, fc.bigInt({ min: 0n, max: 1_000_000n }), async (price, shipping, part) => {
-      const grand = price + shipping;
-      const paid = (grand * part) / 1_000_000n;
-      await harness.domain.db.order.updateMany({
-        where: { tenantId, orderNo: order_no },
-        data: {
-          subTotal: inText(price), totalShippingAmt: inText(shipping), grandTotal: inText(grand), paidAmt: inText(paid),
-          orderStatus: paid === grand ? 'paid' : 'pending',
-        },
-      });
-      expect((await ask({ encounter_id })).body.order_details).toMatchObject({
-        order_status: paid === grand ? 'paid' : 'pending', sub_total: inUnits(price), total_shipping_amt: inUnits(shipping),
-        grand_total: inUnits(grand), paid_amt: inUnits(paid), balance_amt: inUnits(grand - paid),
-      });
-    }), { numRuns: 40, examples: [[10n, 20n, 0n], [70n, 110n, 333_333n], [0n, 0n, 0n], [most, most, 500_000n]] });
+    await fc.assert(
+      fc.asyncProperty(cents, cents, fc.bigInt({ min: 0n, max: 1_000_000n }), async (price, shipping, part) => {
+        const grand = price + shipping;
+        const paid = (grand * part) / 1_000_000n;
+        await harness.domain.db.order.updateMany({
+          where: { tenantId, orderNo: order_no },
+          data: {
+            subTotal: inText(price),
+            totalShippingAmt: inText(shipping),
+            grandTotal: inText(grand),
+            paidAmt: inText(paid),
+            orderStatus: paid === grand ? 'paid' : 'pending',
+          },
+        });
+        expect((await ask({ encounter_id })).body.order_details).toMatchObject({
+          order_status: paid === grand ? 'paid' : 'pending',
+          sub_total: inUnits(price),
+          total_shipping_amt: inUnits(shipping),
+          grand_total: inUnits(grand),
+          paid_amt: inUnits(paid),
+          balance_amt: inUnits(grand - paid),
+        });
+      }),
+      {
+        numRuns: 40,
+        examples: [
+          [10n, 20n, 0n],
+          [70n, 110n, 333_333n],
+          [0n, 0n, 0n],
+          [most, most, 500_000n],
+        ],
+      },
+    );
   });
 
   const statesOf = async ({ encounter_id }: Answer['body'], token = partner.token): Promise<string[]> =>
@@ -102,7 +142,9 @@ describe('200', () => {
     const encounter = await newEncounter(harness, partner, { treatmentIds });
     await reviewed(harness, partner, encounter, (item, index) => (index === 0 ? deny : approve)(item, index));
     expect(await statesOf(encounter)).toEqual(['denied', 'approved']);
-    expect(await statesOf(await cancelled(harness, partner, await newEncounter(harness, partner)))).toEqual(['cancelled']);
+    expect(await statesOf(await cancelled(harness, partner, await newEncounter(harness, partner)))).toEqual([
+      'cancelled',
+    ]);
   });
 
   it('tells no order when everything was denied', async () => {
@@ -143,8 +185,21 @@ describe('400', () => {
 
   type Fault = [what: string, json: object, pointer: string, rule: string];
   const malformed = [
-    '', 'GFE', 'GFE-', '-100001', 'GFE100001', 'GFE-1000x1', 'G-100001', 'ELEVENCHARS-1', 'GFE--1', ' GFE-100001',
-    'GFE-100001 ', 'GFE-1000000000000000000', 'GFE-１', 'GFE-100001\n', 'GFE-100001\u0000',
+    '',
+    'GFE',
+    'GFE-',
+    '-100001',
+    'GFE100001',
+    'GFE-1000x1',
+    'G-100001',
+    'ELEVENCHARS-1',
+    'GFE--1',
+    ' GFE-100001',
+    'GFE-100001 ',
+    'GFE-1000000000000000000',
+    'GFE-１',
+    'GFE-100001\n',
+    'GFE-100001\u0000',
   ];
 
   it.each<Fault>([
@@ -170,9 +225,12 @@ describe('400', () => {
     const { encounter_id } = ordered;
     const answers: Answer[] = [];
     for (const json of [
-      { encounter_id, gfe_no: plain.gfe_no }, { encounter_id: plain.encounter_id, order_no: orderNo },
-      { encounter_id, gfe_no: plain.gfe_no, order_no: orderNo }, { encounter_id, gfe_no: 'GFE-999999999' },
-      { encounter_id: 999_999_999, gfe_no: ordered.gfe_no }, { encounter_id, order_no: 'ORD-999999' },
+      { encounter_id, gfe_no: plain.gfe_no },
+      { encounter_id: plain.encounter_id, order_no: orderNo },
+      { encounter_id, gfe_no: plain.gfe_no, order_no: orderNo },
+      { encounter_id, gfe_no: 'GFE-999999999' },
+      { encounter_id: 999_999_999, gfe_no: ordered.gfe_no },
+      { encounter_id, order_no: 'ORD-999999' },
       { encounter_id, gfe_no: foreign.gfe_no },
     ]) {
       answers.push(await ask(json, { token: partner.token, headers: { 'X-Request-Id': ordered.id } }));
@@ -215,9 +273,13 @@ describe('404', () => {
     const limited = await newClient(harness, partner.tenantId, undefined, [plain.clinicId]);
     for (const { token } of [partner, limited]) {
       for (const json of [
-        { encounter_id: foreign.encounter_id }, { gfe_no: foreign.gfe_no }, { order_no: foreignOrder },
+        { encounter_id: foreign.encounter_id },
+        { gfe_no: foreign.gfe_no },
+        { order_no: foreignOrder },
         { encounter_id: foreign.encounter_id, gfe_no: foreign.gfe_no, order_no: foreignOrder },
-        { encounter_id: Number.MAX_SAFE_INTEGER }, { gfe_no: 'GFE-999999999999999999' }, { gfe_no: 'GFE-0100001' },
+        { encounter_id: Number.MAX_SAFE_INTEGER },
+        { gfe_no: 'GFE-999999999999999999' },
+        { gfe_no: 'GFE-0100001' },
         { gfe_no: orderNo },
       ]) {
         expect((await ask(json, { token, headers })).text).toBe(unknown.text);

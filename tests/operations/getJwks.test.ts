@@ -14,8 +14,13 @@ const getJwks = () => call(harness, 'GET /.well-known/jwks.json');
 describe('200', () => {
   /** RFC 7517 and RFC 7518 §6.2.1: exactly the public members, so not "d". */
   const publicKey = {
-    kty: 'EC', crv: 'P-256', x: expect.stringMatching(/^[\w-]{43}$/), y: expect.stringMatching(/^[\w-]{43}$/),
-    kid: expect.any(String), alg: 'ES256', use: 'sig',
+    kty: 'EC',
+    crv: 'P-256',
+    x: expect.stringMatching(/^[\w-]{43}$/),
+    y: expect.stringMatching(/^[\w-]{43}$/),
+    kid: expect.any(String),
+    alg: 'ES256',
+    use: 'sig',
   };
 
   it('publishes the public half of the signing key, and nothing else, to anybody', async () => {

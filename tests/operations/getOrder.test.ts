@@ -22,10 +22,17 @@ describe('200', () => {
     const { db } = harness.domain;
     const { tenantId } = partner;
     const botox = await newProduct(harness, partner, {
-      name: 'Botox', sku: 'BTX', price: '240.00', shippingAmount: '15.00',
+      name: 'Botox',
+      sku: 'BTX',
+      price: '240.00',
+      shippingAmount: '15.00',
     });
     const semaglutide = await newProduct(harness, partner, {
-      name: 'Semaglutide', sku: 'SEMA', price: '299.00', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00',
+      name: 'Semaglutide',
+      sku: 'SEMA',
+      price: '299.00',
+      shippingType: 'FREE_SHIPPING',
+      shippingAmount: '25.00',
     });
     const treatmentIds = [botox, semaglutide];
     const completed = await completedEncounter(harness, partner, { treatmentIds });
@@ -36,18 +43,43 @@ describe('200', () => {
     expect(status).toBe(200);
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(body).toEqual({
-      id: expect.any(String), order_no: completed.order_no, encounter_id: completed.encounter_id,
-      order_status: 'pending', currency: 'USD', sub_total: '539.00', total_shipping_amt: '15.00', grand_total: '554.00',
-      paid_amt: '0.00', balance_amt: '554.00', created_date: '2026-11-20 16:00:00', createdAt: at, updatedAt: at,
+      id: expect.any(String),
+      order_no: completed.order_no,
+      encounter_id: completed.encounter_id,
+      order_status: 'pending',
+      currency: 'USD',
+      sub_total: '539.00',
+      total_shipping_amt: '15.00',
+      grand_total: '554.00',
+      paid_amt: '0.00',
+      balance_amt: '554.00',
+      created_date: '2026-11-20 16:00:00',
+      createdAt: at,
+      updatedAt: at,
       lines: [
         {
-          treatmentId: botox, sku: 'BTX', name: 'Botox', quantity: 1, unit_price: '240.00', shippingType: 'FLAT_RATE',
-          shipping_amt: '15.00', line_total: '255.00', pharmacyId: pharmacyId(botox), pharmacyName,
+          treatmentId: botox,
+          sku: 'BTX',
+          name: 'Botox',
+          quantity: 1,
+          unit_price: '240.00',
+          shippingType: 'FLAT_RATE',
+          shipping_amt: '15.00',
+          line_total: '255.00',
+          pharmacyId: pharmacyId(botox),
+          pharmacyName,
         },
         {
-          treatmentId: semaglutide, sku: 'SEMA', name: 'Semaglutide', quantity: 1, unit_price: '299.00',
-          shippingType: 'FREE_SHIPPING', shipping_amt: '0.00', line_total: '299.00',
-          pharmacyId: pharmacyId(semaglutide), pharmacyName,
+          treatmentId: semaglutide,
+          sku: 'SEMA',
+          name: 'Semaglutide',
+          quantity: 1,
+          unit_price: '299.00',
+          shippingType: 'FREE_SHIPPING',
+          shipping_amt: '0.00',
+          line_total: '299.00',
+          pharmacyId: pharmacyId(semaglutide),
+          pharmacyName,
         },
       ],
       payments: [],
@@ -60,7 +92,10 @@ describe('200', () => {
     await pay(harness, partner, completed.order_no, { amount: '100' });
     const { payments, ...paid } = (await get(completed.order_no)).body;
     expect(paid).toEqual({ ...body, payments: undefined, paid_amt: '100.50', balance_amt: '453.50' });
-    expect(payments).toMatchObject([{ amount: '0.50', reference: 'RCPT-1' }, { amount: '100.00', reference: null }]);
+    expect(payments).toMatchObject([
+      { amount: '0.50', reference: 'RCPT-1' },
+      { amount: '100.00', reference: null },
+    ]);
     expect(payments[0]).toEqual(first.body.payments[0]);
   });
 
@@ -104,7 +139,8 @@ describe('404', () => {
     const { order_no } = await completedEncounter(harness, other);
     const ask = (orderNo: string, token: string) =>
       call(harness, `GET /orders/${orderNo}`, {
-        token, headers: { 'X-Request-Id': '01a10caf-a4c0-7000-8000-0000000000aa' },
+        token,
+        headers: { 'X-Request-Id': '01a10caf-a4c0-7000-8000-0000000000aa' },
       });
     const unknown = await ask('ORD-999999', partner.token);
     expectProblem(unknown, 404, 'order_not_found');

@@ -30,14 +30,35 @@ describe('200', () => {
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(body).toEqual({
       ...created.body,
-      timezone: null, locale: null, notes: null, emergencyContact: null, emergencyContactCode: null,
+      timezone: null,
+      locale: null,
+      notes: null,
+      emergencyContact: null,
+      emergencyContactCode: null,
       emergencyContactName: null,
-      employer: null, workMobile: null, maritalStatus: null, gfeStateId: null, profileImageBlobPath: null,
-      isHomeAddressSameAsShipping: true, verifierJobId: null, verifierInviteSentDate: null, verifierResultMessage: null,
-      verifierResponsePayload: null, verifierReminderCount: 0, commsUserId: null, state: null,
+      employer: null,
+      workMobile: null,
+      maritalStatus: null,
+      gfeStateId: null,
+      profileImageBlobPath: null,
+      isHomeAddressSameAsShipping: true,
+      verifierJobId: null,
+      verifierInviteSentDate: null,
+      verifierResultMessage: null,
+      verifierResponsePayload: null,
+      verifierReminderCount: 0,
+      commsUserId: null,
+      state: null,
       adminUser: {
-        id: created.body.user_id, email: json['email'], phone: json['phone'], countryCode: json['countryCode'],
-        otpExpiresAt: null, name: 'Jane Miller', isActive: true, isTemporaryPassword: true, lastPasswordReset: null,
+        id: created.body.user_id,
+        email: json['email'],
+        phone: json['phone'],
+        countryCode: json['countryCode'],
+        otpExpiresAt: null,
+        name: 'Jane Miller',
+        isActive: true,
+        isTemporaryPassword: true,
+        lastPasswordReset: null,
         createdAt: created.body.createdAt,
       },
     });
@@ -45,9 +66,14 @@ describe('200', () => {
 
   it('tells what was sent when the patient was created', async () => {
     const sent = {
-      notes: 'Prefers mornings', emergencyContact: '5125550199', emergencyContactCode: '+1',
+      notes: 'Prefers mornings',
+      emergencyContact: '5125550199',
+      emergencyContactCode: '+1',
       emergencyContactName: 'Tom',
-      employer: 'Acme', workMobile: '5125550111', maritalStatus: 'married', gfeStateId: texas,
+      employer: 'Acme',
+      workMobile: '5125550111',
+      maritalStatus: 'married',
+      gfeStateId: texas,
       isHomeAddressSameAsShipping: false,
     };
     const { body } = await get(await newPatient(harness, partner, sent));
@@ -60,21 +86,40 @@ describe('200', () => {
     await harness.domain.db.patient.update({
       where: { tenantId_id: { tenantId: partner.tenantId, id } },
       data: {
-        isVerified: 'INVITED', verifierJobId: 'job-7', verifierInviteSentDate: at, verifierReminderCount: 2,
-        verifierResultMessage: 'waiting', verifierResponsePayload: { score: 1 }, metadata: { source: 'crm' },
+        isVerified: 'INVITED',
+        verifierJobId: 'job-7',
+        verifierInviteSentDate: at,
+        verifierReminderCount: 2,
+        verifierResultMessage: 'waiting',
+        verifierResponsePayload: { score: 1 },
+        metadata: { source: 'crm' },
         timezone: 'America/Chicago',
-        locale: 'en-US', profileImageBlobPath: 'a/b', commsUserId: 'comms-1', accountIsActive: false,
-        accountIsTemporaryPassword: false, accountOtpExpiresAt: at, accountLastPasswordReset: at,
+        locale: 'en-US',
+        profileImageBlobPath: 'a/b',
+        commsUserId: 'comms-1',
+        accountIsActive: false,
+        accountIsTemporaryPassword: false,
+        accountOtpExpiresAt: at,
+        accountLastPasswordReset: at,
       },
     });
     const { body } = await get(id);
     expect(body).toMatchObject({
-      isVerified: 'INVITED', verifierJobId: 'job-7', verifierInviteSentDate: at.toISOString(), verifierReminderCount: 2,
-      verifierResultMessage: 'waiting', verifierResponsePayload: { score: 1 }, metadata: { source: 'crm' },
+      isVerified: 'INVITED',
+      verifierJobId: 'job-7',
+      verifierInviteSentDate: at.toISOString(),
+      verifierReminderCount: 2,
+      verifierResultMessage: 'waiting',
+      verifierResponsePayload: { score: 1 },
+      metadata: { source: 'crm' },
       timezone: 'America/Chicago',
-      locale: 'en-US', profileImageBlobPath: 'a/b', commsUserId: 'comms-1',
+      locale: 'en-US',
+      profileImageBlobPath: 'a/b',
+      commsUserId: 'comms-1',
       adminUser: {
-        isActive: false, isTemporaryPassword: false, otpExpiresAt: at.toISOString(),
+        isActive: false,
+        isTemporaryPassword: false,
+        otpExpiresAt: at.toISOString(),
         lastPasswordReset: at.toISOString(),
       },
     });
@@ -114,7 +159,12 @@ describe('400', () => {
     ['malformed percent-encoding', '%E0%A4%A', ['format']],
     ['SQL', "'%20OR%20'1'='1", ['format']],
   ])('refuses as id %s', async (_what, id, rules) => {
-    expectProblem(await get(id), 400, 'validation_failed', rules.map((code) => ({ parameter: 'id', code })));
+    expectProblem(
+      await get(id),
+      400,
+      'validation_failed',
+      rules.map((code) => ({ parameter: 'id', code })),
+    );
   });
 
   it('refuses a query parameter, and does not repeat it', async () => {

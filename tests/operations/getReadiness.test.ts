@@ -30,8 +30,13 @@ beforeAll(async () => {
   harness = await startHarness({
     databaseUrl: proxy.url,
     environment: {
-      OBJECT_STORE: 's3', S3_ENDPOINT: store.origin, S3_BUCKET: 'documents', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's',
-      DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting,
+      OBJECT_STORE: 's3',
+      S3_ENDPOINT: store.origin,
+      S3_BUCKET: 'documents',
+      S3_ACCESS_KEY: 'a',
+      S3_SECRET_KEY: 's',
+      DOCUMENT_SCANNER: 'clamav',
+      CLAMAV_ADDRESS: clamd.setting,
     },
     change: (services) => Object.assign(services, { isStopping: () => stopping }),
   });
@@ -68,8 +73,11 @@ describe('200', () => {
   });
 
   const reported: [string, () => void, object][] = [
-    ['an object store that refuses',
-      () => (storeBehaviour = (_request, response) => void response.writeHead(503).end()), { objectStore: 'failing' }],
+    [
+      'an object store that refuses',
+      () => (storeBehaviour = (_request, response) => void response.writeHead(503).end()),
+      { objectStore: 'failing' },
+    ],
     ['an object store that never answers', () => (storeBehaviour = () => undefined), { objectStore: 'failing' }],
     ['a scanner that hangs up', () => clamd.behave((socket) => socket.destroy()), { documentScanner: 'failing' }],
     ['a scanner that never answers', () => clamd.behave(() => undefined), { documentScanner: 'failing' }],
@@ -104,7 +112,8 @@ describe('503', () => {
   }
 
   const failures: [string, () => Promise<void>][] = [
-    ['is away', () => proxy.cut()], ['never answers', async () => proxy.hang()],
+    ['is away', () => proxy.cut()],
+    ['never answers', async () => proxy.hang()],
   ];
 
   it.each(failures)('while the database %s', async (_how, fail) => {

@@ -25,15 +25,25 @@ describe('200', () => {
     const place = { address1: '1 Main St', city: 'Austin', state: 'TX', postal: '78701', country: 'US', ...times };
     await domain.db.clinic.create({
       data: {
-        id, tenantId: mine.tenantId, legalName: 'Northwind, PLLC', displayName: 'Northwind',
+        id,
+        tenantId: mine.tenantId,
+        legalName: 'Northwind, PLLC',
+        displayName: 'Northwind',
         email: 'desk@northwind.example',
-        isActive: true, metadata: { region: 'south' }, ...times,
+        isActive: true,
+        metadata: { region: 'south' },
+        ...times,
         locations: {
           createMany: {
             data: [
               { id: side, name: 'Annex', isPrimary: false, isActive: false, ...place, state: 'OK', timezone: null },
               {
-                id: main, name: 'Main', isPrimary: true, isActive: true, ...place, address2: 'Suite 4',
+                id: main,
+                name: 'Main',
+                isPrimary: true,
+                isActive: true,
+                ...place,
+                address2: 'Suite 4',
                 phone: '5125550142',
                 timezone: 'America/Chicago',
               },
@@ -46,22 +56,45 @@ describe('200', () => {
     const { status, body } = await list('', mine);
     expect(status).toBe(200);
     expect(body).toEqual({
-      data: [{
-        id, legalName: 'Northwind, PLLC', displayName: 'Northwind', email: 'desk@northwind.example',
-        tenantId: mine.tenantId,
-        isActive: true, metadata: { region: 'south' }, ...sent,
-        locations: [
-          {
-            id: main, clinicId: id, name: 'Main', ...place, address2: 'Suite 4', phone: '5125550142',
-            timezone: 'America/Chicago',
-            isPrimary: true, isActive: true, ...sent,
-          },
-          {
-            id: side, clinicId: id, name: 'Annex', ...place, address2: null, state: 'OK', phone: null, timezone: null,
-            isPrimary: false, isActive: false, ...sent,
-          },
-        ],
-      }],
+      data: [
+        {
+          id,
+          legalName: 'Northwind, PLLC',
+          displayName: 'Northwind',
+          email: 'desk@northwind.example',
+          tenantId: mine.tenantId,
+          isActive: true,
+          metadata: { region: 'south' },
+          ...sent,
+          locations: [
+            {
+              id: main,
+              clinicId: id,
+              name: 'Main',
+              ...place,
+              address2: 'Suite 4',
+              phone: '5125550142',
+              timezone: 'America/Chicago',
+              isPrimary: true,
+              isActive: true,
+              ...sent,
+            },
+            {
+              id: side,
+              clinicId: id,
+              name: 'Annex',
+              ...place,
+              address2: null,
+              state: 'OK',
+              phone: null,
+              timezone: null,
+              isPrimary: false,
+              isActive: false,
+              ...sent,
+            },
+          ],
+        },
+      ],
       pagination: { total: 1, page: 1, limit: 20, totalPages: 1 },
       stats: { total: 1, active: 1, inactive: 0 },
     });
@@ -95,7 +128,10 @@ describe('200', () => {
       const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [one, two.toUpperCase()]);
       const stats = { total: 2, active: 1, inactive: 1 };
       for (const [query, ids] of [
-        ['', [one, two]], ['?isActive=true', [one]], ['?state=TX', [one, two]], ['?search=C', [one, two]],
+        ['', [one, two]],
+        ['?isActive=true', [one]],
+        ['?state=TX', [one, two]],
+        ['?search=C', [one, two]],
         ['?limit=1&page=2', [two]],
       ] as const) {
         const { body } = await list(query, limited);
@@ -121,7 +157,9 @@ describe('200', () => {
     let mine: Partner;
     const ids: Record<string, string> = {};
     const named = (body: { data: { id: string }[] }) =>
-      idsOf(body).map((id) => Object.keys(ids).find((name) => ids[name] === id)).sort();
+      idsOf(body)
+        .map((id) => Object.keys(ids).find((name) => ids[name] === id))
+        .sort();
     beforeAll(async () => {
       mine = await newPartner(harness);
       const chicago = 'America/Chicago';
@@ -178,7 +216,12 @@ describe('400', () => {
     ['serch=northwind', 'serch', ['additionalProperties']],
     ['categoryId=01a05c32-5e80-7000-8000-00000000ca01', 'categoryId', ['additionalProperties']],
   ])('refuses %s', async (query, parameter, rules) => {
-    expectProblem(await list(`?${query}`), 400, 'validation_failed', rules.map((code) => ({ parameter, code })));
+    expectProblem(
+      await list(`?${query}`),
+      400,
+      'validation_failed',
+      rules.map((code) => ({ parameter, code })),
+    );
   });
 
   it('names every fault at once', async () => {

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import {
-  encounterBody, newClient, newClinic, newPartner, newPatient, newToken, type Partner,
+  encounterBody,
+  newClient,
+  newClinic,
+  newPartner,
+  newPatient,
+  newToken,
+  type Partner,
 } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -72,23 +78,31 @@ describe('200', () => {
   });
 
   it('pages through whatever is filtered, each encounter once and in order', async () => {
-    const query = fc.record({
-      status: fc.constantFrom('pending_review', 'in_review', 'completed', 'cancelled'),
-      patientId: fc.constantFrom(...patients),
-      clinicId: fc.constantFrom(...clinics),
-      created_after: fc.constantFrom(...all.map(({ createdAt }) => createdAt as string)),
-      limit: fc.integer({ min: 1, max: 13 }),
-    }, { requiredKeys: ['limit'] });
-    await fc.assert(fc.asyncProperty(query, async ({ limit, created_after, ...equal }) => {
-      const expected = all.filter((encounter) =>
-        Object.entries(equal).every(([name, value]) => encounter[name] === value) &&
-        (created_after === undefined || encounter.createdAt > created_after));
-      const pages = await pagesOf({ ...equal, ...(created_after === undefined ? {} : { created_after }), limit });
-      expect(pages.flat()).toEqual(expected);
-      expect(pages.slice(0, -1).every((page) => page.length === limit)).toBe(true);
-      // No page is empty but the only one.
-      expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)));
-    }), { numRuns: 30, examples: [[{ limit: 1 }], [{ limit: 12 }], [{ limit: 5, clinicId: clinics[0] ?? '' }]] });
+    const query = fc.record(
+      {
+        status: fc.constantFrom('pending_review', 'in_review', 'completed', 'cancelled'),
+        patientId: fc.constantFrom(...patients),
+        clinicId: fc.constantFrom(...clinics),
+        created_after: fc.constantFrom(...all.map(({ createdAt }) => createdAt as string)),
+        limit: fc.integer({ min: 1, max: 13 }),
+      },
+      { requiredKeys: ['limit'] },
+    );
+    await fc.assert(
+      fc.asyncProperty(query, async ({ limit, created_after, ...equal }) => {
+        const expected = all.filter(
+          (encounter) =>
+            Object.entries(equal).every(([name, value]) => encounter[name] === value) &&
+            (created_after === undefined || encounter.createdAt > created_after),
+        );
+        const pages = await pagesOf({ ...equal, ...(created_after === undefined ? {} : { created_after }), limit });
+        expect(pages.flat()).toEqual(expected);
+        expect(pages.slice(0, -1).every((page) => page.length === limit)).toBe(true);
+        // No page is empty but the only one.
+        expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)));
+      }),
+      { numRuns: 30, examples: [[{ limit: 1 }], [{ limit: 12 }], [{ limit: 5, clinicId: clinics[0] ?? '' }]] },
+    );
   });
 
   it('goes on after the cursor when encounters are added in between: none twice, none left out', async () => {
@@ -103,7 +117,8 @@ describe('200', () => {
   });
 
   it.each([
-    ['an offset', '2026-11-20T17:01:00+01:00'], ['small letters', '2026-11-20t16:01:00z'],
+    ['an offset', '2026-11-20T17:01:00+01:00'],
+    ['small letters', '2026-11-20t16:01:00z'],
     ['fractions', '2026-11-20T16:01:00.00000000000000000000Z'],
   ])('takes created_after with %s', async (_what, created_after) => {
     const expected = all.filter(({ createdAt }) => createdAt > '2026-11-20T16:01:00.000Z');
@@ -111,13 +126,14 @@ describe('200', () => {
     expect((await list({ created_after })).body.data).toEqual(expected);
   });
 
-  it.each([['0000-01-01T00:00:00Z', 12], ['9999-12-31T23:59:59-23:59', 0],
-    ['2016-12-31T23:59:60Z', 12], ['2999-06-30T17:59:60.5-06:00', 0]])(
-    'takes created_after %s',
-    async (created_after, length) => {
-      expect((await list({ created_after })).body.data).toHaveLength(length);
-    },
-  );
+  it.each([
+    ['0000-01-01T00:00:00Z', 12],
+    ['9999-12-31T23:59:59-23:59', 0],
+    ['2016-12-31T23:59:60Z', 12],
+    ['2999-06-30T17:59:60.5-06:00', 0],
+  ])('takes created_after %s', async (created_after, length) => {
+    expect((await list({ created_after })).body.data).toHaveLength(length);
+  });
 
   it('takes UUIDs in capitals', async () => {
     const query = { clinicId: clinics[0]?.toUpperCase() ?? '', patientId: patients[0]?.toUpperCase() ?? '' };
@@ -131,7 +147,7 @@ describe('200', () => {
     const { now } = harness.clock;
     harness.clock.now = new Date(encounter.gfe_data[0].validUntil);
     const token = await newToken(harness, owner);
-    const [found] = [(await list({ status: 'completed' }, { token })).body.data, harness.clock.now = now];
+    const [found] = [(await list({ status: 'completed' }, { token })).body.data, (harness.clock.now = now)];
     expect(found).toEqual([{ ...encounter, gfe_data: [{ ...encounter.gfe_data[0], status: 'expired' }] }]);
   });
 
@@ -163,14 +179,20 @@ describe('400', () => {
   const encode = (text: string): string => Buffer.from(text).toString('base64url');
 
   it.each([
-    ['empty', ''], ['endless', 'A'.repeat(201)], ['of other letters', 'a+b='], ['garbage', 'garbage'],
-    ['of another list', encode('12.34')], ['a time without a number', encode('2026-11-20T16:00:00.000Z')],
-    ['no time', encode('2026-13-45T16:00:00.000Z 101000')], ['of the year 0', encode('0000-01-01T00:00:00.000Z 101000')],
+    ['empty', ''],
+    ['endless', 'A'.repeat(201)],
+    ['of other letters', 'a+b='],
+    ['garbage', 'garbage'],
+    ['of another list', encode('12.34')],
+    ['a time without a number', encode('2026-11-20T16:00:00.000Z')],
+    ['no time', encode('2026-13-45T16:00:00.000Z 101000')],
+    ['of the year 0', encode('0000-01-01T00:00:00.000Z 101000')],
     ['of a far year', encode('+012026-11-20T16:00:00.000Z 101000')],
     ['a huge number', encode(`2026-11-20T16:00:00.000Z ${'9'.repeat(19)}`)],
     ['a number with zeros', encode('2026-11-20T16:00:00.000Z 0101000')],
     ['a time in other words', encode('2026-11-20T24:00:00.000Z 101000')],
-    ['SQL', encode("2026-11-20T16:00:00.000Z 1' OR '1'='1")], ['cut off', encode('2026-11-20T16:00:00.000Z 101000').slice(0, -5)],
+    ['SQL', encode("2026-11-20T16:00:00.000Z 1' OR '1'='1")],
+    ['cut off', encode('2026-11-20T16:00:00.000Z 101000').slice(0, -5)],
   ])('refuses a cursor that is %s', async (_what, cursor) => {
     const answer = await list({ cursor });
     expectProblem(answer, 400, 'cursor_invalid');

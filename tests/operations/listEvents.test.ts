@@ -33,10 +33,11 @@ const list = (query = '', options: CallOptions = { token: partner.token }) =>
   call(harness, `GET /events${query}`, options);
 const ofNoClinic = ({ tenantId }: Partner) => ({ tenantId, clinicId: null });
 /** Writes so many events at once, which is quicker than one by one. */
-const writeMany = (owner: Partner, count: number) => inTransaction(harness.domain, async (transaction) => {
-  const numbers = { encounter_id: 101_000, gfe_no: 'GFE-101000' };
-  for (let n = 0; n < count; n += 1) recordEvent(transaction, ofNoClinic(owner), 'encounter.released', numbers);
-});
+const writeMany = (owner: Partner, count: number) =>
+  inTransaction(harness.domain, async (transaction) => {
+    const numbers = { encounter_id: 101_000, gfe_no: 'GFE-101000' };
+    for (let n = 0; n < count; n += 1) recordEvent(transaction, ofNoClinic(owner), 'encounter.released', numbers);
+  });
 const makeOld = ({ tenantId }: Partner) => harness.domain.db.$executeRaw`
   UPDATE event SET recorded_at = now() - interval '31 days' WHERE tenant_id = ${tenantId}`;
 
@@ -47,7 +48,9 @@ describe('200', () => {
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(body).toEqual({
       data: patientIds.map((user_id) => ({
-        id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/), type: 'patient.created', data: { user_id },
+        id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+        type: 'patient.created',
+        data: { user_id },
         timestamp: harness.clock.now.toISOString(),
       })),
       next_cursor: expect.stringMatching(/^[A-Za-z0-9_-]+$/),
@@ -61,7 +64,11 @@ describe('200', () => {
     while (pages.at(-1)?.has_more) {
       pages.push(await feedPage(harness, partner, { limit: 1, after: pages.at(-1)?.next_cursor }));
     }
-    expect(pages.map(({ data, has_more }) => [data.length, has_more])).toEqual([[1, true], [1, true], [1, false]]);
+    expect(pages.map(({ data, has_more }) => [data.length, has_more])).toEqual([
+      [1, true],
+      [1, true],
+      [1, false],
+    ]);
     expect(pages.flatMap(({ data }) => data)).toEqual(all);
     expect(pages.at(-1)?.next_cursor).toBe((await list()).body.next_cursor);
   });
@@ -168,9 +175,9 @@ describe('200', () => {
     await observer.end();
     expect(more).toEqual([]);
     const tables = ['event', 'event_counter'];
-    expect(scans.filter(({ table = '' }) => tables.includes(table))).toEqual(expect.arrayContaining([
-      { table: 'event', index: 'event_tenant_id_position_key' },
-    ]));
+    expect(scans.filter(({ table = '' }) => tables.includes(table))).toEqual(
+      expect.arrayContaining([{ table: 'event', index: 'event_tenant_id_position_key' }]),
+    );
     expect(scans.filter(({ table }) => table === 'event')).toHaveLength(1);
   });
 });
@@ -179,17 +186,24 @@ describe('400', () => {
   const invalid = [{ parameter: 'after', code: 'cursor_invalid' }];
 
   it.each([
-    ['of no bytes that are text', '\xff'], ['without a number', 'TENANT'], ['with a word', 'TENANT x'],
-    ['with a negative number', 'TENANT -1'], ['with too many digits', `TENANT ${'9'.repeat(19)}`],
-    ['of the encounters', '2026-11-20T16:10:00.000Z 100124'], ['of no tenant', ' 0'], ['of another tenant', 'demo 0'],
-    ['of the first edition, which named a transaction', '750.12'], ['of an event that is still to come', 'TENANT 1000000'],
+    ['of no bytes that are text', '\xff'],
+    ['without a number', 'TENANT'],
+    ['with a word', 'TENANT x'],
+    ['with a negative number', 'TENANT -1'],
+    ['with too many digits', `TENANT ${'9'.repeat(19)}`],
+    ['of the encounters', '2026-11-20T16:10:00.000Z 100124'],
+    ['of no tenant', ' 0'],
+    ['of another tenant', 'demo 0'],
+    ['of the first edition, which named a transaction', '750.12'],
+    ['of an event that is still to come', 'TENANT 1000000'],
   ])('refuses a cursor %s', async (_what, text) => {
     const after = Buffer.from(text.replace('TENANT', partner.tenantId), 'latin1').toString('base64url');
     expectProblem(await list(`?after=${after}`), 400, 'cursor_invalid', invalid);
   });
 
   it.each([
-    ['an empty cursor', '', 'minLength'], ['a cursor in another alphabet', 'ZGVtbyAw==', 'pattern'],
+    ['an empty cursor', '', 'minLength'],
+    ['a cursor in another alphabet', 'ZGVtbyAw==', 'pattern'],
     ['a cursor that is too long', 'M'.repeat(201), 'maxLength'],
   ])('refuses %s', async (_what, after, code) => {
     const answer = await list(`?after=${after}`);

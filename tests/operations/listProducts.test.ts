@@ -28,20 +28,52 @@ describe('200', () => {
     const category = { id: newId(), categoryName: 'Weight', ...review, ...audit };
     const subcategory = { id: newId(), categoryId: category.id, subCategoryName: 'GLP-1', ...audit };
     const product = {
-      id: newId(), sku: 'SEMA-1', name: 'Semaglutide', description: 'Weekly pen', isActive: false, isDeleted: false,
-      metadata: { color: 'blue' }, pharmacyId: newId(), pharmacyName: 'Lone Star Pharmacy', categoryId: category.id,
-      subcategoryId: subcategory.id, imageUrl: 'https://cdn.example/1.png', ...audit,
+      id: newId(),
+      sku: 'SEMA-1',
+      name: 'Semaglutide',
+      description: 'Weekly pen',
+      isActive: false,
+      isDeleted: false,
+      metadata: { color: 'blue' },
+      pharmacyId: newId(),
+      pharmacyName: 'Lone Star Pharmacy',
+      categoryId: category.id,
+      subcategoryId: subcategory.id,
+      imageUrl: 'https://cdn.example/1.png',
+      ...audit,
     };
     const productId = product.id;
     const offer = { id: newId(), productId, qty: -3, qtyAlert: 5, ...audit };
     const variant = {
-      id: newId(), productOfferId: offer.id, name: 'Box', sku: 'SEMA-1-B', qty: 1, isActive: true, createdAt, updatedAt,
+      id: newId(),
+      productOfferId: offer.id,
+      name: 'Box',
+      sku: 'SEMA-1-B',
+      qty: 1,
+      isActive: true,
+      createdAt,
+      updatedAt,
     };
     const rx = {
-      id: newId(), productId, rxNumber: 'RX1', drugForm: 'pen', drugStrength: '1 mg', directions: 'weekly', refills: 2,
+      id: newId(),
+      productId,
+      rxNumber: 'RX1',
+      drugForm: 'pen',
+      drugStrength: '1 mg',
+      directions: 'weekly',
+      refills: 2,
       rxType: 'new',
-      deaScheduleId: newId(), quantityUnitOfMeasureId: newId(), codeListQualifier: 'q', rxQty: 4, daysSupply: 28,
-      dateWritten: '2026-01-01', daw: '0', requestedBy: 'Dr. No', refrigerationTypeId: newId(), notes: 'cold', ...audit,
+      deaScheduleId: newId(),
+      quantityUnitOfMeasureId: newId(),
+      codeListQualifier: 'q',
+      rxQty: 4,
+      daysSupply: 28,
+      dateWritten: '2026-01-01',
+      daw: '0',
+      requestedBy: 'Dr. No',
+      refrigerationTypeId: newId(),
+      notes: 'cold',
+      ...audit,
     };
     const entry = { id: newId(), productId, clinicId, isActive: true, createdAt, updatedAt };
     await db.category.create({ data: { tenantId, ...category } });
@@ -57,22 +89,40 @@ describe('200', () => {
     const { status, body } = await list('', mine);
     expect(status).toBe(200);
     expect(body).toEqual({
-      data: [asJson({
-        ...summary, category, subcategory, productRx: rx,
-        clinicAvailability: [{
-          ...entry,
-          clinic: {
-            id: clinicId, legalName: expect.stringMatching(/, PLLC$/), displayName: expect.any(String),
-            email: expect.any(String),
-            metadata: null, tenantId, isActive: true, createdAt, updatedAt,
+      data: [
+        asJson({
+          ...summary,
+          category,
+          subcategory,
+          productRx: rx,
+          clinicAvailability: [
+            {
+              ...entry,
+              clinic: {
+                id: clinicId,
+                legalName: expect.stringMatching(/, PLLC$/),
+                displayName: expect.any(String),
+                email: expect.any(String),
+                metadata: null,
+                tenantId,
+                isActive: true,
+                createdAt,
+                updatedAt,
+              },
+            },
+          ],
+          productOffer: {
+            ...offer,
+            price: '9999999999.99',
+            shippingType: 'FREE_SHIPPING',
+            shippingAmount: '25.00',
+            vendorCost: '0.00',
+            cogs: '1.50',
+            product: summary,
+            offerVariants: [{ ...variant, price: '12.30' }],
           },
-        }],
-        productOffer: {
-          ...offer, price: '9999999999.99', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00', vendorCost: '0.00',
-          cogs: '1.50',
-          product: summary, offerVariants: [{ ...variant, price: '12.30' }],
-        },
-      })],
+        }),
+      ],
       meta: { total: 1, page: 1, limit: 20, totalPages: 1, hasNext: false, hasPrev: false },
     });
   });
@@ -80,10 +130,17 @@ describe('200', () => {
   it('tells null and empty lists for what a product does not have', async () => {
     const mine = await newPartner(harness);
     await newProduct(harness, mine);
-    expect((await list('', mine)).body.data).toMatchObject([{
-      productRx: null, clinicAvailability: [], metadata: null, imageUrl: null, createdBy: null, updatedBy: null,
-      productOffer: { offerVariants: [] },
-    }]);
+    expect((await list('', mine)).body.data).toMatchObject([
+      {
+        productRx: null,
+        clinicAvailability: [],
+        metadata: null,
+        imageUrl: null,
+        createdBy: null,
+        updatedBy: null,
+        productOffer: { offerVariants: [] },
+      },
+    ]);
   });
 
   it('never lists or counts deleted products, whatever the filter', async () => {
@@ -94,7 +151,12 @@ describe('200', () => {
     await newProduct(harness, mine, { ...group, sku: 'BTX-2', name: 'Botox old', isDeleted: true });
     await newProduct(harness, mine, { ...group, sku: 'BTX-1', name: 'Botox older', isDeleted: true, isActive: false });
     for (const query of [
-      '', '?search=btx', '?search=botox', `?categoryId=${group.categoryId}`, `?clinicId=${clinicId}`, '?sort_by=sku',
+      '',
+      '?search=btx',
+      '?search=botox',
+      `?categoryId=${group.categoryId}`,
+      `?clinicId=${clinicId}`,
+      '?sort_by=sku',
       '?isActive=true',
     ]) {
       const { body } = await list(query, mine);
@@ -111,7 +173,10 @@ describe('200', () => {
     const theirs = await newProduct(harness, other, group);
     const own = await newProduct(harness, mine);
     for (const [query, ids] of [
-      ['', [own]], ['?search=SKU', [own]], ['?isActive=true', [own]], [`?categoryId=${group.categoryId}`, []],
+      ['', [own]],
+      ['?search=SKU', [own]],
+      ['?isActive=true', [own]],
+      [`?categoryId=${group.categoryId}`, []],
       [`?clinicId=${clinicId}`, []],
     ] as const) {
       expect(idsOf((await list(query, mine)).body)).toEqual(ids);
@@ -174,7 +239,12 @@ describe('400', () => {
     ['state=TX', 'state', ['additionalProperties']],
     ['isDeleted=true', 'isDeleted', ['additionalProperties']],
   ])('refuses %s', async (query, parameter, rules) => {
-    expectProblem(await list(`?${query}`), 400, 'validation_failed', rules.map((code) => ({ parameter, code })));
+    expectProblem(
+      await list(`?${query}`),
+      400,
+      'validation_failed',
+      rules.map((code) => ({ parameter, code })),
+    );
   });
 });
 

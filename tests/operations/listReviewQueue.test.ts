@@ -22,8 +22,11 @@ const numbers = async (query?: string, client?: Partner): Promise<number[]> => {
   const { body } = await list(query, client);
   return body.data.map(({ encounter_id }: { encounter_id: number }) => encounter_id);
 };
-const at = (scheduledDay: string, scheduledTime: string) =>
-  ({ scheduledDay, scheduledTime, scheduledTimeZone: 'America/New_York' });
+const at = (scheduledDay: string, scheduledTime: string) => ({
+  scheduledDay,
+  scheduledTime,
+  scheduledTimeZone: 'America/New_York',
+});
 
 describe('200', () => {
   it('is empty when nothing waits', async () => {
@@ -52,7 +55,8 @@ describe('200', () => {
     await newEncounter(harness, await newPartner(harness));
     expect(await numbers()).toEqual([waiting.encounter_id]);
     await call(harness, `POST /encounters/${claimed.encounter_id}/release`, {
-      token: partner.token, json: { reviewerRef: reviewer },
+      token: partner.token,
+      json: { reviewerRef: reviewer },
     });
     expect(await numbers()).toEqual([waiting.encounter_id, claimed.encounter_id]);
     await claim(harness, partner, waiting);
@@ -63,7 +67,10 @@ describe('200', () => {
     const start = harness.clock.now;
     const { encounter_id, expiresAt } = await newEncounter(harness, partner);
     const end = Date.parse(expiresAt);
-    for (const [time, expected] of [[end - 1, [encounter_id]], [end, []]] as const) {
+    for (const [time, expected] of [
+      [end - 1, [encounter_id]],
+      [end, []],
+    ] as const) {
       harness.clock.now = new Date(time);
       expect(await numbers('', { ...partner, token: await newToken(harness, partner) })).toEqual(expected);
     }

@@ -1,5 +1,13 @@
 import {
-  encounterBody, newClient, newClinic, newDocument, newPartner, newPatient, newProduct, type EncounterBody, type Partner,
+  encounterBody,
+  newClient,
+  newClinic,
+  newDocument,
+  newPartner,
+  newPatient,
+  newProduct,
+  type EncounterBody,
+  type Partner,
 } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
@@ -64,12 +72,11 @@ describe('200', () => {
     const clinicId = await newClinic(harness, partner, { isActive: false });
     const patientId = await newPatient(harness, partner);
     await harness.domain.db.patient.updateMany({
-      where: { tenantId: partner.tenantId, id: patientId }, data: { accountIsActive: false },
+      where: { tenantId: partner.tenantId, id: patientId },
+      data: { accountIsActive: false },
     });
     const availability = [{ clinicId: valid.clinicId, isActive: true }];
-    const treatmentIds = [
-      ...valid.treatmentIds, await newProduct(harness, partner, { isActive: false, availability }),
-    ];
+    const treatmentIds = [...valid.treatmentIds, await newProduct(harness, partner, { isActive: false, availability })];
     const documentIds = [await newDocument(harness, partner, valid.patientId)];
     const json = { ...valid, clinicId, patientId, treatmentIds, documentIds };
     const { status, body } = await preview(json);
@@ -94,7 +101,9 @@ describe('200', () => {
       const { db } = harness.domain;
       const where = { tenantId: partner.tenantId };
       return [
-        await db.encounter.count({ where }), await db.gfeItem.count({ where }), await db.event.count({ where }),
+        await db.encounter.count({ where }),
+        await db.gfeItem.count({ where }),
+        await db.event.count({ where }),
         await db.idempotencyKey.count({ where }),
       ];
     };
@@ -121,8 +130,11 @@ describe('400', () => {
     ['validation_failed', { documentIds: [nobody, nobody.toUpperCase()] }, '#/documentIds/1'],
     ['schedule_incomplete', { scheduledTime: '12:00:00' }, '#/scheduledTime'],
     ['schedule_time_zone_unknown', { scheduledDay: '2027-03-14', scheduledTimeZone: '+05:30' }, '#/scheduledTimeZone'],
-    ['schedule_time_nonexistent',
-      { scheduledDay: '2027-03-14', scheduledTime: '02:30:00', scheduledTimeZone: 'America/New_York' }, '#/scheduledTime'],
+    [
+      'schedule_time_nonexistent',
+      { scheduledDay: '2027-03-14', scheduledTime: '02:30:00', scheduledTimeZone: 'America/New_York' },
+      '#/scheduledTime',
+    ],
     // In the zone of the clinic.
     ['schedule_time_nonexistent', { scheduledDay: '2027-03-14', scheduledTime: '02:30:00' }, '#/scheduledTime'],
   ] as const)('is %s as for createEncounter: %j', async (code, change, pointer) => {

@@ -21,9 +21,12 @@ const record = (amount: unknown, orderNo = order_no) => pay(harness, partner, or
 const post = (orderNo: string, options: CallOptions) => call(harness, `POST /orders/${orderNo}/payments`, options);
 const orderOf = async (orderNo: string) => (await getOrder(harness, partner, orderNo)).body;
 const told = async (orderNo: string) =>
-  (await eventsAbout(harness, partner, { order_no: orderNo }, ...orderEvents)).map(
-    ({ type, data }) => [type, data['order_status'], data['grand_total'], data['balance_amt']],
-  );
+  (await eventsAbout(harness, partner, { order_no: orderNo }, ...orderEvents)).map(({ type, data }) => [
+    type,
+    data['order_status'],
+    data['grand_total'],
+    data['balance_amt'],
+  ]);
 
 /** An order over 255.00. */
 const newOrder = async (): Promise<string> => (await completedEncounter(harness, partner)).order_no;
@@ -38,7 +41,10 @@ describe('201', () => {
     expect(first.status).toBe(201);
     expect(first.headers.get('Idempotent-Replayed')).toBeNull();
     expect(first.body).toEqual({
-      ...before, paid_amt: '200.50', balance_amt: '54.50', updatedAt: at,
+      ...before,
+      paid_amt: '200.50',
+      balance_amt: '54.50',
+      updatedAt: at,
       payments: [{ id: expect.any(String), amount: '200.50', reference: 'RCPT-2041', createdAt: at }],
     });
     const last = await record('54.50', orderNo);
@@ -88,7 +94,18 @@ describe('201', () => {
 
 describe('400', () => {
   it.each([
-    ['0'], ['0.00'], ['000.0'], ['-1.00'], ['1.001'], ['1.'], ['.5'], ['1,00'], ['1e2'], ['12345678901'], [''], [' 1'],
+    ['0'],
+    ['0.00'],
+    ['000.0'],
+    ['-1.00'],
+    ['1.001'],
+    ['1.'],
+    ['.5'],
+    ['1,00'],
+    ['1e2'],
+    ['12345678901'],
+    [''],
+    [' 1'],
   ])('refuses the amount "%s"', async (amount) => {
     expectProblem(await record(amount), 400, 'validation_failed', [{ pointer: '#/amount', code: 'pattern' }]);
   });

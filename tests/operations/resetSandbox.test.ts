@@ -8,7 +8,7 @@ import { newClient, newPartner, newPatient, type Partner } from '../support/fact
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
-import { newSandbox, reset, setClock, simulate, thingsOf } from '../support/sandbox.js';
+import { newSandbox, reset, setClock, simulate, thingsOf, whileAnotherResets } from '../support/sandbox.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -40,7 +40,9 @@ async function play(): Promise<string> {
   const body = { clinicId: cast.clinics.austin, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
   const again = { ...body, patientId: cast.jane.id, treatmentIds: [cast.products.botox] };
   const reused = await call(harness, 'POST /encounters', {
-    token: partner.token, json: again, headers: { 'Idempotency-Key': 'again' },
+    token: partner.token,
+    json: again,
+    headers: { 'Idempotency-Key': 'again' },
   });
   expect(reused.body).toMatchObject({ status: 'completed' });
   const documentIds = [upload.body.documentId];
@@ -61,7 +63,11 @@ const fixtureFile = async ({ tenantId }: Partner = partner): Promise<string> => 
   const { blobPath } = await harness.domain.db.document.findUniqueOrThrow({ where });
   return join(harness.dataDir, 'documents', blobPath);
 };
-const exists = (path: string): Promise<boolean> => access(path).then(() => true, () => false);
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 describe('204', () => {
   it('takes away everything that came and changed, and nothing else', async () => {
@@ -145,7 +151,8 @@ describe('204', () => {
     expect(order).toMatchObject({ order_status: 'pending', createdAt: '2031-03-02T09:00:00.000Z' });
     const approved = (await get(`/encounters/${completed.encounter_id}`)).body;
     expect(approved.gfe_data.map(({ validUntil }: Answer['body']) => validUntil)).toEqual([
-      '2032-03-02T09:00:00.000Z', '2031-04-02T09:00:00.000Z',
+      '2032-03-02T09:00:00.000Z',
+      '2031-04-02T09:00:00.000Z',
     ]);
     harness.clock.now = now;
   });
@@ -197,8 +204,7 @@ describe('409', () => {
   it('is one at a time: a second one is refused at once and changes nothing', async () => {
     const { tenantId } = partner;
     const before = await things();
-    await harness.domain.db.$transaction(async (db) => {
-      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`reset ${tenantId}`}, 0))`;
+    await whileAnotherResets(harness, tenantId, async () => {
       const refused = await reset(harness, partner);
       expectProblem(refused, 409, 'sandbox_busy');
       expect(refused.headers.get('Retry-After')).toBe('1');

@@ -18,15 +18,21 @@ type Encounter = Answer['body'];
 
 const reviewerRef = '1876543219';
 const keyOf = ({ categoryId, subcategoryId }: Encounter) => ({ categoryId, subcategoryId });
-const bodyFor = ({ gfe_data }: Encounter, changes = {}) =>
-  ({ reviewerRef, items: gfe_data.map(keyOf), reason: 'Overlooked.', ...changes });
+const bodyFor = ({ gfe_data }: Encounter, changes = {}) => ({
+  reviewerRef,
+  items: gfe_data.map(keyOf),
+  reason: 'Overlooked.',
+  ...changes,
+});
 const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise<Answer> =>
   call(harness, `POST /encounters/${String(encounterNo)}/revoke`, { token, json });
 const revoke = (encounter: Encounter, changes = {}): Promise<Answer> =>
   send(encounter.encounter_id, bodyFor(encounter, changes));
 const stored = async ({ encounter_id }: Encounter): Promise<Encounter> =>
   (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
-const twoItems = async () => ({ treatmentIds: [await newProduct(harness, partner), await newProduct(harness, partner)] });
+const twoItems = async () => ({
+  treatmentIds: [await newProduct(harness, partner), await newProduct(harness, partner)],
+});
 
 describe('200', () => {
   it('takes back what is named, by any provider; encounter and order stay', async () => {
@@ -39,7 +45,9 @@ describe('200', () => {
     const now = harness.clock.now.toISOString();
     expect(status).toBe(200);
     expect(body).toEqual({
-      ...completed, updatedAt: now, version: Number(completed.version) + 1,
+      ...completed,
+      updatedAt: now,
+      version: Number(completed.version) + 1,
       gfe_data: [first, { ...second, status: 'revoked', validUntil: now, revocationReason: 'Overlooked.' }],
     });
     expect(headers.get('Cache-Control')).toBe('no-store');
@@ -51,7 +59,9 @@ describe('200', () => {
       { type: 'gfe.revoked', clinic_id: clinicId, timestamp: harness.clock.now, data },
     ]);
     const { tenantId } = partner;
-    const row = await harness.domain.db.gfeItem.findFirst({ where: { tenantId, encounterId: completed.id, position: 1 } });
+    const row = await harness.domain.db.gfeItem.findFirst({
+      where: { tenantId, encounterId: completed.id, position: 1 },
+    });
     expect(row).toMatchObject({ revokedBy: reviewerRef, decidedAt: new Date(second.decidedAt) });
   });
 
@@ -134,7 +144,8 @@ describe('409', () => {
   it('refuses all when one item is not approved, or not any more, and names its status', async () => {
     const encounter = await newEncounter(harness, partner, await twoItems());
     const partly = await reviewed(harness, partner, encounter, (item, index) =>
-      (index === 1 ? deny(item, index) : { decision: 'approved' }));
+      index === 1 ? deny(item, index) : { decision: 'approved' },
+    );
     const refused = await revoke(partly);
     expectProblem(refused, 409, 'invalid_state', [{ pointer: '#/items/1', code: 'invalid_state' }]);
     expect(refused.body.current_status).toBe('denied');

@@ -41,7 +41,8 @@ describe('200', () => {
     await setClock(harness, sandbox, DAY);
     const json = { clinicId: cast.clinics.austin, patientId: cast.jane.id, treatmentIds: [cast.products.botox] };
     const { body } = await call(harness, 'POST /encounters', {
-      token: sandbox.token, json: { ...json, reviewType: 'asynchronous', serviceQueue: 'provider_network' },
+      token: sandbox.token,
+      json: { ...json, reviewType: 'asynchronous', serviceQueue: 'provider_network' },
     });
     expect(body).toMatchObject({ createdAt: '2026-11-21T16:00:00.000Z', expiresAt: '2026-12-21T16:00:00.000Z' });
     const { encounter_id } = body;

@@ -117,7 +117,10 @@ describe('200', () => {
     expect(row?.visitEndedAt).toEqual(row?.visitStartedAt);
   });
 
-  it.each([['waiting', waiting], ['claimed', claimed]])('lets the patient not come: %s', async (_what, encounter) => {
+  it.each([
+    ['waiting', waiting],
+    ['claimed', claimed],
+  ])('lets the patient not come: %s', async (_what, encounter) => {
     const { body } = await play(encounter, 'no_show');
     expect(body).toMatchObject({ status: 'cancelled', cancelReason: 'patient_no_show', leaseExpiresAt: null });
     expect(new Set(itemsOf(body).map(([status]) => status))).toEqual(new Set(['cancelled']));

@@ -3,7 +3,15 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import {
-  cancelled, claim, claimedEncounter, deny, eventsOf, reviewBody, reviewed, reviewer, type Decide,
+  cancelled,
+  claim,
+  claimedEncounter,
+  deny,
+  eventsOf,
+  reviewBody,
+  reviewed,
+  reviewer,
+  type Decide,
 } from '../support/reviews.js';
 
 let harness: Harness;
@@ -15,7 +23,10 @@ beforeAll(async () => {
   partner = await newPartner(harness);
   botox = await newProduct(harness, partner, { price: '240.00', shippingType: 'FLAT_RATE', shippingAmount: '15.00' });
   semaglutide = await newProduct(harness, partner, {
-    price: '299.00', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00', isRx: true,
+    price: '299.00',
+    shippingType: 'FREE_SHIPPING',
+    shippingAmount: '25.00',
+    isRx: true,
   });
 });
 afterAll(() => harness.close());
@@ -37,35 +48,50 @@ describe('200', () => {
     const now = harness.clock.now.toISOString();
     expect(status).toBe(200);
     expect(body).toEqual({
-      ...claimed, status: 'completed', order_no: expect.stringMatching(/^ORD-\d{6,}$/), leaseExpiresAt: null,
-      completedAt: now, updatedAt: now, version: 3,
+      ...claimed,
+      status: 'completed',
+      order_no: expect.stringMatching(/^ORD-\d{6,}$/),
+      leaseExpiresAt: null,
+      completedAt: now,
+      updatedAt: now,
+      version: 3,
       gfe_data: claimed.gfe_data.map((item: object) => ({
-        ...item, status: 'approved', decidedAt: now, validUntil: '2027-11-20T16:10:00.000Z',
+        ...item,
+        status: 'approved',
+        decidedAt: now,
+        validUntil: '2027-11-20T16:10:00.000Z',
       })),
     });
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(await stored(claimed)).toEqual(body);
     const { encounter_id, gfe_no } = claimed;
-    expect(await eventsOf(harness, claimed)).toContainEqual(
-      ['encounter.completed', { encounter_id, gfe_no, approved: 2, denied: 0, order_no: body.order_no }],
-    );
+    expect(await eventsOf(harness, claimed)).toContainEqual([
+      'encounter.completed',
+      { encounter_id, gfe_no, approved: 2, denied: 0, order_no: body.order_no },
+    ]);
   });
 
   it('makes an order of what was approved only: 255.00 of 554.00 (scenario C)', async () => {
     const claimed = await bothClaimed();
     const { body } = await send(claimed.encounter_id, reviewBody(claimed, denySecond));
     expect(body).toMatchObject({
-      status: 'completed', estimate: { grand_total: 554 },
+      status: 'completed',
+      estimate: { grand_total: 554 },
       gfe_data: [
         { status: 'approved', denialReason: null },
         { status: 'denied', denialReason: 'Contraindicated.', validUntil: null, decidedAt: body.completedAt },
       ],
     });
     const view = await call(harness, 'POST /encounters/status', {
-      token: partner.token, json: { encounter_id: claimed.encounter_id },
+      token: partner.token,
+      json: { encounter_id: claimed.encounter_id },
     });
     expect(view.body.order_details).toMatchObject({
-      order_no: body.order_no, order_status: 'pending', sub_total: 240, total_shipping_amt: 15, grand_total: 255,
+      order_no: body.order_no,
+      order_status: 'pending',
+      sub_total: 240,
+      total_shipping_amt: 15,
+      grand_total: 255,
       balance_amt: 255,
     });
     const events = await eventsOf(harness, claimed);
@@ -77,7 +103,12 @@ describe('200', () => {
     const { body } = await send(claimed.encounter_id, reviewBody(claimed, deny));
     const completedAt = harness.clock.now.toISOString();
     expect(body).toMatchObject({
-      status: 'denied', order_no: null, reviewerRef: reviewer, leaseExpiresAt: null, completedAt, version: 3,
+      status: 'denied',
+      order_no: null,
+      reviewerRef: reviewer,
+      leaseExpiresAt: null,
+      completedAt,
+      version: 3,
     });
     const { tenantId } = partner;
     expect(await harness.domain.db.order.count({ where: { tenantId, encounterId: body.id } })).toBe(0);
@@ -88,10 +119,13 @@ describe('200', () => {
 
   it('takes the decisions in any order and ids in any case, and keeps visit and notes to itself', async () => {
     const claimed = await claimedEncounter(harness, partner, {
-      treatmentIds: [botox, semaglutide], reviewType: 'synchronous',
+      treatmentIds: [botox, semaglutide],
+      reviewType: 'synchronous',
     });
     const { decisions, ...rest } = reviewBody(claimed, denySecond);
-    const upper = JSON.parse(JSON.stringify(decisions), (key, value) => /Id$/.test(key) ? value.toUpperCase() : value);
+    const upper = JSON.parse(JSON.stringify(decisions), (key, value) =>
+      /Id$/.test(key) ? value.toUpperCase() : value,
+    );
     const visit = { startedAt: '2026-11-20T09:30:00-06:00', endedAt: '2026-11-20t15:30:00.00000000000000000000z' };
     const json = { ...rest, decisions: upper.toReversed(), visit, notes: 'Pale.' };
     const { status, body, text } = await send(claimed.encounter_id, json);
@@ -147,13 +181,21 @@ describe('400', () => {
   it.each<[string, (decisions: Record<string, unknown>[]) => unknown[], string[]]>([
     ['an item without a decision', ([first]) => [first], ['#/decisions']],
     ['an item with two', ([first, second]) => [first, second, { ...first, decision: 'approved' }], ['#/decisions/2']],
-    ['a decision about nothing', ([first, second]) =>
-      [{ ...first, subcategoryId: second?.['subcategoryId'] }, second], ['#/decisions/0', '#/decisions']],
-    ['a denial without a reason', ([first, second]) =>
-      [first, { ...second, decision: 'denied' }], ['#/decisions/1/reason']],
-    ['all of that at once', ([first]) =>
-      [{ ...first, decision: 'denied' }, first, { ...first, categoryId: first?.['subcategoryId'] }],
-    ['#/decisions/0/reason', '#/decisions/1', '#/decisions/2', '#/decisions']],
+    [
+      'a decision about nothing',
+      ([first, second]) => [{ ...first, subcategoryId: second?.['subcategoryId'] }, second],
+      ['#/decisions/0', '#/decisions'],
+    ],
+    [
+      'a denial without a reason',
+      ([first, second]) => [first, { ...second, decision: 'denied' }],
+      ['#/decisions/1/reason'],
+    ],
+    [
+      'all of that at once',
+      ([first]) => [{ ...first, decision: 'denied' }, first, { ...first, categoryId: first?.['subcategoryId'] }],
+      ['#/decisions/0/reason', '#/decisions/1', '#/decisions/2', '#/decisions'],
+    ],
   ])('refuses %s, and changes nothing', async (_what, change, pointers) => {
     const claimed = await bothClaimed();
     const json = reviewBody(claimed);

@@ -22,7 +22,8 @@ export function observe(res: ServerResponse, faults: string[]): void {
   res.writeHead = new Proxy(res.writeHead, {
     apply(writeHead, self, args: unknown[]) {
       written = Object.fromEntries(
-        Object.entries(Object(args.at(-1))).map(([name, value]) => [name.toLowerCase(), value]));
+        Object.entries(Object(args.at(-1))).map(([name, value]) => [name.toLowerCase(), value]),
+      );
       return Reflect.apply(writeHead, self, args);
     },
   });

@@ -10,11 +10,21 @@ import type { Harness } from './harness.js';
 /** An operation's context at a time of the test's. */
 export function callerContext({ services, domain }: Harness, { tenantId }: Partner, now: () => Date): Context {
   return {
-    ...services, newId: domain.newId, requestId: '', authorization: undefined, idempotency: null,
+    ...services,
+    newId: domain.newId,
+    requestId: '',
+    authorization: undefined,
+    idempotency: null,
     caller: {
-      tenantId, tenantMode: 'live', apiClientId: '', clientId: '', permissions: new Set(), allowedClinicIds: null,
+      tenantId,
+      tenantMode: 'live',
+      apiClientId: '',
+      clientId: '',
+      permissions: new Set(),
+      allowedClinicIds: null,
     },
-    now, realNow: now,
+    now,
+    realNow: now,
   };
 }
 
@@ -23,9 +33,18 @@ export async function insertPatientRow({ domain }: Harness, { tenantId }: Partne
   const [id, at] = [domain.newId(), domain.now()];
   await domain.db.patient.create({
     data: {
-      id, tenantId, firstName: 'Jane', lastName: 'Miller', email: `${id}@example.com`, phone: '5125550142',
-      countryCode: '+1', dateOfBirth: new Date('1990-06-30'), isVerified: 'NOTVERIFIED',
-      isHomeAddressSameAsShipping: true, createdAt: at, updatedAt: at,
+      id,
+      tenantId,
+      firstName: 'Jane',
+      lastName: 'Miller',
+      email: `${id}@example.com`,
+      phone: '5125550142',
+      countryCode: '+1',
+      dateOfBirth: new Date('1990-06-30'),
+      isVerified: 'NOTVERIFIED',
+      isHomeAddressSameAsShipping: true,
+      createdAt: at,
+      updatedAt: at,
     },
   });
   return id;
@@ -39,9 +58,17 @@ export async function insertDocumentRow(context: Context, patientId: string, doc
   const { id } = await inCallerTransaction(asClient, async (transaction) => {
     await lockPatient(transaction, patientId);
     return insertDocument(transaction, {
-      id: transaction.newId(), patientId, docType: docType as 'lab-results', storageProvider: 'file',
-      container: 'documents', blobPath: 'blood.pdf', contentType: 'application/pdf', sizeBytes: 1, checksum: '',
-      fileName: 'blood.pdf', originalFilename: 'blood.pdf',
+      id: transaction.newId(),
+      patientId,
+      docType: docType as 'lab-results',
+      storageProvider: 'file',
+      container: 'documents',
+      blobPath: 'blood.pdf',
+      contentType: 'application/pdf',
+      sizeBytes: 1,
+      checksum: '',
+      fileName: 'blood.pdf',
+      originalFilename: 'blood.pdf',
     });
   });
   return id;

@@ -17,6 +17,14 @@ export function reset(harness: Harness, { token }: { readonly token: string | un
   return call(harness, 'POST /sandbox/reset', { token });
 }
 
+/** While another reset of the tenant has locked what it locks from its beginning to its end. */
+export function whileAnotherResets<T>({ domain }: Harness, tenantId: string, work: () => Promise<T>): Promise<T> {
+  return domain.db.$transaction(async (db) => {
+    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`reset ${tenantId}`}, 0))`;
+    return work();
+  });
+}
+
 /** PUT /sandbox/clock */
 export function setClock(
   harness: Harness,

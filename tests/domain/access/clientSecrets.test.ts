@@ -31,25 +31,27 @@ async function unusedClient(): Promise<Partner> {
 }
 
 describe('a client secret', () => {
-  it.each([['live', /^cess_live_[\w-]{43}$/], ['sandbox', /^cess_test_[\w-]{43}$/]] as const)(
-    'of a %s tenant has 256 random bits behind a prefix that shows the environment',
-    async (mode, shape) => {
-      const tenant = await createTenant(harness.domain, { name: `Secrets of ${mode}`, mode });
-      const clients = await Promise.all(['one', 'two'].map((name) =>
-        createApiClient(harness.domain, { tenant: tenant.id, name, preset: 'partner' })));
-      for (const { clientId, clientSecret } of clients) {
-        expect(clientSecret).toMatch(shape);
-        expect(clientId).toMatch(/^ces_[a-z2-7]{20}$/);
-      }
-      expect(new Set(clients.map(({ clientSecret }) => clientSecret)).size).toBe(2);
-    },
-  );
+  it.each([
+    ['live', /^cess_live_[\w-]{43}$/],
+    ['sandbox', /^cess_test_[\w-]{43}$/],
+  ] as const)('of a %s tenant has 256 random bits behind a prefix that shows the environment', async (mode, shape) => {
+    const tenant = await createTenant(harness.domain, { name: `Secrets of ${mode}`, mode });
+    const clients = await Promise.all(
+      ['one', 'two'].map((name) => createApiClient(harness.domain, { tenant: tenant.id, name, preset: 'partner' })),
+    );
+    for (const { clientId, clientSecret } of clients) {
+      expect(clientSecret).toMatch(shape);
+      expect(clientId).toMatch(/^ces_[a-z2-7]{20}$/);
+    }
+    expect(new Set(clients.map(({ clientSecret }) => clientSecret)).size).toBe(2);
+  });
 
   it('is stored as its SHA-256 and the last four characters, nowhere as itself', async () => {
     const client = await newClient(harness, partner.tenantId);
     const [stored] = await secretsOf(client);
-    expect(Buffer.from(stored?.secretHash ?? []).toString('hex'))
-      .toBe(createHash('sha256').update(client.clientSecret).digest('hex'));
+    expect(Buffer.from(stored?.secretHash ?? []).toString('hex')).toBe(
+      createHash('sha256').update(client.clientSecret).digest('hex'),
+    );
     expect(stored?.hint).toBe(client.clientSecret.slice(-4));
     const rows = await harness.domain.db.$queryRaw<{ text: string }[]>`
       SELECT s::text AS text FROM api_client_secret s UNION ALL SELECT c::text FROM api_client c`;
@@ -207,6 +209,9 @@ describe('what issuing tokens writes', () => {
     const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
     await login(harness, { ...client, clientSecret });
     const used = (await secretsOf(client)).map(({ hint, lastUsedAt }) => [hint, lastUsedAt !== null]);
-    expect(used).toEqual([[client.clientSecret.slice(-4), false], [clientSecret.slice(-4), true]]);
+    expect(used).toEqual([
+      [client.clientSecret.slice(-4), false],
+      [clientSecret.slice(-4), true],
+    ]);
   });
 });

@@ -41,8 +41,11 @@ describe('a refresh token', () => {
     harness.clock.advance(10);
     const renewed = await refresh(harness, partner, first.body.refresh_token);
     expect(renewed.body).toEqual({
-      access_token: expect.any(String), token_type: 'Bearer', expires_in: 25_200,
-      refresh_token: expect.any(String), refresh_token_expires_in: 2_592_000,
+      access_token: expect.any(String),
+      token_type: 'Bearer',
+      expires_in: 25_200,
+      refresh_token: expect.any(String),
+      refresh_token_expires_in: 2_592_000,
     });
     expect(renewed.status).toBe(200);
     expect(renewed.headers.get('Cache-Control')).toBe('no-store');

@@ -101,7 +101,10 @@ describe('an access token', () => {
     Buffer.from(createPublicKey(key.privateKey).export({ type: 'spki', format: 'pem' }).toString());
   const parts = () => readToken(partner.token);
   const replacePart = (index: number, text: string): string =>
-    partner.token.split('.').map((part, place) => (place === index ? text : part)).join('.');
+    partner.token
+      .split('.')
+      .map((part, place) => (place === index ? text : part))
+      .join('.');
   const json = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
   it.each<[string, () => string]>([
@@ -122,16 +125,23 @@ describe('an access token', () => {
     ['an unknown key id', () => altered({ kid: 'ours' })],
     ['algorithm none', () => unsignToken(partner.token)],
     ['algorithm none and our signature', () => altered({ alg: 'none' })],
-    ['HS256 with our public key as the secret', () => makeToken(
-      { ...parts(), header: { ...parts().header, alg: 'HS256' } },
-      (input) => createHmac('sha256', publicPem()).update(input).digest(),
-    )],
+    [
+      'HS256 with our public key as the secret',
+      () =>
+        makeToken({ ...parts(), header: { ...parts().header, alg: 'HS256' } }, (input) =>
+          createHmac('sha256', publicPem()).update(input).digest(),
+        ),
+    ],
     ['another algorithm of the same key', () => altered({ alg: 'ES384' })],
     ['the signature of another key', () => makeToken(parts(), es256(stranger))],
-    ['a key of its own in the header', () => makeToken(
-      { ...parts(), header: { ...parts().header, jwk: createPublicKey(stranger).export({ format: 'jwk' }) } },
-      es256(stranger),
-    )],
+    [
+      'a key of its own in the header',
+      () =>
+        makeToken(
+          { ...parts(), header: { ...parts().header, jwk: createPublicKey(stranger).export({ format: 'jwk' }) } },
+          es256(stranger),
+        ),
+    ],
     ['no signature', () => replacePart(2, '')],
     ['a signature of zeros', () => replacePart(2, Buffer.alloc(64).toString('base64url'))],
     ['a payload that was changed', () => replacePart(1, json({ ...parts().payload, tenant_id: 'other-tenant' }))],
@@ -228,7 +238,9 @@ describe('a token in use', () => {
   });
 
   it.each([
-    ['that is right', 0], ['that is an hour fast', 3_600], ['that is an hour slow', -3_600],
+    ['that is right', 0],
+    ['that is an hour fast', 3_600],
+    ['that is an hour slow', -3_600],
   ])('is refused within 30 seconds after a revocation by a clock %s; a later one never is', async (_clock, seconds) => {
     const client = await inUse(await newClient(harness, partner.tenantId));
     const now = () => new Date(harness.clock.now.getTime() + seconds * 1000);
@@ -245,8 +257,9 @@ describe('permissions', () => {
   const refused = async (token: string): Promise<void> => {
     const answer = await listClinics(token);
     expectProblem(answer, 403, 'insufficient_permission');
-    expect(answer.headers.get('WWW-Authenticate'))
-      .toBe(`${CHALLENGE}, error="insufficient_scope", scope="admin:clinic"`);
+    expect(answer.headers.get('WWW-Authenticate')).toBe(
+      `${CHALLENGE}, error="insufficient_scope", scope="admin:clinic"`,
+    );
   };
 
   const others = permissions.filter((permission) => permission !== 'admin:clinic');
@@ -263,8 +276,18 @@ describe('permissions', () => {
   });
 
   it.each([
-    '', ' ', '*', 'admin', 'admin:', 'admin:*', 'admin:clinics', 'ADMIN:CLINIC', 'xadmin:clinic',
-    'admin:clinic,read:client', 'admin:\tclinic', 'admin:clinic\n',
+    '',
+    ' ',
+    '*',
+    'admin',
+    'admin:',
+    'admin:*',
+    'admin:clinics',
+    'ADMIN:CLINIC',
+    'xadmin:clinic',
+    'admin:clinic,read:client',
+    'admin:\tclinic',
+    'admin:clinic\n',
   ])('are matched exactly: %j is not admin:clinic', async (scope) => {
     await refused(altered({}, { scope }));
   });

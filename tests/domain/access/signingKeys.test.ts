@@ -74,7 +74,7 @@ describe('a rotation while the service runs', () => {
     expect(renewal).toMatchObject({ status: 401, body: { error: 'invalid_grant' } });
     harness.clock.advance(30);
     expectProblem(await listClinics(seen), 401, 'token_invalid');
-    expect((await published())).toHaveLength(2);
+    expect(await published()).toHaveLength(2);
     expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
   });
 
@@ -96,7 +96,9 @@ describe('a rotation while the service runs', () => {
     try {
       expect(await published()).toHaveLength(2);
       expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
-      expect(harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys are damaged'))).toHaveLength(1);
+      expect(harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys are damaged'))).toHaveLength(
+        1,
+      );
     } finally {
       await writeFile(signingKeysFile, text, { mode: 0o600 });
     }
@@ -168,10 +170,15 @@ describe('keys rotate', () => {
 });
 
 describe('the start', () => {
-  const start = (environment: Record<string, string>) => openServices({
-    config: readConfig(environment), domain: harness.domain, databaseUrl: '', log: harness.services.log,
-    baseUrl: () => harness.baseUrl, isStopping: () => false,
-  });
+  const start = (environment: Record<string, string>) =>
+    openServices({
+      config: readConfig(environment),
+      domain: harness.domain,
+      databaseUrl: '',
+      log: harness.services.log,
+      baseUrl: () => harness.baseUrl,
+      isStopping: () => false,
+    });
   const jwk = (curve: string, changes: object = {}): object => {
     const { privateKey }: { privateKey: KeyObject } = generateKeyPairSync('ec', { namedCurve: curve });
     return { ...privateKey.export({ format: 'jwk' }), kid: 'one', created_at: '2026-01-01T00:00:00.000Z', ...changes };

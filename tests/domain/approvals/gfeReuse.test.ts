@@ -45,7 +45,8 @@ const read = async (encounterNo: number) =>
   (await call(harness, `GET /encounters/${encounterNo}`, { token: partner.token })).body;
 const setRule = (reviewOften: string, reviewRecurring: boolean) =>
   harness.domain.db.category.updateMany({
-    where: { tenantId, id: group.categoryId }, data: { reviewOften, reviewRecurring },
+    where: { tenantId, id: group.categoryId },
+    data: { reviewOften, reviewRecurring },
   });
 
 /** Time goes by, and tokens run out. */
@@ -62,7 +63,10 @@ describe('an approval in force', () => {
     const again = await create();
     const at = harness.clock.now.toISOString();
     expect(again).toMatchObject({
-      status: 'completed', completedAt: at, reviewerRef: null, order_no: expect.stringMatching(/^ORD-/),
+      status: 'completed',
+      completedAt: at,
+      reviewerRef: null,
+      order_no: expect.stringMatching(/^ORD-/),
       gfe_data: [{ status: 'approved', decidedAt: at, validUntil, reusedFromEncounterId: first.id }],
     });
     expect(await read(again.encounter_id)).toEqual(again);
@@ -73,7 +77,9 @@ describe('an approval in force', () => {
     const types = events.map(({ type }) => type);
     expect(types.sort()).toEqual(['encounter.completed', 'encounter.created', 'order.created']);
     expect(events.find(({ type }) => type === 'encounter.completed')?.data).toMatchObject({
-      approved: 1, denied: 0, order_no: again.order_no,
+      approved: 1,
+      denied: 0,
+      order_no: again.order_no,
     });
   });
 
@@ -106,7 +112,9 @@ describe('an approval in force', () => {
     const [known = ''] = body.treatmentIds;
     const again = await create({ treatmentIds: [other, known] });
     expect(again).toMatchObject({
-      status: 'pending_review', order_no: null, gfe_data: [{ status: 'pending_review' }, { status: 'approved' }],
+      status: 'pending_review',
+      order_no: null,
+      gfe_data: [{ status: 'pending_review' }, { status: 'approved' }],
     });
     const done = await review(again);
     expect(done).toMatchObject({ status: 'completed', gfe_data: [{ status: 'approved' }, again.gfe_data[1]] });
@@ -138,7 +146,8 @@ describe('an approval in force', () => {
     await setRule('WEEKLY', true);
     await pass(300);
     expect(await create()).toMatchObject({
-      status: 'completed', gfe_data: [{ validUntil: first.gfe_data[0].validUntil, reusedFromEncounterId: first.id }],
+      status: 'completed',
+      gfe_data: [{ validUntil: first.gfe_data[0].validUntil, reusedFromEncounterId: first.id }],
     });
   });
 
@@ -156,14 +165,20 @@ const hindrances: [string, () => Promise<Record<string, unknown> | undefined>][]
   ['another subcategory', async () => ({ treatmentIds: [await newProduct(harness, partner, await sibling())] })],
   ['notes', async () => ({ additionalNotes: 'New medication' })],
   ['a document', async () => ({ documentIds: [await newDocument(harness, partner, body.patientId)] })],
-  ['a prescription in the same group', async () => {
-    const prescribed = await newProduct(harness, partner, { ...group, isRx: true });
-    return { treatmentIds: [...body.treatmentIds, prescribed] };
-  }],
-  ['a tenant that does not want it', async () => {
-    await configureTenant(harness.domain, tenantId, { gfeReuse: false });
-    return undefined;
-  }],
+  [
+    'a prescription in the same group',
+    async () => {
+      const prescribed = await newProduct(harness, partner, { ...group, isRx: true });
+      return { treatmentIds: [...body.treatmentIds, prescribed] };
+    },
+  ],
+  [
+    'a tenant that does not want it',
+    async () => {
+      await configureTenant(harness.domain, tenantId, { gfeReuse: false });
+      return undefined;
+    },
+  ],
 ];
 
 /** Another subcategory of the same category. */

@@ -49,28 +49,49 @@ type Action =
 const rarely = fc.constantFrom(false, false, false, true);
 const which = fc.constantFrom(0, 0, 0, 1, 2);
 const wishes: readonly (readonly Group[])[] = [
-  ['yearly'], ['yearly'], ['once'], ['yearly', 'once'], ['once', 'yearly', 'prescription'],
+  ['yearly'],
+  ['yearly'],
+  ['once'],
+  ['yearly', 'once'],
+  ['once', 'yearly', 'prescription'],
 ];
 const request: fc.Arbitrary<Request> = fc.record({
-  clinic: fc.constantFrom(0, 0, 0, 1), hasNotes: rarely, hasDocument: rarely, isLive: rarely, isScheduled: rarely,
+  clinic: fc.constantFrom(0, 0, 0, 1),
+  hasNotes: rarely,
+  hasDocument: rarely,
+  isLive: rarely,
+  isScheduled: rarely,
   wanted: fc.constantFrom(...wishes),
 });
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ what: fc.constant('request' as const), request }) },
-  { weight: 8, arbitrary: fc.record({
-    what: fc.constant('review' as const), which,
-    approves: fc.array(fc.constantFrom(true, true, true, false), { minLength: 3, maxLength: 3 }),
-  }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      what: fc.constant('review' as const),
+      which,
+      approves: fc.array(fc.constantFrom(true, true, true, false), { minLength: 3, maxLength: 3 }),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('cancel' as const), which, isInappropriate: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('expire' as const, 'revoke' as const), which }) },
-  { weight: 1, arbitrary: fc.record({
-    what: fc.constant('upload' as const), docType: fc.constantFrom('lab-results', 'intake-forms', 'id-card'),
-  }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      what: fc.constant('upload' as const),
+      docType: fc.constantFrom('lab-results', 'intake-forms', 'id-card'),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('history' as const) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('wait' as const), days: fc.constantFrom(1, 180, 364, 365) }) },
 );
 const plain: Request = {
-  clinic: 0, wanted: ['yearly'], hasNotes: false, hasDocument: false, isLive: false, isScheduled: false,
+  clinic: 0,
+  wanted: ['yearly'],
+  hasNotes: false,
+  hasDocument: false,
+  isLive: false,
+  isScheduled: false,
 };
 /** Most lives begin with an approval, or they would have little to reuse. */
 const begun: readonly Action[] = [
@@ -84,9 +105,13 @@ const lives = fc.record({
 const seen = { reused: 0, waited: 0 };
 
 it(`approvals are reused as the model says, whatever happens to a patient: ${runs} random lives`, async () => {
-  const live = () => fc.assert(fc.asyncProperty(lives, async ({ isBegun, actions }) => {
-    await liveOnce([...(isBegun ? begun : []), ...actions]);
-  }), { numRuns: Math.ceil(runs / lanes) });
+  const live = () =>
+    fc.assert(
+      fc.asyncProperty(lives, async ({ isBegun, actions }) => {
+        await liveOnce([...(isBegun ? begun : []), ...actions]);
+      }),
+      { numRuns: Math.ceil(runs / lanes) },
+    );
   await Promise.all(Array.from({ length: lanes }, live));
   // The lives were not dull.
   expect(seen.reused).toBeGreaterThan(runs / 4);
@@ -107,7 +132,11 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
     const [encounter, number] = [life.encounters[index], numbers[index] ?? 0n];
     if (each.what === 'request') {
       const made = create(life, each.request, now);
-      const body = bodyOf(patientId, each.request, made.documents.map((document) => documents[document] ?? ''));
+      const body = bodyOf(
+        patientId,
+        each.request,
+        made.documents.map((document) => documents[document] ?? ''),
+      );
       const preview = await draftEncounter(context(), body);
       const stored = await act((transaction) => createEncounter(transaction, body));
       numbers.push(stored.encounterNo);
@@ -132,7 +161,8 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
       await act((transaction) => expireEncounter(transaction, number));
       end(encounter, 'expired', now);
     } else if (each.what === 'revoke' && encounter?.state === 'completed') {
-      const items = encounter.items.filter((item) => shown(item, now) === 'approved')
+      const items = encounter.items
+        .filter((item) => shown(item, now) === 'approved')
         .map(({ group }) => ({ categoryId: products[group].categoryId, subcategoryId: products[group].subcategoryId }));
       if (items.length === 0) continue;
       await act((transaction) => revokeApprovals(transaction, number, { reviewerRef: 'B', items, reason: 'x' }));
@@ -165,9 +195,13 @@ async function storedItems(patientId: string): Promise<unknown[]> {
     orderBy: { encounterNo: 'asc' },
   });
   const ids = rows.map(({ id }) => id);
-  return rows.map(({ gfeItems }) => gfeItems.map(({ status, validUntil, reusedFromEncounterId }) => [
-    status, validUntil?.getTime() ?? null, reusedFromEncounterId && ids.indexOf(reusedFromEncounterId),
-  ]));
+  return rows.map(({ gfeItems }) =>
+    gfeItems.map(({ status, validUntil, reusedFromEncounterId }) => [
+      status,
+      validUntil?.getTime() ?? null,
+      reusedFromEncounterId && ids.indexOf(reusedFromEncounterId),
+    ]),
+  );
 }
 
 const modelItems = ({ encounters }: ReturnType<typeof newLife>): unknown[] =>
@@ -175,7 +209,9 @@ const modelItems = ({ encounters }: ReturnType<typeof newLife>): unknown[] =>
 
 function bodyOf(patientId: string, wish: Request, documentIds: string[]) {
   return {
-    clinicId: clinics[wish.clinic] ?? '', patientId, treatmentIds: wish.wanted.map((group) => products[group].id),
+    clinicId: clinics[wish.clinic] ?? '',
+    patientId,
+    treatmentIds: wish.wanted.map((group) => products[group].id),
     serviceQueue: 'provider_network' as const,
     reviewType: wish.isLive ? ('synchronous' as const) : ('asynchronous' as const),
     documentIds,

@@ -72,7 +72,12 @@ export function create(life: Life, request: Request, now: number): Encounter {
   });
   const isDone = items.every(({ status }) => status === 'approved');
   const made: Encounter = {
-    request, createdAt: now, documents, items, state: isDone ? 'completed' : 'open', cancelledAt: null,
+    request,
+    createdAt: now,
+    documents,
+    items,
+    state: isDone ? 'completed' : 'open',
+    cancelledAt: null,
     isInappropriate: false,
   };
   life.encounters.push(made);
@@ -101,17 +106,28 @@ function reusable(life: Life, request: Request, group: Group, hasDocument: boole
 }
 
 /** Whether something was decided or written since then that speaks against an approval of that time. */
-function isContradicted({ encounters, documents, denials, historyChanges }: Life, group: Group, since: number): boolean {
+function isContradicted(
+  { encounters, documents, denials, historyChanges }: Life,
+  group: Group,
+  since: number,
+): boolean {
   const about = encounters.flatMap((encounter) =>
-    encounter.items.filter((item) => item.group === group).map((item) => ({ encounter, item })));
+    encounter.items.filter((item) => item.group === group).map((item) => ({ encounter, item })),
+  );
   return (
     denials.some((denial) => denial.group === group && denial.at > since) ||
     historyChanges.some((at) => at > since) ||
     about.some(({ encounter }) => encounter.isInappropriate && (encounter.cancelledAt ?? 0) > since) ||
-    about.some(({ encounter: { request, documents: sent, createdAt }, item }) =>
-      createdAt > since && (request.hasNotes || sent.length > 0) && !isGiven(item)) ||
-    documents.some(({ at, isClinical }, document) => isClinical && at > since &&
-      !about.some(({ encounter, item }) => encounter.documents.includes(document) && isGiven(item)))
+    about.some(
+      ({ encounter: { request, documents: sent, createdAt }, item }) =>
+        createdAt > since && (request.hasNotes || sent.length > 0) && !isGiven(item),
+    ) ||
+    documents.some(
+      ({ at, isClinical }, document) =>
+        isClinical &&
+        at > since &&
+        !about.some(({ encounter, item }) => encounter.documents.includes(document) && isGiven(item)),
+    )
   );
 }
 

@@ -29,29 +29,41 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const act = <T>(work: (transaction: CallerContext) => Promise<T>): Promise<T> =>
-  inCallerTransaction(callerContext(harness, partner, () => new Date()), work);
-const create = (patientId: string, changes = {}): Promise<EncounterRecord> => act((transaction) =>
-  createEncounter(transaction, { ...given, patientId, ...changes } as Parameters<typeof createEncounter>[1]));
+  inCallerTransaction(
+    callerContext(harness, partner, () => new Date()),
+    work,
+  );
+const create = (patientId: string, changes = {}): Promise<EncounterRecord> =>
+  act((transaction) =>
+    createEncounter(transaction, { ...given, patientId, ...changes } as Parameters<typeof createEncounter>[1]),
+  );
 const claim = ({ encounterNo }: EncounterRecord) =>
   act((transaction) => claimEncounter(transaction, encounterNo, { reviewerRef: 'A' }));
 const itemsOf = ({ gfeItems }: EncounterRecord) =>
   gfeItems.map(({ categoryId, subcategoryId }) => ({ categoryId, subcategoryId }));
-const decide = (encounter: EncounterRecord, decision: 'approved' | 'denied') => act((transaction) => {
-  const decisions = itemsOf(encounter).map((item) => ({ ...item, decision, reason: 'x' }));
-  return submitReview(transaction, encounter.encounterNo, { reviewerRef: 'A', decisions });
-});
+const decide = (encounter: EncounterRecord, decision: 'approved' | 'denied') =>
+  act((transaction) => {
+    const decisions = itemsOf(encounter).map((item) => ({ ...item, decision, reason: 'x' }));
+    return submitReview(transaction, encounter.encounterNo, { reviewerRef: 'A', decisions });
+  });
 
 /** Says where in the order of events a change was that emits none of its own. */
 const mark = (transaction: CallerContext, user_id: string): void =>
   recordEvent(transaction, { tenantId: partner.tenantId, clinicId: null }, 'patient.verification_updated', {
-    user_id, isVerified: 'VERIFIED',
+    user_id,
+    isVerified: 'VERIFIED',
   });
 
 /** Before the race, and what contradicts the approval then; with the event that says when. */
-const kinds: Readonly<Record<string, {
-  readonly event: string;
-  readonly prepare: (approved: EncounterRecord) => Promise<() => Promise<unknown>>;
-}>> = {
+const kinds: Readonly<
+  Record<
+    string,
+    {
+      readonly event: string;
+      readonly prepare: (approved: EncounterRecord) => Promise<() => Promise<unknown>>;
+    }
+  >
+> = {
   denial: {
     event: 'gfe.superseded',
     async prepare({ patientId }) {
@@ -59,29 +71,43 @@ const kinds: Readonly<Record<string, {
       await claim(other);
       const visit = { startedAt: new Date().toISOString(), endedAt: new Date().toISOString() };
       const decisions = itemsOf(other).map((item) => ({ ...item, decision: 'denied' as const, reason: 'x' }));
-      return () => act((transaction) =>
-        submitReview(transaction, other.encounterNo, { reviewerRef: 'A', decisions, visit }));
+      return () =>
+        act((transaction) => submitReview(transaction, other.encounterNo, { reviewerRef: 'A', decisions, visit }));
     },
   },
   revocation: {
     event: 'gfe.revoked',
-    prepare: async (approved) => () => act((transaction) => revokeApprovals(transaction, approved.encounterNo, {
-      reviewerRef: 'B', items: itemsOf(approved), reason: 'x',
-    })),
+    prepare: async (approved) => () =>
+      act((transaction) =>
+        revokeApprovals(transaction, approved.encounterNo, {
+          reviewerRef: 'B',
+          items: itemsOf(approved),
+          reason: 'x',
+        }),
+      ),
   },
   'change of the medical history': {
     event: 'patient.verification_updated',
-    prepare: async ({ patientId: id }) => () => act(async (transaction) => {
-      await lockPatient(transaction, id);
-      const data = { medicalHistory: 'Myasthenia gravis', updatedAt: transaction.now() };
-      await transaction.db.patient.updateMany({ where: { tenantId: partner.tenantId, id }, data });
-      mark(transaction, id);
-    }),
+    prepare:
+      async ({ patientId: id }) =>
+      () =>
+        act(async (transaction) => {
+          await lockPatient(transaction, id);
+          const data = { medicalHistory: 'Myasthenia gravis', updatedAt: transaction.now() };
+          await transaction.db.patient.updateMany({ where: { tenantId: partner.tenantId, id }, data });
+          mark(transaction, id);
+        }),
   },
   'upload of lab results': {
     event: 'document.created',
-    prepare: async ({ patientId }) => () =>
-      insertDocumentRow(callerContext(harness, partner, () => new Date()), patientId, 'lab-results'),
+    prepare:
+      async ({ patientId }) =>
+      () =>
+        insertDocumentRow(
+          callerContext(harness, partner, () => new Date()),
+          patientId,
+          'lab-results',
+        ),
   },
 };
 
@@ -113,20 +139,27 @@ async function race({ event, prepare }: (typeof kinds)[string] & object, isFirst
     where: { tenantId: partner.tenantId, encounter: { is: { tenantId: partner.tenantId, patientId } } },
     select: { status: true, reusedFromEncounterId: true, encounter: { select: { encounterNo: true } } },
   });
-  return events.filter(({ type }) => type === 'encounter.created').slice(1).flatMap(({ position, status, encounter }) => {
-    if (status !== 'completed') return [];
-    if (position > end) return [`${encounter} reuses an approval that was over`];
-    // What was reused before ends with the approval, if that ends.
-    const item = items.find((one) => Number(one.encounter.encounterNo) === encounter);
-    const isOver = ['superseded', 'revoked'].includes(item?.status ?? '');
-    return event.startsWith('gfe.') && !isOver ? [`${encounter} kept what it reused`] : [];
-  });
+  return events
+    .filter(({ type }) => type === 'encounter.created')
+    .slice(1)
+    .flatMap(({ position, status, encounter }) => {
+      if (status !== 'completed') return [];
+      if (position > end) return [`${encounter} reuses an approval that was over`];
+      // What was reused before ends with the approval, if that ends.
+      const item = items.find((one) => Number(one.encounter.encounterNo) === encounter);
+      const isOver = ['superseded', 'revoked'].includes(item?.status ?? '');
+      return event.startsWith('gfe.') && !isOver ? [`${encounter} kept what it reused`] : [];
+    });
 }
 
-it.each(Object.keys(kinds))(`a request never reuses what is over: %s, ${races} races`, async (name) => {
-  const { [name]: kind } = kinds;
-  if (!kind) throw new Error(name);
-  const faults: string[] = [];
-  for (let number = 0; number < races; number += 1) faults.push(...(await race(kind, number % 2 === 0)));
-  expect(faults).toEqual([]);
-}, 600_000);
+it.each(Object.keys(kinds))(
+  `a request never reuses what is over: %s, ${races} races`,
+  async (name) => {
+    const { [name]: kind } = kinds;
+    if (!kind) throw new Error(name);
+    const faults: string[] = [];
+    for (let number = 0; number < races; number += 1) faults.push(...(await race(kind, number % 2 === 0)));
+    expect(faults).toEqual([]);
+  },
+  600_000,
+);

@@ -1,10 +1,14 @@
 import { configureTenant } from '../../../src/domain/access/tenants.js';
-import {
-  announceExpiredApprovals, announceExpiringApprovals,
-} from '../../../src/domain/approvals/approvals.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/approvals/approvals.js';
 import { everyCase } from '../../support/everyCase.js';
 import {
-  encounterBody, newClinic, newDocument, newPartner, newProduct, type EncounterBody, type Partner,
+  encounterBody,
+  newClinic,
+  newDocument,
+  newPartner,
+  newProduct,
+  type EncounterBody,
+  type Partner,
 } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
@@ -37,9 +41,14 @@ const notes = { additionalNotes: 'New medication' };
 const live = { reviewType: 'synchronous' };
 const planned = { scheduledDay: '2026-11-20', scheduledTime: '09:00:00' };
 
-const post = (path: string, json: object): Promise<Answer> => call(harness, `POST ${path}`, { token: partner.token, json });
-const itemsOf = ({ gfe_data }: Encounter) => gfe_data.map(({ status, validUntil, reusedFromEncounterId }: Encounter) =>
-  ({ status, validUntil, reusedFromEncounterId }));
+const post = (path: string, json: object): Promise<Answer> =>
+  call(harness, `POST ${path}`, { token: partner.token, json });
+const itemsOf = ({ gfe_data }: Encounter) =>
+  gfe_data.map(({ status, validUntil, reusedFromEncounterId }: Encounter) => ({
+    status,
+    validUntil,
+    reusedFromEncounterId,
+  }));
 
 /** A new encounter; the preview has said the same about its items. */
 async function create(changes: object = {}): Promise<Encounter> {
@@ -55,19 +64,22 @@ const cancel = async (changes: object, reason: string): Promise<Encounter> =>
   cancelled(harness, partner, await create(changes), reason);
 const read = async ({ encounter_id }: Encounter): Promise<Encounter> =>
   (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
-const revoke = ({ encounter_id, gfe_data }: Encounter): Promise<Answer> => post(`/encounters/${encounter_id}/revoke`, {
-  reviewerRef: 'auditor', reason: 'Overlooked.',
-  items: gfe_data.map(({ categoryId, subcategoryId }: Encounter) => ({ categoryId, subcategoryId })),
-});
+const revoke = ({ encounter_id, gfe_data }: Encounter): Promise<Answer> =>
+  post(`/encounters/${encounter_id}/revoke`, {
+    reviewerRef: 'auditor',
+    reason: 'Overlooked.',
+    items: gfe_data.map(({ categoryId, subcategoryId }: Encounter) => ({ categoryId, subcategoryId })),
+  });
 const store = async (docType: string): Promise<string> => {
   const id = await newDocument(harness, partner, body.patientId);
   await harness.domain.db.document.updateMany({ where: { tenantId: partner.tenantId, id }, data: { docType } });
   return id;
 };
-const writeHistory = () => harness.domain.db.patient.updateMany({
-  where: { tenantId: partner.tenantId, id: body.patientId },
-  data: { medicalHistory: 'Myasthenia gravis', updatedAt: harness.domain.now() },
-});
+const writeHistory = () =>
+  harness.domain.db.patient.updateMany({
+    where: { tenantId: partner.tenantId, id: body.patientId },
+    data: { medicalHistory: 'Myasthenia gravis', updatedAt: harness.domain.now() },
+  });
 
 /** What happens, and how a request without news ends then, or the request that is returned. */
 type Case = [what: string, happens: () => Promise<unknown>, request?: object];
@@ -75,48 +87,75 @@ type Case = [what: string, happens: () => Promise<unknown>, request?: object];
 const waits: readonly Case[] = [
   ['A: notes, denied', async () => [await approve(), await refuse(notes)]],
   ['A: the denial was at another clinic', async () => [await approve(), await refuse(elsewhere)]],
-  ['A: the approval was at another clinic, too', async () =>
-    [await approve(), await approve(elsewhere), await refuse(notes)], { get clinicId() { return elsewhere.clinicId; } }],
-  ['A: a document, denied', async () => {
-    await approve();
-    await refuse({ documentIds: [await store('id-card')] });
-  }],
+  [
+    'A: the approval was at another clinic, too',
+    async () => [await approve(), await approve(elsewhere), await refuse(notes)],
+    {
+      get clinicId() {
+        return elsewhere.clinicId;
+      },
+    },
+  ],
+  [
+    'A: a document, denied',
+    async () => {
+      await approve();
+      await refuse({ documentIds: [await store('id-card')] });
+    },
+  ],
   ['B: notes that still wait', async () => [await approve(), await create(notes)]],
-  ['B: notes that still wait at another clinic', async () => [await approve(), await create({ ...notes, ...elsewhere })]],
-  ['B: a document that still waits', async () => {
-    await approve();
-    await create({ documentIds: [await store('id-card')] });
-  }],
+  [
+    'B: notes that still wait at another clinic',
+    async () => [await approve(), await create({ ...notes, ...elsewhere })],
+  ],
+  [
+    'B: a document that still waits',
+    async () => {
+      await approve();
+      await create({ documentIds: [await store('id-card')] });
+    },
+  ],
   ...['partner_request', 'patient_request', 'patient_no_show', 'duplicate', 'clinically_inappropriate', 'other'].map(
     (reason): Case => [`B: notes, cancelled: ${reason}`, async () => [await approve(), await cancel(notes, reason)]],
   ),
-  ['B: notes, expired', async () => {
-    await approve();
-    const { id } = await create(notes);
-    const where = { tenantId: partner.tenantId, encounterId: id };
-    const { db } = harness.domain;
-    await db.$transaction([
-      db.encounter.updateMany({ where: { tenantId: partner.tenantId, id }, data: { status: 'expired' } }),
-      db.gfeItem.updateMany({ where, data: { status: 'expired' } }),
-    ]);
-  }],
-  ['without notes, but cancelled as inappropriate', async () =>
-    [await approve(), await cancel(elsewhere, 'clinically_inappropriate')]],
+  [
+    'B: notes, expired',
+    async () => {
+      await approve();
+      const { id } = await create(notes);
+      const where = { tenantId: partner.tenantId, encounterId: id };
+      const { db } = harness.domain;
+      await db.$transaction([
+        db.encounter.updateMany({ where: { tenantId: partner.tenantId, id }, data: { status: 'expired' } }),
+        db.gfeItem.updateMany({ where, data: { status: 'expired' } }),
+      ]);
+    },
+  ],
+  [
+    'without notes, but cancelled as inappropriate',
+    async () => [await approve(), await cancel(elsewhere, 'clinically_inappropriate')],
+  ],
   ['C: an asynchronous approval for a synchronous request', approve, live],
   ['C: an asynchronous approval for a scheduled request', approve, planned],
   ['C: an asynchronous approval for a scheduled synchronous request', approve, { ...live, ...planned }],
   ['C: a synchronous approval for a scheduled synchronous request', () => approve(live), { ...live, ...planned }],
   ['D: lab results', async () => [await approve(), await store('lab-results')]],
   ['D: intake forms', async () => [await approve(), await store('intake-forms')]],
-  ['D: lab results that were part of a denied request', async () => {
-    await approve();
-    await refuse({ ...elsewhere, documentIds: [await store('lab-results')] });
-  }],
-  ['D: lab results that were part of an approved request for something else', async () => {
-    await approve();
-    const treatmentIds = [await newProduct(harness, partner)];
-    await approve({ treatmentIds, documentIds: [await store('lab-results')] });
-  }],
+  [
+    'D: lab results that were part of a denied request',
+    async () => {
+      await approve();
+      await refuse({ ...elsewhere, documentIds: [await store('lab-results')] });
+    },
+  ],
+  [
+    'D: lab results that were part of an approved request for something else',
+    async () => {
+      await approve();
+      const treatmentIds = [await newProduct(harness, partner)];
+      await approve({ treatmentIds, documentIds: [await store('lab-results')] });
+    },
+  ],
   ['D: another medical history', async () => [await approve(), await writeHistory()]],
   ['a revocation', async () => revoke(await approve())],
   ['a revocation of what reuses it', async () => [await approve(), await revoke(await create())]],
@@ -125,38 +164,57 @@ const waits: readonly Case[] = [
 const reuses: readonly Case[] = [
   ['A: after a new approval', async () => [await approve(), await refuse(notes), await approve()]],
   ['B: notes that were approved', async () => [await approve(), await approve(notes)]],
-  ['B: notes that were approved at another clinic', async () => [await approve(), await approve({ ...notes, ...elsewhere })]],
-  ['B: a cancelled request without notes at another clinic', async () =>
-    [await approve(), await cancel(elsewhere, 'patient_request')]],
+  [
+    'B: notes that were approved at another clinic',
+    async () => [await approve(), await approve({ ...notes, ...elsewhere })],
+  ],
+  [
+    'B: a cancelled request without notes at another clinic',
+    async () => [await approve(), await cancel(elsewhere, 'patient_request')],
+  ],
   ['C: a synchronous approval for a synchronous request', () => approve(live), live],
   ['C: a synchronous approval for an asynchronous request', () => approve(live)],
   ['C: a synchronous approval for a planned treatment', () => approve(live), planned],
   ['D: an id card', async () => [await approve(), await store('id-card')]],
-  ['D: lab results that an approval is based on', async () => {
-    await approve();
-    await approve({ ...elsewhere, documentIds: [await store('lab-results')] });
-  }],
-  ['D: the same medical history again', async () =>
-    [await writeHistory(), harness.clock.advance(1), await approve(), await writeHistory()]],
+  [
+    'D: lab results that an approval is based on',
+    async () => {
+      await approve();
+      await approve({ ...elsewhere, documentIds: [await store('lab-results')] });
+    },
+  ],
+  [
+    'D: the same medical history again',
+    async () => [await writeHistory(), harness.clock.advance(1), await approve(), await writeHistory()],
+  ],
 ];
 
 const nameOf = ([what]: Case): string => what;
 
-it('a provider decides again after', () =>
-  everyCase(waits, nameOf, async ([_what, happens, request]) => {
-    await start();
-    await happens();
-    expect(await create(request)).toMatchObject({
-      status: 'pending_review', gfe_data: [{ status: 'pending_review', reusedFromEncounterId: null }],
-    });
-  }), 120_000);
+it(
+  'a provider decides again after',
+  () =>
+    everyCase(waits, nameOf, async ([_what, happens, request]) => {
+      await start();
+      await happens();
+      expect(await create(request)).toMatchObject({
+        status: 'pending_review',
+        gfe_data: [{ status: 'pending_review', reusedFromEncounterId: null }],
+      });
+    }),
+  120_000,
+);
 
-it('an approval is reused after', () =>
-  everyCase(reuses, nameOf, async ([_what, happens, request]) => {
-    await start();
-    await happens();
-    expect(await create(request)).toMatchObject({ status: 'completed', gfe_data: [{ status: 'approved' }] });
-  }), 120_000);
+it(
+  'an approval is reused after',
+  () =>
+    everyCase(reuses, nameOf, async ([_what, happens, request]) => {
+      await start();
+      await happens();
+      expect(await create(request)).toMatchObject({ status: 'completed', gfe_data: [{ status: 'approved' }] });
+    }),
+  120_000,
+);
 
 describe('a denial', () => {
   it('ends approvals in force at every clinic, given or reused, and announces it with their orders', async () => {
@@ -167,10 +225,18 @@ describe('a denial', () => {
     const { encounter_id: by_encounter_id } = await refuse(notes);
     const now = harness.clock.now.toISOString();
     for (const ended of [given, other, reused]) {
-      const { gfe_data: [{ categoryId, subcategoryId }], encounter_id, gfe_no, patientId, order_no } = ended;
+      const {
+        gfe_data: [{ categoryId, subcategoryId }],
+        encounter_id,
+        gfe_no,
+        patientId,
+        order_no,
+      } = ended;
       const after = await read(ended);
       expect(after).toEqual({
-        ...ended, version: Number(ended.version) + 1, updatedAt: now,
+        ...ended,
+        version: Number(ended.version) + 1,
+        updatedAt: now,
         gfe_data: [{ ...ended.gfe_data[0], status: 'superseded', validUntil: now }],
       });
       const status = await post('/encounters/status', { gfe_no });

@@ -12,7 +12,10 @@ beforeAll(async () => {
   harness = await startHarness();
   partner = await newPartner(harness);
   const group = await newCategory(harness, partner);
-  const places = [{ state: 'TX', timezone: null }, { state: 'OK', timezone: null }];
+  const places = [
+    { state: 'TX', timezone: null },
+    { state: 'OK', timezone: null },
+  ];
   const clinics = await Promise.all(Array.from({ length: 100 }, () => newClinic(harness, partner, { places })));
   clinic = clinics[0] ?? '';
   const availability = clinics.slice(0, 3).map((clinicId) => ({ clinicId, isActive: true }));
@@ -22,9 +25,19 @@ beforeAll(async () => {
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
   const offers = await domain.db.productOffer.findMany({ where: { tenantId: partner.tenantId } });
   await domain.db.offerVariant.createMany({
-    data: offers.flatMap(({ tenantId, id: productOfferId }) => ['A', 'B'].map((sku) => ({
-      id: domain.newId(), tenantId, productOfferId, name: sku, sku, price: '1', qty: 1, isActive: true, ...times,
-    }))),
+    data: offers.flatMap(({ tenantId, id: productOfferId }) =>
+      ['A', 'B'].map((sku) => ({
+        id: domain.newId(),
+        tenantId,
+        productOfferId,
+        name: sku,
+        sku,
+        price: '1',
+        qty: 1,
+        isActive: true,
+        ...times,
+      })),
+    ),
   });
 });
 afterAll(() => harness.close());

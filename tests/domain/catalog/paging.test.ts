@@ -21,7 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const lists = [['GET /clinics', 'pagination'], ['GET /tenants/products', 'meta']] as const;
+const lists = [
+  ['GET /clinics', 'pagination'],
+  ['GET /tenants/products', 'meta'],
+] as const;
 
 describe.each(lists)('%s', (target, metaName) => {
   const list = async (query: string, { token } = partner) => {
@@ -39,7 +42,8 @@ describe.each(lists)('%s', (target, metaName) => {
   });
 
   it.each(['sort_by=name', 'sort_by=name&sort_order=desc', 'sort_by=createdAt', 'sort_by=updatedAt&sort_order=desc'])(
-    'shows everything once when paged through by %s, though most are equals', async (order) => {
+    'shows everything once when paged through by %s, though most are equals',
+    async (order) => {
       const { ids: whole } = await list(`${order}&limit=100`);
       const paged = [];
       for (let page = 1; page <= 6; page += 1) paged.push(...(await list(`${order}&limit=4&page=${page}`)).ids);

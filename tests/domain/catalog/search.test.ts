@@ -6,8 +6,17 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres.js
 import { scansOf, statementsOf, type Scan } from '../../support/statements.js';
 
 const names = [
-  '100% Care', '100x Care', 'a_b', 'axb', 'back\\slash', 'backXslash', 'ÉLAN Ästhetik', 'ΟΔΟΣ', "O'Brien \"Bob\"",
-  '😀 Smile', '  spaced  out  ',
+  '100% Care',
+  '100x Care',
+  'a_b',
+  'axb',
+  'back\\slash',
+  'backXslash',
+  'ÉLAN Ästhetik',
+  'ΟΔΟΣ',
+  'O\'Brien "Bob"',
+  '😀 Smile',
+  '  spaced  out  ',
 ];
 
 let harness: Harness;
@@ -24,7 +33,8 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 describe.each([
-  ['GET /clinics', 'legalName', 'DESK'], ['GET /tenants/products', 'name', 'sku'],
+  ['GET /clinics', 'legalName', 'DESK'],
+  ['GET /tenants/products', 'name', 'sku'],
 ])('the search of %s', (target, nameMember, code) => {
   const search = async (text: string): Promise<string[]> => {
     const path = `${target}?search=${encodeURIComponent(text)}`;
@@ -51,8 +61,8 @@ describe.each([
     ['elan', []],
     ['οδοσ', ['ΟΔΟΣ']],
     ['ΟΔΟΣ', ['ΟΔΟΣ']],
-    ["o'b", ["O'Brien \"Bob\""]],
-    ['n "B', ["O'Brien \"Bob\""]],
+    ["o'b", ['O\'Brien "Bob"']],
+    ['n "B', ['O\'Brien "Bob"']],
     ["' OR 1=1 --", []],
     ['😀', ['😀 Smile']],
     ['smile', ['😀 Smile']],
@@ -81,8 +91,9 @@ describe.each([
   });
 
   it('takes malformed percent-encoding for the text that it is', async () => {
-    const answers = await Promise.all(['%', '%E0%A4%A', '100%'].map((text) =>
-      call(harness, `${target}?search=${text}`, { token: partner.token })));
+    const answers = await Promise.all(
+      ['%', '%E0%A4%A', '100%'].map((text) => call(harness, `${target}?search=${text}`, { token: partner.token })),
+    );
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 });
@@ -108,10 +119,12 @@ describe('beside a tenant with 20,000 clinics and products and ten smaller ones'
       await fill(other.tenantId, await newCategory(crowded, other), 100);
     }
     const group = await newCategory(crowded, small);
-    await Promise.all(Array.from({ length: 50 }, async () => {
-      await newClinic(crowded, small);
-      await newProduct(crowded, small, group);
-    }));
+    await Promise.all(
+      Array.from({ length: 50 }, async () => {
+        await newClinic(crowded, small);
+        await newProduct(crowded, small, group);
+      }),
+    );
     await observer.query('VACUUM ANALYZE');
   }, 60_000);
   afterAll(async () => {
@@ -127,25 +140,37 @@ describe('beside a tenant with 20,000 clinics and products and ten smaller ones'
     rows: number,
   ): Promise<void> {
     const times = `now() - n * interval '1 minute', now() - n * 7919 % 20000 * interval '1 minute'`;
-    await observer.query(`
+    await observer.query(
+      `
       INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
       SELECT gen_random_uuid(), $1, 'Clinic ' || md5('a' || n), '', md5('b' || n) || '@example.com', n % 2 = 0, ${times}
-      FROM generate_series(1, ${rows}) n`, [tenantId]);
-    await observer.query(`
+      FROM generate_series(1, ${rows}) n`,
+      [tenantId],
+    );
+    await observer.query(
+      `
       INSERT INTO clinic_location (id, tenant_id, clinic_id, name, address1, city, state, postal, country, is_primary,
         is_active, created_at, updated_at)
       SELECT gen_random_uuid(), tenant_id, id, '', '', '', 'TX', '', 'US', true, true, now(), now() FROM clinic
-      WHERE tenant_id = $1`, [tenantId]);
-    await observer.query(`
+      WHERE tenant_id = $1`,
+      [tenantId],
+    );
+    await observer.query(
+      `
       INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
         external_code, category_id, subcategory_id, created_at, updated_at)
       SELECT gen_random_uuid(), $1, md5('c' || n), 'Product ' || md5('d' || n), '', 1, n % 2 = 0, gen_random_uuid(), '',
-        '', $2, $3, ${times} FROM generate_series(1, ${rows}) n`, [tenantId, group.categoryId, group.subcategoryId]);
-    await observer.query(`
+        '', $2, $3, ${times} FROM generate_series(1, ${rows}) n`,
+      [tenantId, group.categoryId, group.subcategoryId],
+    );
+    await observer.query(
+      `
       INSERT INTO product_offer (id, tenant_id, product_id, price, qty, qty_alert, shipping_type, shipping_amount,
         vendor_cost, cogs, created_at, updated_at)
       SELECT gen_random_uuid(), tenant_id, id, 1, 1, 1, 'FREE_SHIPPING', 0, 0, 0, now(), now() FROM product
-      WHERE tenant_id = $1`, [tenantId]);
+      WHERE tenant_id = $1`,
+      [tenantId],
+    );
   }
 
   /** How the tables of many rows are read for one request, by statement. */
@@ -176,16 +201,19 @@ describe('beside a tenant with 20,000 clinics and products and ten smaller ones'
     ['/clinics', 'email', 'clinic', 'clinic_search_idx'],
     ['/tenants/products', 'name', 'product', 'product_search_idx'],
     ['/tenants/products', 'sku', 'product', 'product_search_idx'],
-  ])('%s finds by part of %s in the index of search keys, elements and their number at once', async (
-    path, member, table, index,
-  ) => {
-    const { body } = await call(crowded, `GET ${path}?limit=1&page=77`, { token: large.token });
-    const needle = body.data[0][member].slice(10, 22).toUpperCase();
-    expect((await call(crowded, `GET ${path}?search=${needle}`, { token: large.token })).body.data).toEqual(body.data);
-    const searches = (await scans(`${path}?search=${needle}`, large)).filter(({ text }) => text.includes('strpos'));
-    expect(searches.map(({ read }) => read)).toEqual([[{ table, index }]]);
-    expect(await boundedIndexes()).toContain(index);
-  });
+  ])(
+    '%s finds by part of %s in the index of search keys, elements and their number at once',
+    async (path, member, table, index) => {
+      const { body } = await call(crowded, `GET ${path}?limit=1&page=77`, { token: large.token });
+      const needle = body.data[0][member].slice(10, 22).toUpperCase();
+      expect((await call(crowded, `GET ${path}?search=${needle}`, { token: large.token })).body.data).toEqual(
+        body.data,
+      );
+      const searches = (await scans(`${path}?search=${needle}`, large)).filter(({ text }) => text.includes('strpos'));
+      expect(searches.map(({ read }) => read)).toEqual([[{ table, index }]]);
+      expect(await boundedIndexes()).toContain(index);
+    },
+  );
 
   it.each([
     ['/clinics', 'clinic', 'clinic_name_idx'],
@@ -207,18 +235,33 @@ describe('beside a tenant with 20,000 clinics and products and ten smaller ones'
   ])('%s reads a page of %s in the order of an index', async (path, table, index) => {
     const pages = (await scans(path, large)).filter(({ text }) => text.includes('OFFSET'));
     // From the beginning and from the end: one of them is run.
-    expect(pages.map(({ read }) => read)).toEqual([[{ table, index }, { table, index }]]);
+    expect(pages.map(({ read }) => read)).toEqual([
+      [
+        { table, index },
+        { table, index },
+      ],
+    ]);
     expect(await boundedIndexes()).toContain(index);
   });
 
   it.each([
-    '/clinics', '/clinics?search=clinic', '/clinics?search=q', '/clinics?state=tx', '/clinics?isActive=true',
+    '/clinics',
+    '/clinics?search=clinic',
+    '/clinics?search=q',
+    '/clinics?state=tx',
+    '/clinics?isActive=true',
     '/clinics?sort_by=createdAt',
-    '/clinics?sort_by=updatedAt&sort_order=desc', '/clinics?page=3', '/tenants/products',
+    '/clinics?sort_by=updatedAt&sort_order=desc',
+    '/clinics?page=3',
+    '/tenants/products',
     '/tenants/products?search=product',
-    '/tenants/products?search=q', '/tenants/products?isActive=false', '/tenants/products?sort_by=sku',
+    '/tenants/products?search=q',
+    '/tenants/products?isActive=false',
+    '/tenants/products?sort_by=sku',
     '/tenants/products?page=3',
-    '/tenants/products?sort_by=updatedAt', '/tenants/products?categoryId=CATEGORY', '/tenants/products?clinicId=CLINIC',
+    '/tenants/products?sort_by=updatedAt',
+    '/tenants/products?categoryId=CATEGORY',
+    '/tenants/products?clinicId=CLINIC',
   ])('%s reads only rows of the tenant', async (path) => {
     const { db } = crowded.domain;
     const where = { tenantId: small.tenantId };

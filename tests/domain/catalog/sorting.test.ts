@@ -39,16 +39,34 @@ beforeAll(async () => {
     });
     await db.product.create({
       data: {
-        id, tenantId, sku, name, description: contrary, unitPrice: contrary, isActive: true, pharmacyId: id,
+        id,
+        tenantId,
+        sku,
+        name,
+        description: contrary,
+        unitPrice: contrary,
+        isActive: true,
+        pharmacyId: id,
         pharmacyName: contrary,
-        externalCode: contrary, categoryId, subcategoryId, ...times,
+        externalCode: contrary,
+        categoryId,
+        subcategoryId,
+        ...times,
       },
     });
     await db.productOffer.create({
       data: {
-        id, tenantId, productId: id, price: contrary, qty: 1, qtyAlert: 1, shippingType: 'FREE_SHIPPING',
+        id,
+        tenantId,
+        productId: id,
+        price: contrary,
+        qty: 1,
+        qtyAlert: 1,
+        shippingType: 'FREE_SHIPPING',
         shippingAmount: '0',
-        vendorCost: '0', cogs: '0', ...times,
+        vendorCost: '0',
+        cogs: '0',
+        ...times,
       },
     });
   }

@@ -39,11 +39,13 @@ it('totals are exact after concurrent changes of every kind, whatever is rolled 
     const id = { tenantId_id: { tenantId, id: clinicId } };
     if (number % 4 === 0) await db.clinic.update({ where: id, data: { isActive: !isActive } });
     if (number % 5 === 0) {
-      await db.$transaction(async (inside) => {
-        await inside.clinicLocation.deleteMany({ where: { tenantId, clinicId } });
-        await inside.clinic.delete({ where: id });
-        if (number % 10 === 0) throw new Error('rolled back');
-      }).catch(() => undefined);
+      await db
+        .$transaction(async (inside) => {
+          await inside.clinicLocation.deleteMany({ where: { tenantId, clinicId } });
+          await inside.clinic.delete({ where: id });
+          if (number % 10 === 0) throw new Error('rolled back');
+        })
+        .catch(() => undefined);
     }
   });
   await Promise.all(changes);

@@ -1,5 +1,10 @@
 import {
-  allowedOrigins, checkOrigin, isAllowedOrigin, isPublicAddress, parseDocumentUrl, parseRedirect,
+  allowedOrigins,
+  checkOrigin,
+  isAllowedOrigin,
+  isPublicAddress,
+  parseDocumentUrl,
+  parseRedirect,
 } from '../../../src/adapters/download/addressRules.js';
 
 const judge = (text: string) => checkOrigin(parseDocumentUrl(text));
@@ -63,23 +68,78 @@ describe('a document URL', () => {
   });
 
   it.each([
-    'http://files.example.com/a', 'https://localhost/', 'https://LOCALHOST/', 'https://localhost./',
-    'https://a.localhost/', 'https://intranet/', 'https://printer.local/', 'https://db.internal/',
-    'https://metadata.google.internal/', 'https://metadata.google.internal./', 'https://router.home.arpa/',
-    'https://x.onion/', 'https://127.0.0.1/', 'https://127.1/', 'https://127.0.1/', 'https://2130706433/',
-    'https://0x7f000001/', 'https://0x7f.0.0.1/', 'https://0177.0.0.1/', 'https://017700000001/', 'https://127.0.0.1./',
-    'https://%31%32%37.0.0.1/', 'https://１２７.0.0.1/', 'https://①②⑦.⓪.⓪.①/', 'https://127。0。0。1/', 'https://0/',
-    'https://0.0.0.0/', 'https://10.0.0.1/', 'https://172.16.0.1/', 'https://192.168.0.1/', 'https://100.64.0.1/',
-    'https://100.100.100.200/', 'https://169.254.169.254/latest/meta-data/', 'https://2852039166/',
-    'https://0xa9fea9fe/', 'https://0251.0376.0251.0376/', 'https://168.63.129.16/', 'https://192.0.0.192/',
-    'https://192.0.2.1/', 'https://198.18.0.1/', 'https://198.51.100.1/', 'https://203.0.113.1/', 'https://224.0.0.1/',
-    'https://240.0.0.1/', 'https://255.255.255.255/', 'https://[::1]/', 'https://[0:0:0:0:0:0:0:1]/', 'https://[::]/',
-    'https://[::ffff:127.0.0.1]/', 'https://[::ffff:7f00:1]/', 'https://[::ffff:a9fe:a9fe]/',
-    'https://[::ffff:8.8.8.8]/', 'https://[::127.0.0.1]/', 'https://[::7f00:1]/', 'https://[::ffff:0:127.0.0.1]/',
-    'https://[64:ff9b::7f00:1]/', 'https://[64:ff9b::169.254.169.254]/', 'https://[64:ff9b:1::a9fe:a9fe]/',
-    'https://[2002:7f00:1::]/', 'https://[2002:a9fe:a9fe::1]/', 'https://[2001:0:7f00:1::]/', 'https://[fe80::1]/',
-    'https://[fec0::1]/', 'https://[fc00::1]/', 'https://[fd00:ec2::254]/', 'https://[ff02::1]/', 'https://[100::1]/',
-    'https://[2001:db8::1]/', 'https://[3fff::1]/', 'https://[4000::1]/', 'https://[5f00::1]/', 'https://[2001:2::1]/',
+    'http://files.example.com/a',
+    'https://localhost/',
+    'https://LOCALHOST/',
+    'https://localhost./',
+    'https://a.localhost/',
+    'https://intranet/',
+    'https://printer.local/',
+    'https://db.internal/',
+    'https://metadata.google.internal/',
+    'https://metadata.google.internal./',
+    'https://router.home.arpa/',
+    'https://x.onion/',
+    'https://127.0.0.1/',
+    'https://127.1/',
+    'https://127.0.1/',
+    'https://2130706433/',
+    'https://0x7f000001/',
+    'https://0x7f.0.0.1/',
+    'https://0177.0.0.1/',
+    'https://017700000001/',
+    'https://127.0.0.1./',
+    'https://%31%32%37.0.0.1/',
+    'https://１２７.0.0.1/',
+    'https://①②⑦.⓪.⓪.①/',
+    'https://127。0。0。1/',
+    'https://0/',
+    'https://0.0.0.0/',
+    'https://10.0.0.1/',
+    'https://172.16.0.1/',
+    'https://192.168.0.1/',
+    'https://100.64.0.1/',
+    'https://100.100.100.200/',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://2852039166/',
+    'https://0xa9fea9fe/',
+    'https://0251.0376.0251.0376/',
+    'https://168.63.129.16/',
+    'https://192.0.0.192/',
+    'https://192.0.2.1/',
+    'https://198.18.0.1/',
+    'https://198.51.100.1/',
+    'https://203.0.113.1/',
+    'https://224.0.0.1/',
+    'https://240.0.0.1/',
+    'https://255.255.255.255/',
+    'https://[::1]/',
+    'https://[0:0:0:0:0:0:0:1]/',
+    'https://[::]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[::ffff:7f00:1]/',
+    'https://[::ffff:a9fe:a9fe]/',
+    'https://[::ffff:8.8.8.8]/',
+    'https://[::127.0.0.1]/',
+    'https://[::7f00:1]/',
+    'https://[::ffff:0:127.0.0.1]/',
+    'https://[64:ff9b::7f00:1]/',
+    'https://[64:ff9b::169.254.169.254]/',
+    'https://[64:ff9b:1::a9fe:a9fe]/',
+    'https://[2002:7f00:1::]/',
+    'https://[2002:a9fe:a9fe::1]/',
+    'https://[2001:0:7f00:1::]/',
+    'https://[fe80::1]/',
+    'https://[fec0::1]/',
+    'https://[fc00::1]/',
+    'https://[fd00:ec2::254]/',
+    'https://[ff02::1]/',
+    'https://[100::1]/',
+    'https://[2001:db8::1]/',
+    'https://[3fff::1]/',
+    'https://[4000::1]/',
+    'https://[5f00::1]/',
+    'https://[2001:2::1]/',
     'https://[2001:10::1]/',
   ])('is forbidden: %s', (url) => {
     expect(codeOf(() => judge(url))).toBe('document_url_forbidden');
@@ -88,14 +148,31 @@ describe('a document URL', () => {
 
 describe('an address', () => {
   it.each([
-    '8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.1', '100.128.0.1', '2606:4700::1', '2a00:1450:4001::200e',
-  ])(
-    '%s is public', (address) => { expect(isPublicAddress(address)).toBe(true); });
+    '8.8.8.8',
+    '1.1.1.1',
+    '172.15.255.255',
+    '172.32.0.1',
+    '100.128.0.1',
+    '2606:4700::1',
+    '2a00:1450:4001::200e',
+  ])('%s is public', (address) => {
+    expect(isPublicAddress(address)).toBe(true);
+  });
 
   it.each([
-    '127.0.0.53', '10.1.2.3', '::', '::1', '::ffff:1.1.1.1', 'fe80::1%eth0', '', 'example.com', '1.2.3', '0x7f.1',
-  ])(
-    '%j is not', (address) => { expect(isPublicAddress(address)).toBe(false); });
+    '127.0.0.53',
+    '10.1.2.3',
+    '::',
+    '::1',
+    '::ffff:1.1.1.1',
+    'fe80::1%eth0',
+    '',
+    'example.com',
+    '1.2.3',
+    '0x7f.1',
+  ])('%j is not', (address) => {
+    expect(isPublicAddress(address)).toBe(false);
+  });
 });
 
 describe('the target of a redirect', () => {
@@ -108,8 +185,14 @@ describe('the target of a redirect', () => {
   });
 
   it.each([
-    'file:///etc/passwd', 'ftp://files.example.com/', 'https://user:secret@files.example.com/', 'https://',
-    'https://[fe80::1%25x]/', 'https://files.example.com:25/', `/${'a'.repeat(2048)}`, 'javascript:alert(1)',
+    'file:///etc/passwd',
+    'ftp://files.example.com/',
+    'https://user:secret@files.example.com/',
+    'https://',
+    'https://[fe80::1%25x]/',
+    'https://files.example.com:25/',
+    `/${'a'.repeat(2048)}`,
+    'javascript:alert(1)',
   ])('is forbidden, not invalid, when it is unusable: %s', (location) => {
     expect(codeOf(() => parseRedirect(location, from))).toBe('document_url_forbidden');
   });
@@ -120,21 +203,37 @@ describe('the operator’s exceptions', () => {
     const allowed = allowedOrigins(['127.0.0.1:8080', 'Store.Intranet:443', '[::1]:9000', 'plain.example:80']);
     const isAllowed = (url: string) => isAllowedOrigin(new URL(url), allowed);
     const inside = [
-      'http://127.0.0.1:8080/', 'http://127.1:8080/', 'https://127.0.0.1:8080/', 'https://store.intranet/',
-      'http://store.intranet:443/', 'http://[0::1]:9000/', 'http://plain.example/',
+      'http://127.0.0.1:8080/',
+      'http://127.1:8080/',
+      'https://127.0.0.1:8080/',
+      'https://store.intranet/',
+      'http://store.intranet:443/',
+      'http://[0::1]:9000/',
+      'http://plain.example/',
     ];
     const outside = [
-      'http://127.0.0.1/', 'http://127.0.0.1:8081/', 'http://store.intranet/', 'https://sub.store.intranet/',
-      'https://store.intranet.evil.example/', 'https://plain.example/', 'http://store.intranet.:443/',
+      'http://127.0.0.1/',
+      'http://127.0.0.1:8081/',
+      'http://store.intranet/',
+      'https://sub.store.intranet/',
+      'https://store.intranet.evil.example/',
+      'https://plain.example/',
+      'http://store.intranet.:443/',
     ];
     expect([...inside, ...outside].filter(isAllowed)).toEqual(inside);
   });
 
   it.each([
-    '127.0.0.1', 'host', 'host:', 'host:99999', 'user@host:80', 'host:80/path', 'http://host:80', 'host:80?x:1',
+    '127.0.0.1',
+    'host',
+    'host:',
+    'host:99999',
+    'user@host:80',
+    'host:80/path',
+    'http://host:80',
+    'host:80?x:1',
     '*:80 b:1',
-  ])(
-    'refuse an entry that is not host:port: %s', (entry) => {
-      expect(() => allowedOrigins([entry])).toThrow('is not host:port');
-    });
+  ])('refuse an entry that is not host:port: %s', (entry) => {
+    expect(() => allowedOrigins([entry])).toThrow('is not host:port');
+  });
 });

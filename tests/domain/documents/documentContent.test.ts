@@ -8,7 +8,10 @@ import { bodyOf } from '../../support/objectStores.js';
 type Kind = keyof typeof sampleFiles;
 
 const types: Readonly<Record<Kind, DocumentMediaType>> = {
-  pdf: 'application/pdf', jpeg: 'image/jpeg', png: 'image/png', tiff: 'image/tiff',
+  pdf: 'application/pdf',
+  jpeg: 'image/jpeg',
+  png: 'image/png',
+  tiff: 'image/tiff',
 };
 const kinds = ['pdf', 'jpeg', 'png', 'tiff'] as const;
 
@@ -57,10 +60,14 @@ const inJpeg = (...segments: Uint8Array[]) =>
   join(sampleFiles.jpeg.subarray(0, 2), ...segments, sampleFiles.jpeg.subarray(2));
 const film = join('\0\0\0\x18ftypmp42\0\0\0\0mp42isom', Buffer.alloc(3000, 0xa5));
 const samsung = join(
-  '\0\0\x01\n\x0e\0\0\0Image_UTC_Data1700000000000', 'SEFHk\0\0\0\x01\0\0\0', Buffer.alloc(12), '\x18\0\0\0SEFT',
+  '\0\0\x01\n\x0e\0\0\0Image_UTC_Data1700000000000',
+  'SEFHk\0\0\0\x01\0\0\0',
+  Buffer.alloc(12),
+  '\x18\0\0\0SEFT',
 );
-const pdfUpdate = '\n4 0 obj<</Type/Annot>>endobj\nxref\n0 1\n0000000000 65535 f \n'
-  + 'trailer<</Root 1 0 R/Prev 9>>\nstartxref\n9\n%%EOF';
+const pdfUpdate =
+  '\n4 0 obj<</Type/Annot>>endobj\nxref\n0 1\n0000000000 65535 f \n' +
+  'trailer<</Root 1 0 R/Prev 9>>\nstartxref\n9\n%%EOF';
 
 describe('a whole document', () => {
   it.each(kinds)('of type %s passes unchanged', (kind) => expectAccepted(kind, sampleFiles[kind]));
@@ -71,31 +78,56 @@ describe('a whole document', () => {
     ['pdf', 'filled up with NUL', join(sampleFiles.pdf, Buffer.alloc(16_384))],
     ['pdf', 'filled up with Ctrl-Z', join(sampleFiles.pdf, Buffer.alloc(127, 0x1a))],
     ['pdf', 'with incremental updates', join(sampleFiles.pdf, pdfUpdate, pdfUpdate)],
-    ['pdf', 'that is linearised',
-      join('%PDF-1.5\n%\xe2\xe3\xcf\xd3\n8 0 obj<</Linearized 1>>endobj\nstartxref\n0\n%%EOF\n', sampleFiles.pdf)],
+    [
+      'pdf',
+      'that is linearised',
+      join('%PDF-1.5\n%\xe2\xe3\xcf\xd3\n8 0 obj<</Linearized 1>>endobj\nstartxref\n0\n%%EOF\n', sampleFiles.pdf),
+    ],
     ['pdf', 'that a mail system left its mark on', join(sampleFiles.pdf, '\r\n--=_boundary--\r\n')],
     ['pdf', 'with a comment behind it', join(sampleFiles.pdf, '% signed\n')],
-    ['pdf', 'with a form, whose scripts are XML',
+    [
+      'pdf',
+      'with a form, whose scripts are XML',
       join(
-        sampleFiles.pdf.subarray(0, 9), '5 0 obj<<>>stream\n<xdp><script>x</script></xdp>\nendstream endobj\n',
+        sampleFiles.pdf.subarray(0, 9),
+        '5 0 obj<<>>stream\n<xdp><script>x</script></xdp>\nendstream endobj\n',
         sampleFiles.pdf.subarray(9),
-      )],
-    ['pdf', 'with an archive as attachment',
-      join(sampleFiles.pdf.subarray(0, -6), '5 0 obj<<>>stream\n', zip(), '\nendstream endobj\n%%EOF\n')],
-    ['pdf', 'with a picture that looks like a page',
-      join(sampleFiles.pdf.subarray(0, -6), Buffer.alloc(2000), '<html>', '\n%%EOF\n')],
+      ),
+    ],
+    [
+      'pdf',
+      'with an archive as attachment',
+      join(sampleFiles.pdf.subarray(0, -6), '5 0 obj<<>>stream\n', zip(), '\nendstream endobj\n%%EOF\n'),
+    ],
+    [
+      'pdf',
+      'with a picture that looks like a page',
+      join(sampleFiles.pdf.subarray(0, -6), Buffer.alloc(2000), '<html>', '\n%%EOF\n'),
+    ],
     ['jpeg', 'with white space behind it', join(sampleFiles.jpeg, '\r\n')],
     ['jpeg', 'filled up with NUL', join(sampleFiles.jpeg, Buffer.alloc(5000))],
-    ['jpeg', 'with further pictures (MPF)',
-      join(sampleFiles.jpeg, Buffer.alloc(100), sampleFiles.jpeg, sampleFiles.jpeg)],
+    [
+      'jpeg',
+      'with further pictures (MPF)',
+      join(sampleFiles.jpeg, Buffer.alloc(100), sampleFiles.jpeg, sampleFiles.jpeg),
+    ],
     ['jpeg', 'with a film (motion photo)', join(sampleFiles.jpeg, film)],
     ['jpeg', 'with a camera’s record', join(sampleFiles.jpeg, samsung)],
-    ['jpeg', 'with a thumbnail that has an end of its own',
-      inJpeg(jpegSegment(0xe1, join('Exif\0\0', sampleFiles.jpeg)))],
-    ['jpeg', 'with properties in XML',
-      inJpeg(jpegSegment(0xe1, 'http://ns.adobe.com/xap/1.0/\0<?xpacket?><x:xmpmeta/>'))],
-    ['jpeg', 'with fill bytes and stuffing',
-      inJpeg(Buffer.from('ffffff', 'hex'), jpegSegment(0xfe, 'a'), Buffer.from('ff00', 'hex'))],
+    [
+      'jpeg',
+      'with a thumbnail that has an end of its own',
+      inJpeg(jpegSegment(0xe1, join('Exif\0\0', sampleFiles.jpeg))),
+    ],
+    [
+      'jpeg',
+      'with properties in XML',
+      inJpeg(jpegSegment(0xe1, 'http://ns.adobe.com/xap/1.0/\0<?xpacket?><x:xmpmeta/>')),
+    ],
+    [
+      'jpeg',
+      'with fill bytes and stuffing',
+      inJpeg(Buffer.from('ffffff', 'hex'), jpegSegment(0xfe, 'a'), Buffer.from('ff00', 'hex')),
+    ],
     ['png', 'with white space behind it', join(sampleFiles.png, '\n')],
     ['png', 'filled up with NUL', join(sampleFiles.png, Buffer.alloc(5000))],
     ['png', 'with chunks of its own', inPng(join(pngChunk('teSt', Buffer.alloc(200_000)), pngChunk('tEXt', '')))],
@@ -127,17 +159,29 @@ describe('a file that ends early', () => {
 
   it.each<[Kind, string, Uint8Array]>([
     ['pdf', 'without %%EOF', sampleFiles.pdf.subarray(0, -8)],
-    ['pdf', 'cut in the middle of an update',
-      join(sampleFiles.pdf, '\n4 0 obj<</Length 9000>>stream\n', Buffer.alloc(5000, 'x'))],
+    [
+      'pdf',
+      'cut in the middle of an update',
+      join(sampleFiles.pdf, '\n4 0 obj<</Length 9000>>stream\n', Buffer.alloc(5000, 'x')),
+    ],
     ['pdf', 'with %%EOF far from its end', join(sampleFiles.pdf, Buffer.alloc(1020, 'x'))],
     ['pdf', 'filled up without end', join(sampleFiles.pdf, Buffer.alloc(70_000))],
-    ['jpeg', 'of which only the thumbnail is whole',
-      inJpeg(jpegSegment(0xe1, join('Exif\0\0', sampleFiles.jpeg))).subarray(0, -2)],
+    [
+      'jpeg',
+      'of which only the thumbnail is whole',
+      inJpeg(jpegSegment(0xe1, join('Exif\0\0', sampleFiles.jpeg))).subarray(0, -2),
+    ],
     ['png', 'with garbage between its chunks', join(sampleFiles.png.subarray(0, 33), 'garbage!', sampleFiles.png)],
-    ['png', 'with garbage of no length between its chunks',
-      join(sampleFiles.png.subarray(0, 33), '\0\0\0\0\0\0\0\0crc!', sampleFiles.png.subarray(33))],
-    ['png', 'with a chunk that is longer than the file',
-      join(sampleFiles.png.subarray(0, 33), '\x7f\xff\xff\xffteSt', sampleFiles.png)],
+    [
+      'png',
+      'with garbage of no length between its chunks',
+      join(sampleFiles.png.subarray(0, 33), '\0\0\0\0\0\0\0\0crc!', sampleFiles.png.subarray(33)),
+    ],
+    [
+      'png',
+      'with a chunk that is longer than the file',
+      join(sampleFiles.png.subarray(0, 33), '\x7f\xff\xff\xffteSt', sampleFiles.png),
+    ],
     ['tiff', 'whose directory lies outside', latin1('II*\0\xff\xff\xff\x7f\x01\0')],
     ['tiff', 'whose directory lies at the very end', latin1('II*\0\x0a\0\0\0\x01\0')],
     ['tiff', 'whose directory lies in its header', join('II*\0\x04\0\0\0', Buffer.alloc(2000))],
@@ -156,13 +200,19 @@ describe('a file of two types', () => {
     ['pdf', 'with a page behind blanks', join(sampleFiles.pdf, ' \n\0 ', page, '\n')],
     ['pdf', 'with an archive behind it', join(sampleFiles.pdf, zip())],
     ['pdf', 'with an archive whose comment ends the PDF', join(sampleFiles.pdf, zip('\n%%EOF\n'))],
-    ['pdf', 'with an archive inside, and the longest comment',
-      join(sampleFiles.pdf, zip('x'.repeat(65_500) + '\n%%EOF\n'.padEnd(35)))],
+    [
+      'pdf',
+      'with an archive inside, and the longest comment',
+      join(sampleFiles.pdf, zip('x'.repeat(65_500) + '\n%%EOF\n'.padEnd(35))),
+    ],
     ['pdf', 'with a program behind it', join(sampleFiles.pdf, '\x7fELF\x02\x01\x01')],
     ['jpeg', 'with a script behind it', join(sampleFiles.jpeg, '<script>alert(1)</script>')],
     ['jpeg', 'with a program’s text behind it', join(sampleFiles.jpeg, '*/=alert("x");/*')],
-    ['jpeg', 'with a script behind padding and a picture',
-      join(sampleFiles.jpeg, Buffer.alloc(5000), sampleFiles.jpeg, film, page)],
+    [
+      'jpeg',
+      'with a script behind padding and a picture',
+      join(sampleFiles.jpeg, Buffer.alloc(5000), sampleFiles.jpeg, film, page),
+    ],
     ['jpeg', 'with PHP behind it', join(sampleFiles.jpeg, '\0\x01\x02<?php system($_GET[0]); ?>')],
     ['jpeg', 'with a shell script behind it', join(sampleFiles.jpeg, '#!/bin/sh\n\x01')],
     ['jpeg', 'with an archive behind it', join(sampleFiles.jpeg, zip())],
@@ -172,17 +222,26 @@ describe('a file of two types', () => {
     ['jpeg', 'with a page in a comment', inJpeg(jpegSegment(0xfe, page))],
     ['jpeg', 'with a program behind it', join(sampleFiles.jpeg, 'MZ\x90\0\x03')],
     ['png', 'with an archive behind it', join(sampleFiles.png, zip())],
-    ['png', 'with an archive that ends like a PNG',
-      join(sampleFiles.png, zip(sampleFiles.png.subarray(-12).toString('latin1')))],
+    [
+      'png',
+      'with an archive that ends like a PNG',
+      join(sampleFiles.png, zip(sampleFiles.png.subarray(-12).toString('latin1'))),
+    ],
     ['png', 'with anything behind padding', join(sampleFiles.png, Buffer.alloc(5000), 'x')],
     ['png', 'with what was cut away from the picture', join(sampleFiles.png, sampleFiles.png.subarray(40))],
     ['png', 'with a page in a text', inPng(pngChunk('tEXt', `Comment\0${page}`))],
     ['png', 'with a PDF in a text', inPng(pngChunk('tEXt', join('Comment\0', sampleFiles.pdf)))],
     ['tiff', 'with an archive behind it', join(sampleFiles.tiff, zip())],
-    ['tiff', 'with a page in front of its directory',
-      join(sampleFiles.tiff.subarray(0, 8), page, sampleFiles.tiff.subarray(8 + page.length))],
-    ['tiff', 'with a PDF in front of its directory',
-      join(sampleFiles.tiff.subarray(0, 8), sampleFiles.pdf, sampleFiles.tiff.subarray(8 + sampleFiles.pdf.length))],
+    [
+      'tiff',
+      'with a page in front of its directory',
+      join(sampleFiles.tiff.subarray(0, 8), page, sampleFiles.tiff.subarray(8 + page.length)),
+    ],
+    [
+      'tiff',
+      'with a PDF in front of its directory',
+      join(sampleFiles.tiff.subarray(0, 8), sampleFiles.pdf, sampleFiles.tiff.subarray(8 + sampleFiles.pdf.length)),
+    ],
   ])('is refused: %s %s', (kind, _what, content) => expectRefused(kind, content, mixed));
 });
 
@@ -196,25 +255,30 @@ describe('how a file arrives', () => {
     const files: [Kind, Buffer][] = [
       ...kinds.map((kind): [Kind, Buffer] => [kind, sampleFiles[kind]]),
       ...kinds.map((kind): [Kind, Buffer] => [kind, sampleFiles[kind].subarray(0, -7)]),
-      ['png', join(sampleFiles.png, '\0x')], ['jpeg', join(sampleFiles.jpeg, '\0<html>')],
+      ['png', join(sampleFiles.png, '\0x')],
+      ['jpeg', join(sampleFiles.jpeg, '\0<html>')],
       ['jpeg', join(sampleFiles.jpeg, film)],
       ['pdf', join(sampleFiles.pdf, zip('%%EOF'))],
       ['tiff', latin1('II+\0\x08\0\0\0\x10\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0'.padEnd(44))],
     ];
     const outcome = (kind: Kind, chunks: Uint8Array[]) =>
       read(kind, ...chunks).then((all) => all.toString('latin1'), String);
-    await fc.assert(fc.asyncProperty(
-      fc.constantFrom(...files), fc.oneof(fc.array(fc.nat(20), { maxLength: 60 }), fc.array(fc.nat(6000))),
-      async ([kind, content], cuts) => {
-        const chunks: Uint8Array[] = [];
-        let rest = content;
-        for (const cut of cuts) {
-          chunks.push(rest.subarray(0, cut));
-          rest = rest.subarray(cut);
-        }
-        expect(await outcome(kind, [...chunks, rest])).toBe(await outcome(kind, [content]));
-      },
-    ), { numRuns: 500 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...files),
+        fc.oneof(fc.array(fc.nat(20), { maxLength: 60 }), fc.array(fc.nat(6000))),
+        async ([kind, content], cuts) => {
+          const chunks: Uint8Array[] = [];
+          let rest = content;
+          for (const cut of cuts) {
+            chunks.push(rest.subarray(0, cut));
+            rest = rest.subarray(cut);
+          }
+          expect(await outcome(kind, [...chunks, rest])).toBe(await outcome(kind, [content]));
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 
   it('is not waited for: what has come passes on at once', async () => {

@@ -57,15 +57,20 @@ describe('the type of a file', () => {
     ['a camera’s raw picture', Buffer.from('II*\0\x10\0\0\0CR\x02\0\0\0\0\0', 'latin1')],
   ])('is none that a document may have: %s', async (_name, content) => {
     const type = await sniffType(content);
-    expect(codeOf(() => describeAs({}, { sniffedType: type, declaredType: undefined })))
-      .toBe('document_type_not_allowed');
+    expect(codeOf(() => describeAs({}, { sniffedType: type, declaredType: undefined }))).toBe(
+      'document_type_not_allowed',
+    );
   });
 });
 
 describe('a fetched file', () => {
   it.each([
-    ['intake-forms', 'image/tiff'], ['lab-results', 'image/tiff'], ['gfe-forms', 'image/tiff'],
-    ['id-card', 'application/pdf'], ['id-card', 'image/png'], ['id-card', 'image/jpeg'],
+    ['intake-forms', 'image/tiff'],
+    ['lab-results', 'image/tiff'],
+    ['gfe-forms', 'image/tiff'],
+    ['id-card', 'application/pdf'],
+    ['id-card', 'image/png'],
+    ['id-card', 'image/jpeg'],
   ] as const)('of documentType %s may be %s', (documentType, type) => {
     const url = 'https://files.example.com/';
     expect(describeAs({ documentType, url }, { sniffedType: type, declaredType: type }).contentType).toBe(type);
@@ -74,40 +79,62 @@ describe('a fetched file', () => {
   it('of documentType id-card may not be a TIFF, whatever it is declared as', () => {
     const tiff = { sniffedType: 'image/tiff', declaredType: 'image/tiff' };
     expect(codeOf(() => describeAs({ documentType: 'id-card' }, tiff))).toBe('document_type_not_allowed');
-    expect(codeOf(() => describeAs({ documentType: 'id-card' }, { ...tiff, declaredType: 'application/pdf' })))
-      .toBe('document_type_not_allowed');
+    expect(codeOf(() => describeAs({ documentType: 'id-card' }, { ...tiff, declaredType: 'application/pdf' }))).toBe(
+      'document_type_not_allowed',
+    );
   });
 
   it('may have 20 MiB, an id-card 10 MiB', () => {
     const limits = Object.entries(documentRules).map(([type, rule]) => [type, rule.maxBytes / 1024 / 1024]);
-    expect(limits).toEqual([['intake-forms', 20], ['lab-results', 20], ['gfe-forms', 20], ['id-card', 10]]);
+    expect(limits).toEqual([
+      ['intake-forms', 20],
+      ['lab-results', 20],
+      ['gfe-forms', 20],
+      ['id-card', 10],
+    ]);
   });
 
   it.each([
-    undefined, '', 'application/octet-stream', 'binary/octet-stream', 'application/force-download', 'garbage',
-    'APPLICATION/PDF', 'application/pdf; charset=binary', 'application/x-pdf',
+    undefined,
+    '',
+    'application/octet-stream',
+    'binary/octet-stream',
+    'application/force-download',
+    'garbage',
+    'APPLICATION/PDF',
+    'application/pdf; charset=binary',
+    'application/x-pdf',
   ])('is stored when the server declares %j for a PDF', (declaredType) => {
     expect(codeOf(() => describeAs({}, { declaredType }))).toBe('accepted');
   });
 
   it.each([
-    'image/png', 'text/html; charset=utf-8', 'text/plain', 'application/json', 'image/svg+xml', 'application/zip',
-  ])(
-    'is a mismatch when the server declares %s for a PDF', (declaredType) => {
-      expect(codeOf(() => describeAs({}, { declaredType }))).toBe('document_type_mismatch');
-    });
+    'image/png',
+    'text/html; charset=utf-8',
+    'text/plain',
+    'application/json',
+    'image/svg+xml',
+    'application/zip',
+  ])('is a mismatch when the server declares %s for a PDF', (declaredType) => {
+    expect(codeOf(() => describeAs({}, { declaredType }))).toBe('document_type_mismatch');
+  });
 
   it('is stored under another spelling of its type', () => {
     const url = 'https://files.example.com/card.jpeg';
-    expect(describeAs({ url }, { sniffedType: 'image/jpeg', declaredType: 'image/jpg' }))
-      .toEqual({ contentType: 'image/jpeg', fileName: 'card.jpeg', originalFilename: 'card.jpeg' });
+    expect(describeAs({ url }, { sniffedType: 'image/jpeg', declaredType: 'image/jpg' })).toEqual({
+      contentType: 'image/jpeg',
+      fileName: 'card.jpeg',
+      originalFilename: 'card.jpeg',
+    });
   });
 
   it.each(['scan.png', 'scan.PNG', 'scan.html', 'scan.pdf.exe', 'scan.svg', 'scan.docx'])(
-    'is a mismatch when a PDF is to be called %s, or is so in its URL', (name) => {
+    'is a mismatch when a PDF is to be called %s, or is so in its URL',
+    (name) => {
       expect(codeOf(() => describeAs({ fileName: name }))).toBe('document_type_mismatch');
       expect(codeOf(() => describeAs({ url: `https://files.example.com/${name}` }))).toBe('document_type_mismatch');
-    });
+    },
+  );
 
   it('is judged by the caller’s name, not by the URL’s, when there is one', () => {
     const url = 'https://files.example.com/scan.png';
@@ -122,29 +149,57 @@ describe('the name of a stored file', () => {
     ['that segment decoded', { url: 'https://x.example/a/Bl%C3%BCte%20%231.pdf#top' }, 'Blüte #1.pdf', 'Blüte #1.pdf'],
     ['its base name if it hides a path', { url: 'https://x.example/a%2F..%2Fetc%2Fscan.pdf' }, 'scan.pdf', 'scan.pdf'],
     ['that segment as it is if it can’t be decoded', { url: 'https://x.example/100%.pdf' }, '100%.pdf', '100%.pdf'],
-    ['made of type and id without one', { url: 'https://x.example/?file=a.pdf' },
-      `lab-results-${documentId}.pdf`, `lab-results-${documentId}.pdf`],
-    ['made of type and id when nothing is left of it', { url: 'https://x.example/%00%2F..', fileName: ' .. / ' },
-      `lab-results-${documentId}.pdf`, `lab-results-${documentId}.pdf`],
+    [
+      'made of type and id without one',
+      { url: 'https://x.example/?file=a.pdf' },
+      `lab-results-${documentId}.pdf`,
+      `lab-results-${documentId}.pdf`,
+    ],
+    [
+      'made of type and id when nothing is left of it',
+      { url: 'https://x.example/%00%2F..', fileName: ' .. / ' },
+      `lab-results-${documentId}.pdf`,
+      `lab-results-${documentId}.pdf`,
+    ],
     ['the URL’s when nothing is left of the caller’s', { fileName: '../../..' }, 'blood.pdf', 'blood.pdf'],
     ['completed by an extension', { fileName: 'Blood test' }, 'Blood test.pdf', 'blood.pdf'],
-    ['completed behind an extension that says nothing', { url: 'https://x.example/download.php?id=7' },
-      'download.php.pdf', 'download.php'],
+    [
+      'completed behind an extension that says nothing',
+      { url: 'https://x.example/download.php?id=7' },
+      'download.php.pdf',
+      'download.php',
+    ],
     ['left alone when the extension fits', { fileName: 'BLOOD.PDF' }, 'BLOOD.PDF', 'blood.pdf'],
   ])('is %s', (_rule, changes, fileName, originalFilename) => {
     expect(describeAs(changes)).toEqual({ contentType: 'application/pdf', fileName, originalFilename });
   });
 
   it.each([
-    ['../../etc/passwd', 'passwd'], ['C:\\Users\\jane\\card.png', 'card.png'], ['a/b\\c/', 'c'], ['..', undefined],
+    ['../../etc/passwd', 'passwd'],
+    ['C:\\Users\\jane\\card.png', 'card.png'],
+    ['a/b\\c/', 'c'],
+    ['..', undefined],
     ['.', undefined],
-    ['', undefined], ['/', undefined], ['...', undefined], ['  scan.pdf  ', 'scan.pdf'], ['.htaccess', 'htaccess'],
-    ['scan.pdf.', 'scan.pdf'], ['a\u0000b\r\nc\u007f\u0085.pdf', 'abc.pdf'], ['a\u202efdp.exe', 'afdp.exe'],
-    ['\u2066a\u2069\u200f.pdf', 'a.pdf'], ['\ufeffa.pdf', 'a.pdf'], ['a\u2028b.pdf', 'ab.pdf'],
+    ['', undefined],
+    ['/', undefined],
+    ['...', undefined],
+    ['  scan.pdf  ', 'scan.pdf'],
+    ['.htaccess', 'htaccess'],
+    ['scan.pdf.', 'scan.pdf'],
+    ['a\u0000b\r\nc\u007f\u0085.pdf', 'abc.pdf'],
+    ['a\u202efdp.exe', 'afdp.exe'],
+    ['\u2066a\u2069\u200f.pdf', 'a.pdf'],
+    ['\ufeffa.pdf', 'a.pdf'],
+    ['a\u2028b.pdf', 'ab.pdf'],
     ['a\ud800b.pdf', 'ab.pdf'],
-    ['e\u0301.pdf', 'é.pdf'], ['e\u202e\u0301.pdf', 'é.pdf'], ['血液検査.pdf', '血液検査.pdf'], ['👩‍⚕️.pdf', '👩‍⚕️.pdf'],
+    ['e\u0301.pdf', 'é.pdf'],
+    ['e\u202e\u0301.pdf', 'é.pdf'],
+    ['血液検査.pdf', '血液検査.pdf'],
+    ['👩‍⚕️.pdf', '👩‍⚕️.pdf'],
     ['نتيجة.pdf', 'نتيجة.pdf'],
-    ['"quoted"; x=1.pdf', '"quoted"; x=1.pdf'], ['100%.pdf', '100%.pdf'], ['__proto__', '__proto__'],
+    ['"quoted"; x=1.pdf', '"quoted"; x=1.pdf'],
+    ['100%.pdf', '100%.pdf'],
+    ['__proto__', '__proto__'],
   ])('made of %j is %j', (text, name) => {
     expect(safeFileName(text)).toBe(name);
   });
@@ -159,13 +214,16 @@ describe('the name of a stored file', () => {
   it('is one safe segment of a path for any text', () => {
     const units = (['binary', 'grapheme'] as const).map((unit) => fc.string({ unit, maxLength: 400 }));
     const text = fc.oneof(...units);
-    fc.assert(fc.property(text, (start) => {
-      // The end keeps the text from having an extension of another type, which would be a mismatch.
-      const { fileName } = describeAs({ url: 'https://x.example/', fileName: `${start}.scan` });
-      expect(fileName).toMatch(/^[^./\\\p{Cc}\p{Cs}\p{Bidi_Control}][^/\\\p{Cc}\p{Cs}\p{Bidi_Control}]*\.pdf$/u);
-      expect(Buffer.byteLength(fileName)).toBeLessThanOrEqual(255);
-      expect(fileName.normalize('NFC')).toBe(fileName);
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(text, (start) => {
+        // The end keeps the text from having an extension of another type, which would be a mismatch.
+        const { fileName } = describeAs({ url: 'https://x.example/', fileName: `${start}.scan` });
+        expect(fileName).toMatch(/^[^./\\\p{Cc}\p{Cs}\p{Bidi_Control}][^/\\\p{Cc}\p{Cs}\p{Bidi_Control}]*\.pdf$/u);
+        expect(Buffer.byteLength(fileName)).toBeLessThanOrEqual(255);
+        expect(fileName.normalize('NFC')).toBe(fileName);
+      }),
+      { numRuns: 2000 },
+    );
   });
 });
 

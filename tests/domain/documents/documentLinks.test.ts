@@ -49,9 +49,12 @@ describe('the link to a document', () => {
     const { status, headers, content } = await load(document.fileUrl);
     expect([status, createHash('sha256').update(content).digest('hex')]).toEqual([200, document.checksum]);
     expect(Object.fromEntries(headers)).toMatchObject({
-      'content-type': 'application/pdf', 'content-length': String(sampleFiles.pdf.length), 'cache-control': 'private, no-store',
+      'content-type': 'application/pdf',
+      'content-length': String(sampleFiles.pdf.length),
+      'cache-control': 'private, no-store',
       'content-disposition': expect.stringMatching(/^attachment; .*filename\*=UTF-8''B%C3%BCcher%20%221%22\.pdf$/),
-      'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
     });
   });
 
@@ -70,12 +73,21 @@ describe('the link to a document', () => {
     const link = fileUrl.slice(start.length);
     const [payload = '', signature = ''] = link.split('.');
     const [otherPayload = ''] = other.fileUrl.slice(start.length).split('.');
-    const stretched = JSON.stringify(JSON.parse(Buffer.from(payload, 'base64url').toString()))
-      .replace(/\d+(?=]$)/, (expiry) => String(Number(expiry) + 1));
+    const stretched = JSON.stringify(JSON.parse(Buffer.from(payload, 'base64url').toString())).replace(
+      /\d+(?=]$)/,
+      (expiry) => String(Number(expiry) + 1),
+    );
     const places = Array.from({ length: Math.floor(link.length / 9) }, (_, index) => index * 9);
     const changed = places.map((at) => `${link.slice(0, at)}${link[at] === 'A' ? 'B' : 'A'}${link.slice(at + 1)}`);
     const forged = [
-      ...changed, payload, `${payload}.`, `.${signature}`, `${otherPayload}.${signature}`, `${link}.x`, `${link}A`, `${link}=`,
+      ...changed,
+      payload,
+      `${payload}.`,
+      `.${signature}`,
+      `${otherPayload}.${signature}`,
+      `${link}.x`,
+      `${link}A`,
+      `${link}=`,
       `${Buffer.from(stretched).toString('base64url')}.${signature}`,
     ];
     for (const text of forged) expect((await load(start + text)).status).toBe(403);
@@ -107,7 +119,9 @@ describe('when the database goes away while a row is written', () => {
     const { db } = harness.domain;
     await db.$executeRawUnsafe(`CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$`);
-    await db.$executeRawUnsafe('CREATE TRIGGER hang_up BEFORE INSERT ON document FOR EACH ROW EXECUTE FUNCTION hang_up()');
+    await db.$executeRawUnsafe(
+      'CREATE TRIGGER hang_up BEFORE INSERT ON document FOR EACH ROW EXECUTE FUNCTION hang_up()',
+    );
     const newest = harness.domain.newId();
     const answer = await upload('kept.pdf').finally(() => db.$executeRawUnsafe('DROP TRIGGER hang_up ON document'));
     expect([answer.status, answer.body.code]).toEqual([503, 'dependency_unavailable']);

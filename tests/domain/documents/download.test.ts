@@ -37,7 +37,9 @@ describe('a fetched document', () => {
     const content = Buffer.concat([sampleFiles.pdf, Buffer.alloc(3 * mebibyte, 'health')]);
     const url = host.serve('/blood.pdf', { content, headers: { 'content-type': 'application/pdf; x=1' } });
     const { value, ...sums } = await download(url, { maxBytes: 4 * mebibyte }, async (file) => ({
-      sniffedType: file.sniffedType, declaredType: file.declaredType, content: await readAll(file),
+      sniffedType: file.sniffedType,
+      declaredType: file.declaredType,
+      content: await readAll(file),
     }));
     expect(value.content.equals(content)).toBe(true);
     expect(value).toMatchObject({ sniffedType: 'application/pdf', declaredType: 'application/pdf; x=1' });
@@ -53,7 +55,9 @@ describe('a fetched document', () => {
     for (const { headers } of host.requests.slice(-2)) {
       expect(Object.keys(headers).sort()).toEqual(['accept', 'accept-encoding', 'connection', 'host', 'user-agent']);
       expect(headers).toMatchObject({
-        'accept-encoding': 'identity', connection: 'close', 'user-agent': 'ClinicalEncounterService/1 (document fetch)',
+        'accept-encoding': 'identity',
+        connection: 'close',
+        'user-agent': 'ClinicalEncounterService/1 (document fetch)',
       });
     }
   });
@@ -71,12 +75,20 @@ describe('a fetched document', () => {
 
   it('is fetched after up to three redirects and not after a fourth', async () => {
     host.serve('/hop0', { content: sampleFiles.jpeg });
-    for (const [hop, status] of [[1, 301], [2, 303], [3, 307], [4, 308]] as const) {
+    for (const [hop, status] of [
+      [1, 301],
+      [2, 303],
+      [3, 307],
+      [4, 308],
+    ] as const) {
       const location = `hop${hop - 1}`;
-      host.serve(`/hop${hop}`, (_request, response) => { response.writeHead(status, { location }).end(); });
+      host.serve(`/hop${hop}`, (_request, response) => {
+        response.writeHead(status, { location }).end();
+      });
     }
-    await expect(fetchWith(download, `http://${host.host}/hop3`))
-      .resolves.toMatchObject({ sizeBytes: sampleFiles.jpeg.length });
+    await expect(fetchWith(download, `http://${host.host}/hop3`)).resolves.toMatchObject({
+      sizeBytes: sampleFiles.jpeg.length,
+    });
     expect(await codeOf(fetchWith(download, `http://${host.host}/hop4`))).toBe('document_fetch_failed');
   });
 
@@ -101,7 +113,13 @@ describe('a fetched document', () => {
     const proxy = await startFileHost();
     const before = { ...process.env };
     const names = [
-      'HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy', 'NODE_USE_ENV_PROXY',
+      'HTTP_PROXY',
+      'http_proxy',
+      'HTTPS_PROXY',
+      'https_proxy',
+      'ALL_PROXY',
+      'all_proxy',
+      'NODE_USE_ENV_PROXY',
     ];
     try {
       for (const name of names) process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://${proxy.host}`;
@@ -120,7 +138,9 @@ describe('a document of the wrong size', () => {
     ['no bytes', 200],
     ['no content by status', 204],
   ])('is empty: %s', async (name, status) => {
-    const url = host.serve(`/empty-${status}`, (_request, response) => { response.writeHead(status).end(); });
+    const url = host.serve(`/empty-${status}`, (_request, response) => {
+      response.writeHead(status).end();
+    });
     expect([name, await codeOf(fetchWith(download, url))]).toEqual([name, 'document_empty']);
   });
 
@@ -128,7 +148,9 @@ describe('a document of the wrong size', () => {
     let sent = 0;
     const url = host.serve('/declared', (_request, response) => {
       response.writeHead(200, { 'content-length': String(mebibyte + 1) }).flushHeaders();
-      response.on('close', () => { sent = response.socket?.bytesWritten ?? 0; });
+      response.on('close', () => {
+        sent = response.socket?.bytesWritten ?? 0;
+      });
     });
     expect(await codeOf(fetchWith(download, url))).toBe('document_too_large');
     expect(sent).toBeLessThan(1000);
@@ -157,7 +179,9 @@ describe('https', () => {
   const secureDownloader = (options: Partial<DownloaderOptions> = {}) =>
     createDownloader({ allowedHosts: [secure.host], ca: tlsCertificate, lookup: async () => [loopback], ...options });
 
-  beforeAll(async () => { secure = await startFileHost({ tls: true }); });
+  beforeAll(async () => {
+    secure = await startFileHost({ tls: true });
+  });
   afterAll(() => secure.close());
 
   it('checks the certificate against the name, though the connection goes to the checked address', async () => {
@@ -184,8 +208,14 @@ describe('https', () => {
 
   it('never uses a connection that another part of the process keeps open', async () => {
     const kept = request({
-      agent: globalAgent, host: tlsHostName, port: secure.host.split(':')[1], path: '/a.png', ca: tlsCertificate,
-      lookup: (_name, _options, callback) => { callback(null, [loopback]); },
+      agent: globalAgent,
+      host: tlsHostName,
+      port: secure.host.split(':')[1],
+      path: '/a.png',
+      ca: tlsCertificate,
+      lookup: (_name, _options, callback) => {
+        callback(null, [loopback]);
+      },
     }).end();
     const [response] = await once(kept, 'response');
     await once(response.resume(), 'end');

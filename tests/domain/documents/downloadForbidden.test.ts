@@ -37,16 +37,57 @@ describe('the trap: a server on this machine that must never hear from us', () =
     await once(trap, 'listening');
     port = portOf(trap.address());
   });
-  afterEach(() => { expect(reached).toBe(0); });
-  afterAll(() => { trap.close(); });
+  afterEach(() => {
+    expect(reached).toBe(0);
+  });
+  afterAll(() => {
+    trap.close();
+  });
 
   const literals = [
-    '127.0.0.1', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1', '017700000001', '127.0.0.1.',
-    '127.255.255.254', '0', '0.0.0.0', '１２７.0.0.1', '①②⑦.0.0.1', '127。0。0。1', '%31%32%37.0.0.1', 'localhost',
-    'LOCALHOST.', 'a.localhost', '[::1]', '[::]', '[0:0:0:0:0:0:0:1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]',
-    '[::127.0.0.1]', '[::ffff:0:127.0.0.1]', '[64:ff9b::127.0.0.1]', '[64:ff9b:1::7f00:1]', '[2002:7f00:1::]',
-    '[2001:0:7f00:1::]', '[fe80::1]', '[fc00::1]', '[ff02::1]', '10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1',
-    '169.254.169.254', '0xa9fea9fe', '168.63.129.16', '[fd00:ec2::254]', 'metadata.google.internal', 'intranet',
+    '127.0.0.1',
+    '127.1',
+    '127.0.1',
+    '2130706433',
+    '0x7f000001',
+    '0x7f.1',
+    '0177.0.0.1',
+    '017700000001',
+    '127.0.0.1.',
+    '127.255.255.254',
+    '0',
+    '0.0.0.0',
+    '１２７.0.0.1',
+    '①②⑦.0.0.1',
+    '127。0。0。1',
+    '%31%32%37.0.0.1',
+    'localhost',
+    'LOCALHOST.',
+    'a.localhost',
+    '[::1]',
+    '[::]',
+    '[0:0:0:0:0:0:0:1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[::127.0.0.1]',
+    '[::ffff:0:127.0.0.1]',
+    '[64:ff9b::127.0.0.1]',
+    '[64:ff9b:1::7f00:1]',
+    '[2002:7f00:1::]',
+    '[2001:0:7f00:1::]',
+    '[fe80::1]',
+    '[fc00::1]',
+    '[ff02::1]',
+    '10.0.0.1',
+    '172.16.0.1',
+    '192.168.0.1',
+    '100.64.0.1',
+    '169.254.169.254',
+    '0xa9fea9fe',
+    '168.63.129.16',
+    '[fd00:ec2::254]',
+    'metadata.google.internal',
+    'intranet',
   ];
 
   it.each(literals)('https://%s is forbidden, and so is a redirect to it', async (literal) => {
@@ -71,7 +112,13 @@ describe('the trap: a server on this machine that must never hear from us', () =
     ['a public A and a private A', [publicAddress, { address: '127.0.0.1', family: 4 }]],
     ['a private A and a public A', [{ address: '127.0.0.1', family: 4 }, publicAddress]],
     ['a public A and a private AAAA', [publicAddress, { address: '::1', family: 6 }]],
-    ['a public AAAA and a private A', [{ address: '2606:4700::1', family: 6 }, { address: '127.0.0.1', family: 4 }]],
+    [
+      'a public AAAA and a private A',
+      [
+        { address: '2606:4700::1', family: 6 },
+        { address: '127.0.0.1', family: 4 },
+      ],
+    ],
     ['a NAT64 address', [{ address: '64:ff9b::7f00:1', family: 6 }]],
     ['the unspecified address', [{ address: '0.0.0.0', family: 4 }]],
   ];
@@ -116,12 +163,16 @@ describe('the trap: a server on this machine that must never hear from us', () =
   });
 
   it.each([
-    'file:///etc/passwd', 'ftp://127.0.0.1/', 'gopher://127.0.0.1:70/', 'https://u:p@files.example.com/',
+    'file:///etc/passwd',
+    'ftp://127.0.0.1/',
+    'gopher://127.0.0.1:70/',
+    'https://u:p@files.example.com/',
     'javascript:1',
-  ])(
-    '%s is invalid in a request and forbidden in a redirect', async (url) => {
-      expect(await codeOf(fetchWith(download, url))).toBe('document_url_invalid');
-      const bait = host.serve('/odd', (_request, response) => { response.writeHead(307, { location: url }).end(); });
-      expect(await codeOf(fetchWith(download, bait))).toBe('document_url_forbidden');
+  ])('%s is invalid in a request and forbidden in a redirect', async (url) => {
+    expect(await codeOf(fetchWith(download, url))).toBe('document_url_invalid');
+    const bait = host.serve('/odd', (_request, response) => {
+      response.writeHead(307, { location: url }).end();
     });
+    expect(await codeOf(fetchWith(download, bait))).toBe('document_url_forbidden');
+  });
 });

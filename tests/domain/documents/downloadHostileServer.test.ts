@@ -39,43 +39,67 @@ async function rawServer(answer: string | undefined, split: boolean): Promise<Ra
 
 describe('a server that does not deliver', () => {
   it.each([300, 304, 400, 401, 403, 404, 410, 418, 500, 503, 206])('answers %i', async (status) => {
-    const url = host.serve(`/status-${status}`, (_request, response) => { response.writeHead(status).end(); });
+    const url = host.serve(`/status-${status}`, (_request, response) => {
+      response.writeHead(status).end();
+    });
     const refusal = await refusalOf(fetchWith(download, url));
     const message = 'The URL did not deliver the file.';
     expect([refusal.code, refusal.message]).toEqual(['document_fetch_failed', message]);
   });
 
-  it.each([[404, {}], [302, { location: '/landing' }], [302, {}], [500, {}]])(
-    'can’t make us read the endless body of a %i', async (status, headers) => {
-      let sent = Infinity;
-      host.serve('/landing', { content: sampleFiles.png });
-      const url = host.serve(`/flood-${status}`, (httpRequest, response) => {
-        const { socket } = httpRequest;
-        response.writeHead(status, headers);
-        response.on('close', () => { sent = socket.bytesWritten; });
-        endless(httpRequest, response);
+  it.each([
+    [404, {}],
+    [302, { location: '/landing' }],
+    [302, {}],
+    [500, {}],
+  ])('can’t make us read the endless body of a %i', async (status, headers) => {
+    let sent = Infinity;
+    host.serve('/landing', { content: sampleFiles.png });
+    const url = host.serve(`/flood-${status}`, (httpRequest, response) => {
+      const { socket } = httpRequest;
+      response.writeHead(status, headers);
+      response.on('close', () => {
+        sent = socket.bytesWritten;
       });
-      await fetchWith(download, url).catch(() => undefined);
-      await until(() => host.openConnections() === 0);
-      // What the buffers of two sockets of the kernel hold, generously.
-      expect(sent).toBeLessThan(64 * mebibyte);
+      endless(httpRequest, response);
     });
+    await fetchWith(download, url).catch(() => undefined);
+    await until(() => host.openConnections() === 0);
+    // What the buffers of two sockets of the kernel hold, generously.
+    expect(sent).toBeLessThan(64 * mebibyte);
+  });
 
   it.each([
     ['sends no headers', () => undefined],
-    ['stops after the headers', (response: ServerResponse) => { response.writeHead(200).flushHeaders(); }],
-    ['stops in the middle', (response: ServerResponse) => { response.write(Buffer.alloc(50_000)); }],
+    [
+      'stops after the headers',
+      (response: ServerResponse) => {
+        response.writeHead(200).flushHeaders();
+      },
+    ],
+    [
+      'stops in the middle',
+      (response: ServerResponse) => {
+        response.write(Buffer.alloc(50_000));
+      },
+    ],
   ])('is given up when it %s', async (name, answer) => {
-    const url = host.serve(`/${encodeURIComponent(name)}`, (_request, response) => { answer(response); });
+    const url = host.serve(`/${encodeURIComponent(name)}`, (_request, response) => {
+      answer(response);
+    });
     expect(await codeOf(fetchWith(downloaderFor({ stallTimeout: 100 }), url))).toBe('document_fetch_failed');
   });
 
   it('is given up after the total time, however steadily it drips and redirects', async () => {
     const drip = host.serve('/drip', (_request, response) => {
       const timer = setInterval(() => response.write('x'), 20);
-      response.on('close', () => { clearInterval(timer); });
+      response.on('close', () => {
+        clearInterval(timer);
+      });
     });
-    const url = host.serve('/to-drip', (_request, response) => { response.writeHead(302, { location: drip }).end(); });
+    const url = host.serve('/to-drip', (_request, response) => {
+      response.writeHead(302, { location: drip }).end();
+    });
     const impatient = downloaderFor({ totalTimeout: 400, stallTimeout: 200 });
     expect(await codeOf(fetchWith(impatient, url))).toBe('document_fetch_failed');
   });
@@ -128,8 +152,9 @@ describe('a server that does not deliver', () => {
       await once(signal, 'abort');
       throw signal.reason;
     };
-    expect(await codeOf(fetchWith(downloaderFor({ lookup, connectTimeout: 100 }), 'https://files.example.com/')))
-      .toBe('document_fetch_failed');
+    expect(await codeOf(fetchWith(downloaderFor({ lookup, connectTimeout: 100 }), 'https://files.example.com/'))).toBe(
+      'document_fetch_failed',
+    );
   });
 
   it('gets one answer for all of it: nobody learns from it what is wrong there', async () => {
@@ -139,8 +164,12 @@ describe('a server that does not deliver', () => {
     closed.close();
     const nameless: HostLookup = () => Promise.reject(new Error('ENOTFOUND'));
     const refusals = [
-      ...[closed, deaf, silent].map(({ host: place }) => fetchWith(
-        createDownloader({ allowedHosts: [place], connectTimeout: 100, stallTimeout: 100 }), `http://${place}/`)),
+      ...[closed, deaf, silent].map(({ host: place }) =>
+        fetchWith(
+          createDownloader({ allowedHosts: [place], connectTimeout: 100, stallTimeout: 100 }),
+          `http://${place}/`,
+        ),
+      ),
       fetchWith(downloaderFor({ lookup: nameless }), 'https://files.example.com/'),
       fetchWith(download, `http://${host.host}/missing`),
     ].map(async (attempt) => {
@@ -155,8 +184,9 @@ describe('a server that does not deliver', () => {
   it('is one that nobody listens for, or whose name has no address', async () => {
     const closed = await rawServer('', false);
     closed.close();
-    expect(await codeOf(fetchWith(createDownloader({ allowedHosts: [closed.host] }), `http://${closed.host}/`)))
-      .toBe('document_fetch_failed');
+    expect(await codeOf(fetchWith(createDownloader({ allowedHosts: [closed.host] }), `http://${closed.host}/`))).toBe(
+      'document_fetch_failed',
+    );
     const nameless = downloaderFor({ connectTimeout: 1000 });
     expect(await codeOf(fetchWith(nameless, 'https://no-such-host.invalid/a.pdf'))).toBe('document_fetch_failed');
   });

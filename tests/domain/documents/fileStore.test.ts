@@ -45,7 +45,12 @@ describe('the file store', () => {
     const from = new Date('2031-01-01T00:00:00.000Z');
     const link = await linkTo(key, from);
     try {
-      for (const [elapsed, status] of [[0, 200], [899_999, 200], [900_000, 403], [1e9, 403]] as const) {
+      for (const [elapsed, status] of [
+        [0, 200],
+        [899_999, 200],
+        [900_000, 403],
+        [1e9, 403],
+      ] as const) {
         clock = () => new Date(from.getTime() + elapsed);
         expect([elapsed, (await fetch(link)).status]).toEqual([elapsed, status]);
       }
@@ -88,8 +93,20 @@ describe('the file store', () => {
   });
 
   it.each([
-    '../outside', 'a/../../outside', '/etc/passwd', 'a//b', '', '.', 'a/.', 'a/./b', 'a\\..\\b', 'a/b\u0000.pdf',
-    'a/.hidden', '.incoming/x', `a/${'x'.repeat(256)}`, 'a/',
+    '../outside',
+    'a/../../outside',
+    '/etc/passwd',
+    'a//b',
+    '',
+    '.',
+    'a/.',
+    'a/./b',
+    'a\\..\\b',
+    'a/b\u0000.pdf',
+    'a/.hidden',
+    '.incoming/x',
+    `a/${'x'.repeat(256)}`,
+    'a/',
   ])('never leaves its folder: %j', async (key) => {
     const before = await filesBelow(dataDir);
     await expect(subject.store.put(key, bodyOf('x'), 'application/pdf')).rejects.toThrow('not valid');

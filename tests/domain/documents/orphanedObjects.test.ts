@@ -16,7 +16,9 @@ import { statementsOf } from '../../support/statements.js';
 const hour = 3_600_000;
 
 let host: FileHost;
-beforeAll(async () => { host = await startFileHost(); });
+beforeAll(async () => {
+  host = await startFileHost();
+});
 afterAll(() => host.close());
 
 /** The same guarantees for every driver; `openStore` gives the environment that chooses it. */
@@ -26,7 +28,7 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
   let patientId: string;
 
   beforeAll(async () => {
-    const environment = { ...await openStore(), DOCUMENT_FETCH_ALLOWED_HOSTS: host.host };
+    const environment = { ...(await openStore()), DOCUMENT_FETCH_ALLOWED_HOSTS: host.host };
     harness = await startHarness({ environment });
     partner = await newPartner(harness);
     patientId = await newPatient(harness, partner);
@@ -59,7 +61,13 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
 
   it('removes an old object without a row and nothing that has one, whatever it is called', async () => {
     const names = [
-      'a b.pdf', '100%.pdf', 'a%20b.pdf', 'a+b&c=d;e.pdf', "it's <1> \"quoted\".pdf", 'Blüte 血液.pdf', '1e5.pdf',
+      'a b.pdf',
+      '100%.pdf',
+      'a%20b.pdf',
+      'a+b&c=d;e.pdf',
+      'it\'s <1> "quoted".pdf',
+      'Blüte 血液.pdf',
+      '1e5.pdf',
       '👩‍⚕️.pdf',
     ];
     const kept: string[] = [];
@@ -90,7 +98,8 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
 
   it('leaves alone what is not ours, and what belongs to tenants of another database', async () => {
     const foreign = [
-      await put(keyOf('theirs.pdf', 'unknown-tenant')), await put('backup/yesterday.sql'),
+      await put(keyOf('theirs.pdf', 'unknown-tenant')),
+      await put('backup/yesterday.sql'),
       await put(`${partner.tenantId}/logo.png`),
     ];
     expect(await sweepAfter(1_000)).toEqual({ objects: 0, unfinished: 0 });
@@ -112,7 +121,9 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
 
 describe('orphaned objects in the file store', () => {
   let dataDir: string;
-  beforeAll(async () => { dataDir = await mkdtemp(join(tmpdir(), 'orphans-')); });
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'orphans-'));
+  });
   afterAll(() => rm(dataDir, { recursive: true }));
 
   describeSweep(async () => ({ DATA_DIR: dataDir }));
@@ -145,13 +156,19 @@ const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
 describeOnS3('orphaned objects in the S3 store', () => {
   let server: S3Server;
-  beforeAll(async () => { server = await startS3Server(); });
+  beforeAll(async () => {
+    server = await startS3Server();
+  });
   afterAll(() => server.close());
 
   describeSweep(async () => {
     const { endpoint, region, bucket, accessKey, secretKey } = server.account;
     return {
-      OBJECT_STORE: 's3', S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey,
+      OBJECT_STORE: 's3',
+      S3_ENDPOINT: endpoint,
+      S3_REGION: region,
+      S3_BUCKET: bucket,
+      S3_ACCESS_KEY: accessKey,
       S3_SECRET_KEY: secretKey,
     };
   });
@@ -160,7 +177,9 @@ describeOnS3('orphaned objects in the S3 store', () => {
 describe('the S3 store', () => {
   let spoolFolder: string;
   const servers: Server[] = [];
-  beforeAll(async () => { spoolFolder = await mkdtemp(join(tmpdir(), 'spool-')); });
+  beforeAll(async () => {
+    spoolFolder = await mkdtemp(join(tmpdir(), 'spool-'));
+  });
   afterAll(async () => {
     await Promise.all(servers.map(closeServer));
     await rm(spoolFolder, { recursive: true });
@@ -185,7 +204,9 @@ describe('the S3 store', () => {
       ${keys.map((key) => `<Contents><Key>${key}</Key>${modified}</Contents>`).join('')}
       <NextContinuationToken>${next}</NextContinuationToken></ListBucketResult>`;
     const pages: Record<string, string> = {
-      '': page(['a', 'b'], '12'), 12: page(['c'], 'x/y+z='), 'x/y+z=': page(['d']),
+      '': page(['a', 'b'], '12'),
+      12: page(['c'], 'x/y+z='),
+      'x/y+z=': page(['d']),
     };
     const { store, asked } = await storeOn((query, response) => {
       response.end(pages[query.get('continuation-token') ?? '']);
@@ -205,26 +226,36 @@ describe('the S3 store', () => {
       `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated}</Initiated></Upload>`;
     const { store, asked } = await storeOn((query, response) => {
       if (query.has('uploadId')) response.writeHead(204).end();
-      else if (query.has('key-marker')) response.end(`<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>
+      else if (query.has('key-marker'))
+        response.end(`<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>
         ${upload('b/c d&amp;e.pdf', 'three', '2026-11-18T00:00:00.000Z')}</ListMultipartUploadsResult>`);
-      else response.end(`<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a.pdf</NextKeyMarker>
+      else
+        response.end(`<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a.pdf</NextKeyMarker>
         <NextUploadIdMarker>two</NextUploadIdMarker>${upload('a.pdf', 'one', '2026-11-18T00:00:00.000Z')}
         ${upload('a.pdf', 'two', '2026-11-20T00:00:00.000Z')}</ListMultipartUploadsResult>`);
     });
     expect(await store.removeUnfinished(new Date('2026-11-19T00:00:00.000Z'))).toBe(2);
     expect(asked.filter((one) => one.startsWith('DELETE'))).toEqual([
-      'DELETE /documents/a.pdf one', 'DELETE /documents/b/c d&e.pdf three',
+      'DELETE /documents/a.pdf one',
+      'DELETE /documents/b/c d&e.pdf three',
     ]);
   });
 
   it.each([
-    ['is overloaded', (_query: URLSearchParams, response: ServerResponse) => { response.writeHead(503).end(); }],
+    [
+      'is overloaded',
+      (_query: URLSearchParams, response: ServerResponse) => {
+        response.writeHead(503).end();
+      },
+    ],
     ['does not answer', () => undefined],
     ['is gone', null],
   ])('is unavailable, within its time limit, when the server %s', async (_fault, answer) => {
     const { store, server } = await storeOn(answer ?? (() => undefined));
     if (answer === null) await closeServer(server);
-    const listing = async (): Promise<void> => { for await (const _ of store.list()); };
+    const listing = async (): Promise<void> => {
+      for await (const _ of store.list());
+    };
     expect(await outcomeOf(listing())).toBe('dependency_unavailable');
     expect(await outcomeOf(store.removeUnfinished(new Date()))).toBe('dependency_unavailable');
   });

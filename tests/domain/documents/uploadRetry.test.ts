@@ -23,7 +23,9 @@ afterAll(() => Promise.all([harness.close(), host.close()]));
 
 const upload = (from: string, key: string): Promise<Answer> =>
   call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
-    token: partner.token, json: { url: from, fileName: 'Jane Miller.pdf' }, headers: { 'Idempotency-Key': key },
+    token: partner.token,
+    json: { url: from, fileName: 'Jane Miller.pdf' },
+    headers: { 'Idempotency-Key': key },
   });
 
 /** What an upload leaves: rows, events and objects, also objects on their way. */
@@ -37,8 +39,11 @@ async function left(): Promise<{ rows: number; events: number; objects: number }
     objects: files.filter((entry) => entry.isFile()).length,
   };
 }
-const grown = ({ rows, events, objects }: Awaited<ReturnType<typeof left>>) =>
-  ({ rows: rows + 1, events: events + 1, objects: objects + 1 });
+const grown = ({ rows, events, objects }: Awaited<ReturnType<typeof left>>) => ({
+  rows: rows + 1,
+  events: events + 1,
+  objects: objects + 1,
+});
 
 // Whatever happens: every document has its row, its event and its object, and none of them is there alone.
 afterEach(async () => {
@@ -51,7 +56,9 @@ describe('an upload', () => {
     const { body } = await upload(url, 'told');
     const event = (await eventsUpTo(harness, partner, 'document.created')).at(-1);
     expect(event).toEqual({
-      id: expect.any(String), type: 'document.created', timestamp: body.userDocument.createdAt,
+      id: expect.any(String),
+      type: 'document.created',
+      timestamp: body.userDocument.createdAt,
       data: { documentId: body.documentId, user_id: patientId, docType: 'lab-results' },
     });
   });

@@ -23,7 +23,9 @@ beforeAll(async () => {
 afterAll(() => Promise.all([host.close(), clamd.close()]));
 
 const environment = () => ({
-  DOCUMENT_FETCH_ALLOWED_HOSTS: host.host, DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: clamd.setting,
+  DOCUMENT_FETCH_ALLOWED_HOSTS: host.host,
+  DOCUMENT_SCANNER: 'clamav',
+  CLAMAV_ADDRESS: clamd.setting,
 });
 
 /** The same rules whatever the store; `objects` lists everything that lies in it or was left behind. */
@@ -49,7 +51,8 @@ function describeUploads(
 
   const upload = (content: Uint8Array): Promise<Answer> =>
     call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
-      token: partner.token, json: { url: host.serve('/file.pdf', { content }) },
+      token: partner.token,
+      json: { url: host.serve('/file.pdf', { content }) },
     });
   const rows = () => harness.domain.db.document.findMany({ where: { tenantId: partner.tenantId } });
 
@@ -72,12 +75,44 @@ function describeUploads(
   });
 
   it.each<[string, Behaviour]>([
-    ['hangs up at once', (socket) => { socket.destroy(); }],
-    ['hangs up in the middle', (socket) => { socket.once('data', () => { socket.destroy(); }); }],
-    ['hangs up instead of an answer', afterTheFile((socket) => { socket.destroy(); })],
-    ['answers garbage', afterTheFile((socket) => { socket.end('hello\0'); })],
-    ['could not scan', afterTheFile((socket) => { socket.end('stream: read failed ERROR\0'); })],
-    ['says OK too early', (socket) => { socket.write('stream: OK\0'); }],
+    [
+      'hangs up at once',
+      (socket) => {
+        socket.destroy();
+      },
+    ],
+    [
+      'hangs up in the middle',
+      (socket) => {
+        socket.once('data', () => {
+          socket.destroy();
+        });
+      },
+    ],
+    [
+      'hangs up instead of an answer',
+      afterTheFile((socket) => {
+        socket.destroy();
+      }),
+    ],
+    [
+      'answers garbage',
+      afterTheFile((socket) => {
+        socket.end('hello\0');
+      }),
+    ],
+    [
+      'could not scan',
+      afterTheFile((socket) => {
+        socket.end('stream: read failed ERROR\0');
+      }),
+    ],
+    [
+      'says OK too early',
+      (socket) => {
+        socket.write('stream: OK\0');
+      },
+    ],
   ])('asks to come back when clamd %s, and stores nothing', async (_fault, behaviour) => {
     const before = [await rows(), await objects(harness)];
     clamd.behave(behaviour);
@@ -96,22 +131,34 @@ function describeUploads(
 }
 
 describe('an upload to the file store', () => {
-  describeUploads(() => ({}), ({ dataDir }) => filesBelow(join(dataDir, 'documents')));
+  describeUploads(
+    () => ({}),
+    ({ dataDir }) => filesBelow(join(dataDir, 'documents')),
+  );
 });
 
 const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
 describeOnS3('an upload to the S3 store', () => {
   let server: S3Server;
-  beforeAll(async () => { server = await startS3Server(); });
+  beforeAll(async () => {
+    server = await startS3Server();
+  });
   afterAll(() => server.close());
-  describeUploads(() => {
-    const { endpoint, region, bucket, accessKey, secretKey } = server.account;
-    return {
-      OBJECT_STORE: 's3', S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket, S3_ACCESS_KEY: accessKey,
-      S3_SECRET_KEY: secretKey,
-    };
-  }, async ({ dataDir }) => [...await server.keys(), ...await filesBelow(join(dataDir, 'spool'))]);
+  describeUploads(
+    () => {
+      const { endpoint, region, bucket, accessKey, secretKey } = server.account;
+      return {
+        OBJECT_STORE: 's3',
+        S3_ENDPOINT: endpoint,
+        S3_REGION: region,
+        S3_BUCKET: bucket,
+        S3_ACCESS_KEY: accessKey,
+        S3_SECRET_KEY: secretKey,
+      };
+    },
+    async ({ dataDir }) => [...(await server.keys()), ...(await filesBelow(join(dataDir, 'spool')))],
+  );
 });
 
 describe('a service whose clamd is down', () => {
@@ -121,13 +168,18 @@ describe('a service whose clamd is down', () => {
     const harness = await startHarness({ environment: { ...environment(), CLAMAV_ADDRESS: path } });
     const partner = await newPartner(harness);
     const patientId = await newPatient(harness, partner);
-    const upload = () => call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
-      token: partner.token, json: { url: host.serve('/file.pdf', { content: sampleFiles.pdf }) },
-    });
-    expect(harness.logged).toContainEqual(expect.objectContaining({
-      level: 40, msg: 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does',
-      reason: expect.stringContaining('ENOENT'),
-    }));
+    const upload = () =>
+      call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
+        token: partner.token,
+        json: { url: host.serve('/file.pdf', { content: sampleFiles.pdf }) },
+      });
+    expect(harness.logged).toContainEqual(
+      expect.objectContaining({
+        level: 40,
+        msg: 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does',
+        reason: expect.stringContaining('ENOENT'),
+      }),
+    );
     expect((await call(harness, 'GET /readyz')).status).toBe(200);
     expectProblem(await upload(), 503, 'dependency_unavailable');
     const late = await startFakeClamd({ path });

@@ -38,13 +38,22 @@ afterAll(async () => {
 type Start = Given & { readonly items: readonly ItemStatus[] };
 const kinds: Readonly<Record<string, Start>> = {
   chart: {
-    isLive: false, claimableFrom: start, expiresAt: month, items: ['pending_review', 'pending_review'],
+    isLive: false,
+    claimableFrom: start,
+    expiresAt: month,
+    items: ['pending_review', 'pending_review'],
   },
   live: {
-    isLive: true, claimableFrom: start + hour, expiresAt: month, items: ['pending_review', 'pending_review'],
+    isLive: true,
+    claimableFrom: start + hour,
+    expiresAt: month,
+    items: ['pending_review', 'pending_review'],
   },
   'partly-reused': {
-    isLive: false, claimableFrom: start, expiresAt: month, items: ['approved', 'pending_review'],
+    isLive: false,
+    claimableFrom: start,
+    expiresAt: month,
+    items: ['approved', 'pending_review'],
   },
 };
 
@@ -143,11 +152,20 @@ async function act(
   now: number,
 ): Promise<string> {
   const context: Context = {
-    ...harness.services, requestId: '', authorization: undefined, idempotency: null,
+    ...harness.services,
+    requestId: '',
+    authorization: undefined,
+    idempotency: null,
     caller: {
-      tenantId, tenantMode: 'live', apiClientId: '', clientId: '', permissions: new Set(), allowedClinicIds: null,
+      tenantId,
+      tenantMode: 'live',
+      apiClientId: '',
+      clientId: '',
+      permissions: new Set(),
+      allowedClinicIds: null,
     },
-    now: () => new Date(now), realNow: () => new Date(now),
+    now: () => new Date(now),
+    realNow: () => new Date(now),
   };
   try {
     if (action.what === 'sweepClaims') await lapseDueClaims(context, tenantId);
@@ -181,27 +199,46 @@ function reviewOf({ by, decisions, hasVisit }: Review, waiting: readonly number[
 
 const by = fc.constantFrom('A', 'A', 'A', 'B');
 const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({
-    what: fc.constant('claim' as const), by, leaseSeconds: fc.constantFrom(1, 3_600, 14_400),
-  }) },
-  { weight: 5, arbitrary: fc.record({
-    what: fc.constant('review' as const), by, hasVisit: fc.constantFrom(true, true, true, false),
-    decisions: fc.constantFrom('all' as const, 'first' as const, 'none' as const, 'incomplete' as const),
-  }) },
-  { weight: 4, arbitrary: fc.record({
-    what: fc.constant('wait' as const), seconds: fc.constantFrom(1, 3_599, 3_600, 14_400, 15 * 86_400, 30 * 86_400),
-  }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      what: fc.constant('claim' as const),
+      by,
+      leaseSeconds: fc.constantFrom(1, 3_600, 14_400),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      what: fc.constant('review' as const),
+      by,
+      hasVisit: fc.constantFrom(true, true, true, false),
+      decisions: fc.constantFrom('all' as const, 'first' as const, 'none' as const, 'incomplete' as const),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      what: fc.constant('wait' as const),
+      seconds: fc.constantFrom(1, 3_599, 3_600, 14_400, 15 * 86_400, 30 * 86_400),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ what: fc.constant('release' as const), by }) },
-  { weight: 2, arbitrary: fc.record({
-    what: fc.constant('cancel' as const), by: fc.constantFrom('partner' as const, 'provider' as const),
-  }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      what: fc.constant('cancel' as const),
+      by: fc.constantFrom('partner' as const, 'provider' as const),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('expire' as const) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('sweepClaims' as const) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('sweepExpired' as const) }) },
 );
 
 const lives = fc.record({
-  kind: fc.constantFrom(...Object.keys(kinds)), actions: fc.array(action, { minLength: 3, maxLength: 7, size: 'max' }),
+  kind: fc.constantFrom(...Object.keys(kinds)),
+  actions: fc.array(action, { minLength: 3, maxLength: 7, size: 'max' }),
 });
 const claim = { what: 'claim', by: 'A', leaseSeconds: 3_600 } as const;
 const review = { what: 'review', by: 'A', hasVisit: false, decisions: 'all' } as const;
@@ -215,14 +252,17 @@ const seen = new Set<string>();
 /** Lives one after the other, each in a tenant of its own. */
 const live = (lane: number, numRuns: number): Promise<void> => {
   const used: Record<string, number> = {};
-  return fc.assert(fc.asyncProperty(lives, async ({ kind, actions }) => {
-    const { [kind]: given } = kinds;
-    if (!given) throw new Error(`no ${kind}`);
-    const number = used[kind] ?? 0;
-    used[kind] = number + 1;
-    if (number % batch === 0) await createTenants(`${kind}-${lane}`, given, number);
-    await liveOnce(`${kind}-${lane}-${number}`, given, actions);
-  }), { numRuns, examples: rare });
+  return fc.assert(
+    fc.asyncProperty(lives, async ({ kind, actions }) => {
+      const { [kind]: given } = kinds;
+      if (!given) throw new Error(`no ${kind}`);
+      const number = used[kind] ?? 0;
+      used[kind] = number + 1;
+      if (number % batch === 0) await createTenants(`${kind}-${lane}`, given, number);
+      await liveOnce(`${kind}-${lane}-${number}`, given, actions);
+    }),
+    { numRuns, examples: rare },
+  );
 };
 
 async function liveOnce(tenantId: string, given: Start, actions: readonly Action[]): Promise<void> {

@@ -28,7 +28,8 @@ beforeAll(async () => {
   limited = await newClient(harness, large.tenantId, undefined, [clinicId]);
   // Constraints would only be slow here; nothing is read that they keep in order.
   await observer.query('SET session_replication_role = replica');
-  await observer.query(`
+  await observer.query(
+    `
     INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
       total_shipping_amt, grand_total, claimable_from, expires_at, created_at, updated_at, completed_at)
     SELECT gen_random_uuid(), $1, (CASE WHEN n % 50 = 0 THEN 'pending_review' ELSE 'denied' END)::encounter_status,
@@ -36,12 +37,15 @@ beforeAll(async () => {
       CASE WHEN n % 500 = 0 THEN $3 ELSE md5('patient' || n % 1999)::uuid END,
       'asynchronous', 'provider_network', 1, 0, 1, t, t, t, t, CASE WHEN n % 50 = 0 THEN NULL ELSE t END
     FROM generate_series(1, ${ENCOUNTERS}) n, LATERAL (SELECT timestamptz '2026-01-01' + n * interval '1 minute' AS t) AS at`,
-  [large.tenantId, clinicId, patientId]);
-  await observer.query(`
+    [large.tenantId, clinicId, patientId],
+  );
+  await observer.query(
+    `
     INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
       sub_category_name, review_often, review_recurring, status)
     SELECT gen_random_uuid(), tenant_id, id, 0, $1, '', $2, '', 'YEARLY', true, 'pending_review' FROM encounter`,
-  [categoryId, subcategoryId]);
+    [categoryId, subcategoryId],
+  );
   await observer.query(`
     INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name, price, shipping_type,
       shipping_amount, pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id, sub_category_name)
@@ -67,7 +71,8 @@ interface PlanNode {
 async function rowsRead(statement: Statement): Promise<number> {
   const below = (node: PlanNode): number => {
     const own = ['encounter', 'encounter_treatment', 'gfe_item'].includes(node['Relation Name'] ?? '')
-      ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'] : 0;
+      ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+      : 0;
     return (node.Plans ?? []).reduce((sum, child) => sum + below(child), own);
   };
   return below(await genericPlan<PlanNode>(observer, 'ANALYZE, FORMAT JSON', statement));
@@ -86,23 +91,32 @@ it.each([
   ['of a clinic and a state', { clinicId: 'CLINIC', status: 'pending_review' }],
   ['of a patient', { patientId: 'PATIENT' }],
   ['of a patient at a clinic', { patientId: 'PATIENT', clinicId: 'CLINIC' }],
-  ['of a patient since a moment, far back', {
-    patientId: 'PATIENT', created_after: '2026-01-02T00:00:00Z', cursor: after(ENCOUNTERS / 2),
-  }],
+  [
+    'of a patient since a moment, far back',
+    {
+      patientId: 'PATIENT',
+      created_after: '2026-01-02T00:00:00Z',
+      cursor: after(ENCOUNTERS / 2),
+    },
+  ],
   ['of a client that is limited to a clinic', { limited: 'yes' }],
   ['of a limited client, by state', { limited: 'yes', status: 'pending_review' }],
-])('a page %s is one statement, which reads little more than the page', async (_what, { limited: isLimited, ...query }:
-  Record<string, string>) => {
-  const search = new URLSearchParams({ ...query, limit: '10' }).toString()
-    .replace('CLINIC', clinicId).replace('PATIENT', patientId);
-  const { token } = isLimited ? limited : large;
-  const ask = async () => {
-    const { status, body } = await call(harness, `GET /encounters?${search}`, { token });
-    expect([status, body.data.length]).toEqual([200, 10]);
-  };
-  await ask();
-  const statements = await statementsOf(ask);
-  expect(statements).toHaveLength(1);
-  // Eleven encounters, to know whether more come, each with an item and a treatment, and some that a filter leaves out.
-  for (const statement of statements) expect(await rowsRead(statement)).toBeLessThanOrEqual(60);
-});
+])(
+  'a page %s is one statement, which reads little more than the page',
+  async (_what, { limited: isLimited, ...query }: Record<string, string>) => {
+    const search = new URLSearchParams({ ...query, limit: '10' })
+      .toString()
+      .replace('CLINIC', clinicId)
+      .replace('PATIENT', patientId);
+    const { token } = isLimited ? limited : large;
+    const ask = async () => {
+      const { status, body } = await call(harness, `GET /encounters?${search}`, { token });
+      expect([status, body.data.length]).toEqual([200, 10]);
+    };
+    await ask();
+    const statements = await statementsOf(ask);
+    expect(statements).toHaveLength(1);
+    // Eleven encounters, to know whether more come, each with an item and a treatment, and some that a filter leaves out.
+    for (const statement of statements) expect(await rowsRead(statement)).toBeLessThanOrEqual(60);
+  },
+);

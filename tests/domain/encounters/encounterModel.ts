@@ -123,7 +123,13 @@ function decided(current: Snapshot, decisions: string): Snapshot {
   const lines = items.filter((item) => item === 'approved').length;
   const status = lines > 0 ? 'completed' : 'denied';
   return {
-    ...current, status, items, lines, orders: lines > 0 ? 1 : 0, leaseEnds: null, version: current.version + 1,
+    ...current,
+    status,
+    items,
+    lines,
+    orders: lines > 0 ? 1 : 0,
+    leaseEnds: null,
+    version: current.version + 1,
     events: [...current.events, status],
   };
 }
@@ -131,7 +137,12 @@ function decided(current: Snapshot, decisions: string): Snapshot {
 function ended(current: Snapshot, status: Status, item: ItemStatus): Snapshot {
   const items = current.items.map((each) => (each === 'pending_review' ? item : each));
   return {
-    ...current, status, items, leaseEnds: null, version: current.version + 1, events: [...current.events, status],
+    ...current,
+    status,
+    items,
+    leaseEnds: null,
+    version: current.version + 1,
+    events: [...current.events, status],
   };
 }
 

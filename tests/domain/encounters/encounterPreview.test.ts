@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import {
-  encounterBody, newCategory, newClient, newClinic, newDocument, newPartner, newPatient, newProduct,
-  type EncounterBody, type Partner,
+  encounterBody,
+  newCategory,
+  newClient,
+  newClinic,
+  newDocument,
+  newPartner,
+  newPatient,
+  newProduct,
+  type EncounterBody,
+  type Partner,
 } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
@@ -35,11 +43,17 @@ beforeAll(async () => {
   documents = await Promise.all([valid.patientId, neighbour].map((id) => newDocument(harness, partner, id)));
   documents.push(await newDocument(harness, other, stranger), nobody);
   await harness.domain.db.patient.updateMany({
-    where: { tenantId, id: inactivePatient }, data: { accountIsActive: false },
+    where: { tenantId, id: inactivePatient },
+    data: { accountIsActive: false },
   });
   const group = await newCategory(harness, partner);
   const products = [
-    {}, group, { ...group, price: '0.10' }, { isRx: true }, { isActive: false }, { isDeleted: true },
+    {},
+    group,
+    { ...group, price: '0.10' },
+    { isRx: true },
+    { isActive: false },
+    { isDeleted: true },
     { availability: [{ clinicId: valid.clinicId, isActive: true }] },
     { availability: [{ clinicId: elsewhere, isActive: true }] },
     { availability: [{ clinicId: valid.clinicId, isActive: false }], isActive: false },
@@ -82,14 +96,18 @@ const schedules: readonly Record<string, string>[] = [
 ];
 
 function requests(): fc.Arbitrary<Request> {
-  const ids = (values: readonly string[]): fc.Arbitrary<string[]> => fc.uniqueArray(oneOf(values), { minLength: 1, maxLength: 3 });
+  const ids = (values: readonly string[]): fc.Arbitrary<string[]> =>
+    fc.uniqueArray(oneOf(values), { minLength: 1, maxLength: 3 });
   const [usual = ''] = treatments;
   const inTwoSpellings = [usual, usual.toUpperCase()];
   return fc.record({
     isLimited: usually(false, true),
     clinicId: oneOf(clinics),
     patientId: oneOf(patients),
-    treatmentIds: fc.oneof({ weight: 9, arbitrary: ids(treatments) }, { weight: 1, arbitrary: fc.constant(inTwoSpellings) }),
+    treatmentIds: fc.oneof(
+      { weight: 9, arbitrary: ids(treatments) },
+      { weight: 1, arbitrary: fc.constant(inTwoSpellings) },
+    ),
     documentIds: fc.oneof(fc.constant<string[]>([]), ids(documents)),
     reviewType: fc.constantFrom('synchronous', 'asynchronous'),
     schedule: usually<Record<string, string>>({}, ...schedules),
@@ -102,8 +120,14 @@ function examples(): readonly { readonly outcome: string; readonly request: Requ
   const [clinicId = '', , inactiveClinic = ''] = clinics;
   const [reusable = '', , , prescribed = ''] = treatments;
   const usual = {
-    isLimited: false, clinicId, patientId: patients[0] ?? '', treatmentIds: [prescribed], documentIds: [],
-    reviewType: 'asynchronous', schedule: {}, notes: {},
+    isLimited: false,
+    clinicId,
+    patientId: patients[0] ?? '',
+    treatmentIds: [prescribed],
+    documentIds: [],
+    reviewType: 'asynchronous',
+    schedule: {},
+    notes: {},
   };
   return [
     { outcome: '201 completed', request: { ...usual, treatmentIds: [reusable] } },
@@ -138,13 +162,16 @@ function agree(preview: Answer, created: Answer): void {
 it('a preview reports no problem exactly if creating gives 201, and foresees what is created', async () => {
   const seen = new Set<string>();
   const given = examples();
-  await fc.assert(fc.asyncProperty(requests(), async ({ isLimited, schedule, notes, ...body }) => {
-    const { token } = isLimited ? limited : partner;
-    const json = { ...body, serviceQueue: 'provider_network', ...schedule, ...notes };
-    const preview = await call(harness, 'POST /encounters/preview', { token, json });
-    const created = await call(harness, 'POST /encounters', { token, json });
-    agree(preview, created);
-    seen.add(created.status === 201 ? `201 ${created.body.status}` : String(created.status));
-  }), { numRuns: 200, examples: given.map(({ request }): [Request] => [request]) });
+  await fc.assert(
+    fc.asyncProperty(requests(), async ({ isLimited, schedule, notes, ...body }) => {
+      const { token } = isLimited ? limited : partner;
+      const json = { ...body, serviceQueue: 'provider_network', ...schedule, ...notes };
+      const preview = await call(harness, 'POST /encounters/preview', { token, json });
+      const created = await call(harness, 'POST /encounters', { token, json });
+      agree(preview, created);
+      seen.add(created.status === 201 ? `201 ${created.body.status}` : String(created.status));
+    }),
+    { numRuns: 200, examples: given.map(({ request }): [Request] => [request]) },
+  );
   expect([...seen].sort()).toEqual(given.map(({ outcome }) => outcome));
 }, 60_000);

@@ -13,7 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const create = ({ token }: Partner, json: object): Promise<Answer> => call(harness, 'POST /encounters', { token, json });
+const create = ({ token }: Partner, json: object): Promise<Answer> =>
+  call(harness, 'POST /encounters', { token, json });
 const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 
@@ -35,23 +36,34 @@ describe('the number of an encounter', () => {
     expect(new Set(numbers).size).toBe(50);
     expect(new Set(made.map(({ answer }) => answer.body.gfe_no)).size).toBe(50);
     expect(new Set(made.map(({ answer }) => answer.body.id)).size).toBe(50);
-    for (const { answer: { body } } of made) expect(body.gfe_no).toBe(`GFE-${body.encounter_id}`);
+    for (const {
+      answer: { body },
+    } of made)
+      expect(body.gfe_no).toBe(`GFE-${body.encounter_id}`);
 
-    const seen = await Promise.all(made.flatMap(({ owner, answer: { body } }) => partners.map(async ({ token }) => {
-      const { status } = await call(harness, 'POST /encounters/status', { token, json: { gfe_no: body.gfe_no } });
-      return [status, token === owner.token];
-    })));
+    const seen = await Promise.all(
+      made.flatMap(({ owner, answer: { body } }) =>
+        partners.map(async ({ token }) => {
+          const { status } = await call(harness, 'POST /encounters/status', { token, json: { gfe_no: body.gfe_no } });
+          return [status, token === owner.token];
+        }),
+      ),
+    );
     expect(seen.every(([status, isOwner]) => status === (isOwner ? 200 : 404))).toBe(true);
   });
 
   it('is not the caller’s to choose, and never given again', async () => {
     const json = await encounterBody(harness, partner);
-    const { body: { id, encounter_id } } = await create(partner, json);
+    const {
+      body: { id, encounter_id },
+    } = await create(partner, json);
     const { tenantId } = partner;
     const row = { where: { tenantId, encounterId: id } };
     const { db } = harness.domain;
     await db.$transaction([
-      db.gfeItem.deleteMany(row), db.encounterTreatment.deleteMany(row), db.encounter.deleteMany({ where: { tenantId, id } }),
+      db.gfeItem.deleteMany(row),
+      db.encounterTreatment.deleteMany(row),
+      db.encounter.deleteMany({ where: { tenantId, id } }),
     ]);
     expect((await create(partner, json)).body.encounter_id).toBeGreaterThan(encounter_id);
   });
@@ -61,8 +73,10 @@ describe('while the catalog changes', () => {
   it('an encounter freezes the prices of one moment', async () => {
     const { db } = harness.domain;
     const { tenantId } = partner;
-    const treatmentIds = await times(2, () => newProduct(harness, partner, { price: '1.00', shippingType: 'FREE_SHIPPING' }));
-    const json = { ...await encounterBody(harness, partner), treatmentIds };
+    const treatmentIds = await times(2, () =>
+      newProduct(harness, partner, { price: '1.00', shippingType: 'FREE_SHIPPING' }),
+    );
+    const json = { ...(await encounterBody(harness, partner)), treatmentIds };
     const work = { isDone: false, changes: 0 };
     const changePrices = async (): Promise<void> => {
       while (!work.isDone) {
@@ -71,7 +85,9 @@ describe('while the catalog changes', () => {
         work.changes += 1;
       }
     };
-    const creating = times(40, () => create(partner, json)).finally(() => { work.isDone = true; });
+    const creating = times(40, () => create(partner, json)).finally(() => {
+      work.isDone = true;
+    });
     const [made] = await Promise.all([creating, changePrices()]);
     expect(work.changes).toBeGreaterThan(1);
     for (const { status, body } of made) {
@@ -86,9 +102,11 @@ describe('while the catalog changes', () => {
     const json = await encounterBody(harness, partner);
     const close = () => db.clinic.updateMany({ where: { tenantId, id: json.clinicId }, data: { isActive: false } });
     const [, ...answers] = await Promise.all([close(), ...Array.from({ length: 30 }, () => create(partner, json))]);
-    for (const { status, body } of answers) expect([201, 'clinic_inactive']).toContain(status === 201 ? status : body.code);
+    for (const { status, body } of answers)
+      expect([201, 'clinic_inactive']).toContain(status === 201 ? status : body.code);
     const stored = await db.encounter.findMany({
-      where: { tenantId, clinicId: json.clinicId }, include: { treatments: true, gfeItems: true },
+      where: { tenantId, clinicId: json.clinicId },
+      include: { treatments: true, gfeItems: true },
     });
     expect(stored).toHaveLength(answers.filter(({ status }) => status === 201).length);
     for (const { treatments, gfeItems } of stored) expect([treatments.length, gfeItems.length]).toEqual([1, 1]);

@@ -23,18 +23,37 @@ async function claimableFrom(id: string): Promise<string> {
 
 describe('the schedule of an encounter', () => {
   it.each([
-    ['the earlier of two instants',
+    [
+      'the earlier of two instants',
       { scheduledDay: '2027-11-07', scheduledTime: '01:30:00', scheduledTimeZone: 'America/New_York' },
-      '2027-11-07T05:30:00.000Z', '2027-12-07T05:30:00.000Z'],
-    ['by a zone that is kept as sent', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'EST' },
-      '2027-01-05T17:00:00.000Z', '2027-02-04T17:00:00.000Z'],
-    ['by the clinic’s zone', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
-      '2027-01-05T18:00:00.000Z', '2027-02-04T18:00:00.000Z'],
-    ['in the past (D-41)', { scheduledDay: '1999-12-31', scheduledTime: '23:59:59', scheduledTimeZone: 'UTC' },
-      '1999-12-31T23:59:59.000Z', '2026-12-20T16:00:00.000Z'],
+      '2027-11-07T05:30:00.000Z',
+      '2027-12-07T05:30:00.000Z',
+    ],
+    [
+      'by a zone that is kept as sent',
+      { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'EST' },
+      '2027-01-05T17:00:00.000Z',
+      '2027-02-04T17:00:00.000Z',
+    ],
+    [
+      'by the clinic’s zone',
+      { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
+      '2027-01-05T18:00:00.000Z',
+      '2027-02-04T18:00:00.000Z',
+    ],
+    [
+      'in the past (D-41)',
+      { scheduledDay: '1999-12-31', scheduledTime: '23:59:59', scheduledTimeZone: 'UTC' },
+      '1999-12-31T23:59:59.000Z',
+      '2026-12-20T16:00:00.000Z',
+    ],
     ['as a day of the clinic’s zone', { scheduledDay: '2027-01-05' }, null, '2027-02-04T06:00:00.000Z'],
-    ['as a day of the given zone', { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
-      null, '2027-02-03T15:00:00.000Z'],
+    [
+      'as a day of the given zone',
+      { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
+      null,
+      '2027-02-03T15:00:00.000Z',
+    ],
     ['as a day that has begun', { scheduledDay: '2026-11-20' }, null, '2026-12-20T16:00:00.000Z'],
   ])('is resolved: %s', async (_rule, schedule, scheduledAt, expiresAt) => {
     const { body } = await create({ ...valid, ...schedule });
@@ -47,11 +66,19 @@ describe('the schedule of an encounter', () => {
     ['asynchronous', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' }, 'at once', '2026-11-20T16:00:00.000Z'],
     ['asynchronous', { scheduledDay: '2027-01-05' }, 'at once', '2026-11-20T16:00:00.000Z'],
     ['synchronous', {}, 'at once', '2026-11-20T16:00:00.000Z'],
-    ['synchronous', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
-      '15 minutes before', '2027-01-05T17:45:00.000Z'],
+    [
+      'synchronous',
+      { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
+      '15 minutes before',
+      '2027-01-05T17:45:00.000Z',
+    ],
     ['synchronous', { scheduledDay: '2027-01-05' }, 'from midnight at the clinic', '2027-01-05T06:00:00.000Z'],
-    ['synchronous', { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
-      'from midnight there', '2027-01-04T15:00:00.000Z'],
+    [
+      'synchronous',
+      { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
+      'from midnight there',
+      '2027-01-04T15:00:00.000Z',
+    ],
   ])('lets a provider claim it: %s, %j, %s', async (reviewType, schedule, _rule, from) => {
     const { body } = await create({ ...valid, reviewType, ...schedule });
     expect(await claimableFrom(body.id)).toBe(from);

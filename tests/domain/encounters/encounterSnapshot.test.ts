@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import { encounterBody, newCategory, newEncounter, newPartner, newProduct, type Partner } from '../../support/factories.js';
+import {
+  encounterBody,
+  newCategory,
+  newEncounter,
+  newPartner,
+  newProduct,
+  type Partner,
+} from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 
@@ -36,8 +43,13 @@ describe('the items of an encounter', () => {
       { ...first, status: 'pending_review', treatmentIds: [b, e] },
       { ...third, status: 'pending_review', treatmentIds: [c], sub_category_name: 'Third' },
     ]);
-    expect((await statusOf(encounter_id)).gfe_data).toEqual(gfe_data.map(
-      ({ category_name, sub_category_name, status }: Record<string, string>) => ({ category_name, sub_category_name, status })));
+    expect((await statusOf(encounter_id)).gfe_data).toEqual(
+      gfe_data.map(({ category_name, sub_category_name, status }: Record<string, string>) => ({
+        category_name,
+        sub_category_name,
+        status,
+      })),
+    );
   });
 });
 
@@ -45,7 +57,10 @@ describe('the estimate', () => {
   it('is made of the offers’ prices, one unit of each, with flat rates only (D-36, D-37)', async () => {
     const botox = await newProduct(harness, partner, { price: '240.00', shippingAmount: '15.00' });
     const semaglutide = await newProduct(harness, partner, {
-      price: '299.00', shippingType: 'FREE_SHIPPING', shippingAmount: '25.00', isRx: true,
+      price: '299.00',
+      shippingType: 'FREE_SHIPPING',
+      shippingAmount: '25.00',
+      isRx: true,
     });
     await harness.domain.db.product.updateMany({ where: { tenantId, id: botox }, data: { unitPrice: '1.00' } });
     const { estimate } = await newEncounter(harness, partner, { treatmentIds: [botox, semaglutide] });
@@ -54,34 +69,52 @@ describe('the estimate', () => {
 
   it('takes nothing off the stock and makes no order', async () => {
     const { id, treatmentIds } = await newEncounter(harness, partner);
-    const offers = await harness.domain.db.productOffer.findMany({ where: { tenantId, productId: { in: treatmentIds } } });
+    const offers = await harness.domain.db.productOffer.findMany({
+      where: { tenantId, productId: { in: treatmentIds } },
+    });
     expect(offers.map(({ qty }) => qty)).toEqual([10]);
     expect(await harness.domain.db.order.count({ where: { tenantId, encounterId: id } })).toBe(0);
   });
 
   it('of a free treatment is zero', async () => {
-    const free = await newProduct(harness, partner, { price: '0.00', shippingType: 'FREE_SHIPPING', shippingAmount: '0.00' });
+    const free = await newProduct(harness, partner, {
+      price: '0.00',
+      shippingType: 'FREE_SHIPPING',
+      shippingAmount: '0.00',
+    });
     const { estimate } = await newEncounter(harness, partner, { treatmentIds: [free] });
     expect(estimate).toEqual({ sub_total: 0, total_shipping_amt: 0, grand_total: 0 });
   });
 
   it('is exact to the cent for every cart', async () => {
     const [body, group] = [await encounterBody(harness, partner), await newCategory(harness, partner)];
-    const shelf = await Promise.all(prices().map(async (offer) => ({
-      ...offer, id: await newProduct(harness, partner, { ...group, ...offer }),
-    })));
+    const shelf = await Promise.all(
+      prices().map(async (offer) => ({
+        ...offer,
+        id: await newProduct(harness, partner, { ...group, ...offer }),
+      })),
+    );
     const cart = fc.shuffledSubarray(shelf, { minLength: 1, maxLength: 20 });
-    await fc.assert(fc.asyncProperty(cart, async (lines) => {
-      const treatmentIds = lines.map(({ id }) => id);
-      const json = { ...body, treatmentIds };
-      const { body: { estimate, encounter_id } } = await call(harness, 'POST /encounters', { token: partner.token, json });
-      const subTotal = sum(lines.map(({ price }) => price));
-      const shipping = sum(lines.filter((line) => line.shippingType === 'FLAT_RATE').map((line) => line.shippingAmount));
-      expect(estimate).toEqual({
-        sub_total: inUnits(subTotal), total_shipping_amt: inUnits(shipping), grand_total: inUnits(subTotal + shipping),
-      });
-      expect((await read(encounter_id)).estimate).toEqual(estimate);
-    }), { numRuns: 40 });
+    await fc.assert(
+      fc.asyncProperty(cart, async (lines) => {
+        const treatmentIds = lines.map(({ id }) => id);
+        const json = { ...body, treatmentIds };
+        const {
+          body: { estimate, encounter_id },
+        } = await call(harness, 'POST /encounters', { token: partner.token, json });
+        const subTotal = sum(lines.map(({ price }) => price));
+        const shipping = sum(
+          lines.filter((line) => line.shippingType === 'FLAT_RATE').map((line) => line.shippingAmount),
+        );
+        expect(estimate).toEqual({
+          sub_total: inUnits(subTotal),
+          total_shipping_amt: inUnits(shipping),
+          grand_total: inUnits(subTotal + shipping),
+        });
+        expect((await read(encounter_id)).estimate).toEqual(estimate);
+      }),
+      { numRuns: 40 },
+    );
   });
 });
 
@@ -97,20 +130,33 @@ function prices() {
 
 const inText = (cents: bigint): string => `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`;
 const inUnits = (cents: bigint): number => Number(inText(cents));
-const sum = (amounts: readonly string[]): bigint => amounts.reduce((cents, text) => cents + BigInt(text.replace('.', '')), 0n);
+const sum = (amounts: readonly string[]): bigint =>
+  amounts.reduce((cents, text) => cents + BigInt(text.replace('.', '')), 0n);
 
 describe('an open encounter', () => {
   it('is not touched by any later change of the catalog, the patient or the clinic', async () => {
     const { db } = harness.domain;
     const encounter = await newEncounter(harness, partner);
-    const { encounter_id, clinicId, patientId, treatmentIds: [productId], gfe_data: [item] } = encounter;
+    const {
+      encounter_id,
+      clinicId,
+      patientId,
+      treatmentIds: [productId],
+      gfe_data: [item],
+    } = encounter;
     const status = await statusOf(encounter_id);
     const [line] = await db.encounterTreatment.findMany({ where: { tenantId, encounterId: encounter.id } });
     const owned = { where: { tenantId, productId } };
 
     await db.clinicAvailability.create({
       data: {
-        id: harness.domain.newId(), tenantId, productId, clinicId, isActive: false, createdAt: new Date(), updatedAt: new Date(),
+        id: harness.domain.newId(),
+        tenantId,
+        productId,
+        clinicId,
+        isActive: false,
+        createdAt: new Date(),
+        updatedAt: new Date(),
       },
     });
     const data = { price: '999.00', shippingType: 'FREE_SHIPPING', shippingAmount: '0.00' } as const;
@@ -118,13 +164,23 @@ describe('an open encounter', () => {
     await db.product.updateMany({
       where: { tenantId, id: productId },
       data: {
-        name: 'Other', sku: 'OTHER', unitPrice: '999.00', pharmacyId: harness.domain.newId(), pharmacyName: 'Other',
-        isActive: false, isDeleted: true, ...await newCategory(harness, partner),
+        name: 'Other',
+        sku: 'OTHER',
+        unitPrice: '999.00',
+        pharmacyId: harness.domain.newId(),
+        pharmacyName: 'Other',
+        isActive: false,
+        isDeleted: true,
+        ...(await newCategory(harness, partner)),
       },
     });
-    await db.subcategory.updateMany({ where: { tenantId, id: item.subcategoryId }, data: { subCategoryName: 'Other' } });
+    await db.subcategory.updateMany({
+      where: { tenantId, id: item.subcategoryId },
+      data: { subCategoryName: 'Other' },
+    });
     await db.category.updateMany({
-      where: { tenantId, id: item.categoryId }, data: { categoryName: 'Other', reviewOften: 'MONTHLY' },
+      where: { tenantId, id: item.categoryId },
+      data: { categoryName: 'Other', reviewOften: 'MONTHLY' },
     });
     await db.clinicLocation.updateMany({ where: { tenantId, clinicId }, data: { timezone: 'Asia/Tokyo' } });
     await db.clinic.updateMany({ where: { tenantId, id: clinicId }, data: { isActive: false, legalName: 'Other' } });
@@ -140,13 +196,22 @@ describe('an open encounter', () => {
     const productId = await newProduct(harness, partner, { price: '19.99', shippingAmount: '4.50' });
     const { id } = await newEncounter(harness, partner, { treatmentIds: [productId] });
     const product = await db.product.findUniqueOrThrow({
-      where: { tenantId_id: { tenantId, id: productId } }, include: { category: true, subcategory: true },
+      where: { tenantId_id: { tenantId, id: productId } },
+      include: { category: true, subcategory: true },
     });
     const [line] = await db.encounterTreatment.findMany({ where: { tenantId, encounterId: id } });
     expect(line).toMatchObject({
-      productId, position: 0, sku: product.sku, name: product.name, shippingType: 'FLAT_RATE', pharmacyId: product.pharmacyId,
-      pharmacyName: product.pharmacyName, categoryId: product.categoryId, categoryName: product.category.categoryName,
-      subcategoryId: product.subcategoryId, subCategoryName: product.subcategory.subCategoryName,
+      productId,
+      position: 0,
+      sku: product.sku,
+      name: product.name,
+      shippingType: 'FLAT_RATE',
+      pharmacyId: product.pharmacyId,
+      pharmacyName: product.pharmacyName,
+      categoryId: product.categoryId,
+      categoryName: product.category.categoryName,
+      subcategoryId: product.subcategoryId,
+      subCategoryName: product.subcategory.subCategoryName,
     });
     expect([line?.price.toFixed(2), line?.shippingAmount.toFixed(2)]).toEqual(['19.99', '4.50']);
   });

@@ -1,6 +1,10 @@
 import type { EncounterState } from '../../../src/contract.js';
 import {
-  dueEvent, encounterTransitions, nextState, type EncounterActor, type EncounterEvent,
+  dueEvent,
+  encounterTransitions,
+  nextState,
+  type EncounterActor,
+  type EncounterEvent,
 } from '../../../src/domain/encounters/states.js';
 import { Problem } from '../../../src/problem.js';
 

@@ -1,8 +1,6 @@
 import { Client } from 'pg';
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/encounters/expirySweeps.js';
-import {
-  encounterBody, newEncounter, newPartner, type EncounterBody, type Partner,
-} from '../../support/factories.js';
+import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
@@ -32,33 +30,44 @@ afterAll(async () => {
 
 const day = 24 * 3_600;
 /** The operator's context when so many seconds have gone by. */
-const inSeconds = (seconds: number) =>
-  ({ ...harness.domain, now: () => new Date(harness.clock.now.getTime() + seconds * 1000) });
+const inSeconds = (seconds: number) => ({
+  ...harness.domain,
+  now: () => new Date(harness.clock.now.getTime() + seconds * 1000),
+});
 const stored = async ({ encounter_id }: Encounter, { token } = partner): Promise<Encounter> =>
   (await call(harness, `GET /encounters/${encounter_id}`, { token })).body;
 
 /** More encounters like this one, in its state. */
 async function multiply({ id, encounter_id }: Encounter, copies: number): Promise<void> {
   await observer.query('BEGIN');
-  await observer.query(`INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue,
+  await observer.query(
+    `INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue,
       sub_total, total_shipping_amt, grand_total, reviewer_ref, claimed_at, lease_expires_at, claimable_from,
       expires_at, created_at, updated_at, version)
     SELECT gen_random_uuid(), tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
       total_shipping_amt, grand_total, reviewer_ref, claimed_at, lease_expires_at, claimable_from, expires_at,
       created_at, updated_at, version
-    FROM encounter, generate_series(1, $2) WHERE encounter_no = $1`, [encounter_id, copies]);
-  await observer.query(`INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name,
+    FROM encounter, generate_series(1, $2) WHERE encounter_no = $1`,
+    [encounter_id, copies],
+  );
+  await observer.query(
+    `INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name,
       subcategory_id, sub_category_name, review_often, review_recurring, status)
     SELECT gen_random_uuid(), tenant_id, e.id, position, category_id, category_name, subcategory_id, sub_category_name,
       review_often, review_recurring, i.status FROM encounter e JOIN gfe_item i USING (tenant_id)
-    WHERE i.encounter_id = $1 AND NOT EXISTS (SELECT FROM gfe_item x WHERE x.encounter_id = e.id)`, [id]);
-  await observer.query(`INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name,
+    WHERE i.encounter_id = $1 AND NOT EXISTS (SELECT FROM gfe_item x WHERE x.encounter_id = e.id)`,
+    [id],
+  );
+  await observer.query(
+    `INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name,
       price, shipping_type, shipping_amount, pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id,
       sub_category_name)
     SELECT gen_random_uuid(), tenant_id, e.id, product_id, position, sku, name, price, shipping_type, shipping_amount,
       pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id, sub_category_name
     FROM encounter e JOIN encounter_treatment t USING (tenant_id)
-    WHERE t.encounter_id = $1 AND NOT EXISTS (SELECT FROM encounter_treatment x WHERE x.encounter_id = e.id)`, [id]);
+    WHERE t.encounter_id = $1 AND NOT EXISTS (SELECT FROM encounter_treatment x WHERE x.encounter_id = e.id)`,
+    [id],
+  );
   await observer.query('COMMIT');
 }
 
@@ -89,7 +98,10 @@ describe('an encounter', () => {
     await expireDueEncounters(inSeconds(30 * day), partner.tenantId);
     expect(await expireDueEncounters(inSeconds(30 * day), partner.tenantId)).toBe(0);
     expect(await stored(encounter)).toMatchObject({
-      status: 'expired', version: 2, gfe_data: [{ status: 'expired', decidedAt: null }], order_no: null,
+      status: 'expired',
+      version: 2,
+      gfe_data: [{ status: 'expired', decidedAt: null }],
+      order_no: null,
     });
     expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.expired']);
   });
@@ -186,7 +198,9 @@ describe('many', () => {
     await multiply(await claimedEncounter(harness, owner), 3_000);
     await observer.query('ANALYZE');
     const head = async (limit: number): Promise<void> => {
-      const { body: { data } } = await call(harness, `GET /review-queue?limit=${limit}`, { token: owner.token });
+      const {
+        body: { data },
+      } = await call(harness, `GET /review-queue?limit=${limit}`, { token: owner.token });
       expect(data).toHaveLength(limit);
     };
     await head(1);

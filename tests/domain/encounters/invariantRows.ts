@@ -63,27 +63,73 @@ export const itemColumnsOf: Record<Status, Record<string, string>> = {
 export const insert = (table: string, row: Record<string, string>): string =>
   `INSERT INTO "${table}" (${Object.keys(row).join(', ')}) OVERRIDING SYSTEM VALUE VALUES (${Object.values(row).join(', ')})`;
 
-
-export const encounterRow = (id: string, status: Status, changes: Record<string, string> = {}): string => insert('encounter', {
-  id: `'${id}'`, tenant_id: `'a'`, status: `'${status}'`, clinic_id: `'${clinic}'`, patient_id: `'${patient}'`,
-  review_type: `'asynchronous'`, service_queue: `'provider_network'`, sub_total: '1', total_shipping_amt: '0',
-  grand_total: '1', expires_at: later, claimable_from: at, created_at: at, updated_at: at, ...columnsOf[status], ...changes,
-});
-export const itemRow = (encounter: string, changes: Record<string, string>): string => insert('gfe_item', {
-  id: `'${v7()}'`, tenant_id: `'a'`, encounter_id: `'${encounter}'`, position: '0', category_id: `'${category}'`,
-  category_name: `'x'`, subcategory_id: `'${subcategory}'`, sub_category_name: `'x'`, review_often: `'YEARLY'`,
-  review_recurring: 'true', ...changes,
-});
+export const encounterRow = (id: string, status: Status, changes: Record<string, string> = {}): string =>
+  insert('encounter', {
+    id: `'${id}'`,
+    tenant_id: `'a'`,
+    status: `'${status}'`,
+    clinic_id: `'${clinic}'`,
+    patient_id: `'${patient}'`,
+    review_type: `'asynchronous'`,
+    service_queue: `'provider_network'`,
+    sub_total: '1',
+    total_shipping_amt: '0',
+    grand_total: '1',
+    expires_at: later,
+    claimable_from: at,
+    created_at: at,
+    updated_at: at,
+    ...columnsOf[status],
+    ...changes,
+  });
+export const itemRow = (encounter: string, changes: Record<string, string>): string =>
+  insert('gfe_item', {
+    id: `'${v7()}'`,
+    tenant_id: `'a'`,
+    encounter_id: `'${encounter}'`,
+    position: '0',
+    category_id: `'${category}'`,
+    category_name: `'x'`,
+    subcategory_id: `'${subcategory}'`,
+    sub_category_name: `'x'`,
+    review_often: `'YEARLY'`,
+    review_recurring: 'true',
+    ...changes,
+  });
 /** The order has the id of its encounter. */
-export const orderRow = (encounter: string, changes: Record<string, string> = {}): string => insert('order', {
-  id: `'${encounter}'`, tenant_id: `'a'`, encounter_id: `'${encounter}'`, order_status: `'pending'`, currency: `'USD'`,
-  sub_total: '1', total_shipping_amt: '0', grand_total: '1', paid_amt: '0', created_at: at, updated_at: at, ...changes,
-});
-export const lineRow = (order: string, changes: Record<string, string> = {}): string => insert('order_line', {
-  id: `'${v7()}'`, tenant_id: `'a'`, order_id: `'${order}'`, position: '0', product_id: `'${product}'`, sku: `'x'`,
-  name: `'x'`, quantity: '1', unit_price: '1', shipping_type: `'FLAT_RATE'`, shipping_amt: '0', line_total: '1',
-  pharmacy_id: `'${pharmacy}'`, pharmacy_name: `'x'`, ...changes,
-});
+export const orderRow = (encounter: string, changes: Record<string, string> = {}): string =>
+  insert('order', {
+    id: `'${encounter}'`,
+    tenant_id: `'a'`,
+    encounter_id: `'${encounter}'`,
+    order_status: `'pending'`,
+    currency: `'USD'`,
+    sub_total: '1',
+    total_shipping_amt: '0',
+    grand_total: '1',
+    paid_amt: '0',
+    created_at: at,
+    updated_at: at,
+    ...changes,
+  });
+export const lineRow = (order: string, changes: Record<string, string> = {}): string =>
+  insert('order_line', {
+    id: `'${v7()}'`,
+    tenant_id: `'a'`,
+    order_id: `'${order}'`,
+    position: '0',
+    product_id: `'${product}'`,
+    sku: `'x'`,
+    name: `'x'`,
+    quantity: '1',
+    unit_price: '1',
+    shipping_type: `'FLAT_RATE'`,
+    shipping_amt: '0',
+    line_total: '1',
+    pharmacy_id: `'${pharmacy}'`,
+    pharmacy_name: `'x'`,
+    ...changes,
+  });
 
 /** An update of an encounter's row, or of the rows of the encounter or of the order with this id, in tenant "a". */
 export const change = (table: string, set: string, id: string): string => {

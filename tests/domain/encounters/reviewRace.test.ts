@@ -27,15 +27,19 @@ const ordersOf = ({ id }: Encounter): Promise<number> =>
   harness.domain.db.order.count({ where: { tenantId: partner.tenantId, encounterId: id } });
 const statusesOf = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status).sort();
 /** The sweeps as they run when so many seconds have gone by. */
-const inSeconds = (seconds: number) =>
-  ({ ...harness.domain, now: () => new Date(harness.clock.now.getTime() + seconds * 1000) });
+const inSeconds = (seconds: number) => ({
+  ...harness.domain,
+  now: () => new Date(harness.clock.now.getTime() + seconds * 1000),
+});
 
 describe('twenty at once', () => {
   it('reviews of one encounter: one is done, nineteen are told so, and there is one order (scenario K)', async () => {
     const claimed = await claimedEncounter(harness, partner, body);
     const answers = await times(20, () => send(claimed, 'review', reviewBody(claimed)));
     expect(statusesOf(answers)).toEqual([200, ...Array(19).fill(409)]);
-    for (const { body: { code, current_status } } of answers.filter(({ status }) => status === 409)) {
+    for (const {
+      body: { code, current_status },
+    } of answers.filter(({ status }) => status === 409)) {
       expect([code, current_status]).toEqual(['invalid_state', 'completed']);
     }
     expect(await ordersOf(claimed)).toBe(1);
@@ -74,29 +78,31 @@ describe('twenty at once', () => {
 describe('everything that can end a review, at once', () => {
   it('has one result, with an order exactly if it is completed', async () => {
     const ends = await times(12, () => claimedEncounter(harness, partner, body));
-    await Promise.all(ends.map(async (claimed, index) => {
-      const actions = [
-        () => send(claimed, 'review', reviewBody(claimed)),
-        () => send(claimed, 'cancel', { reason: 'patient_no_show' }),
-        () => send(claimed, 'release', { reviewerRef: reviewer }),
-        () => lapseDueClaims(inSeconds(3_600), partner.tenantId),
-      ];
-      // Each has its turn to be the first.
-      const turned = [...actions.slice(index % 4), ...actions.slice(0, index % 4)];
-      const results = await Promise.all(turned.map(async (act) => act()));
-      const answers = results.filter((result) => typeof result === 'object');
-      for (const { status } of answers) expect([200, 409]).toContain(status);
-      const done = answers.filter(({ status }) => status === 200).map((answer) => answer.body.status);
-      const after = await stored(claimed);
-      const isFinal = ['completed', 'cancelled'].includes(after.status);
-      expect(done.filter((status) => status !== 'pending_review')).toEqual(isFinal ? [after.status] : []);
-      expect(isFinal || after.status === 'pending_review').toBe(true);
-      expect(await ordersOf(claimed)).toBe(after.status === 'completed' ? 1 : 0);
-      // Every change is told, and none twice.
-      const events = (await eventTypesOf(harness, claimed)).filter((type) => type.startsWith('encounter.'));
-      expect(events).toHaveLength(after.version - 1);
-      expect(new Set(events).size).toBe(events.length);
-    }));
+    await Promise.all(
+      ends.map(async (claimed, index) => {
+        const actions = [
+          () => send(claimed, 'review', reviewBody(claimed)),
+          () => send(claimed, 'cancel', { reason: 'patient_no_show' }),
+          () => send(claimed, 'release', { reviewerRef: reviewer }),
+          () => lapseDueClaims(inSeconds(3_600), partner.tenantId),
+        ];
+        // Each has its turn to be the first.
+        const turned = [...actions.slice(index % 4), ...actions.slice(0, index % 4)];
+        const results = await Promise.all(turned.map(async (act) => act()));
+        const answers = results.filter((result) => typeof result === 'object');
+        for (const { status } of answers) expect([200, 409]).toContain(status);
+        const done = answers.filter(({ status }) => status === 200).map((answer) => answer.body.status);
+        const after = await stored(claimed);
+        const isFinal = ['completed', 'cancelled'].includes(after.status);
+        expect(done.filter((status) => status !== 'pending_review')).toEqual(isFinal ? [after.status] : []);
+        expect(isFinal || after.status === 'pending_review').toBe(true);
+        expect(await ordersOf(claimed)).toBe(after.status === 'completed' ? 1 : 0);
+        // Every change is told, and none twice.
+        const events = (await eventTypesOf(harness, claimed)).filter((type) => type.startsWith('encounter.'));
+        expect(events).toHaveLength(after.version - 1);
+        expect(new Set(events).size).toBe(events.length);
+      }),
+    );
   });
 });
 

@@ -21,21 +21,62 @@ const skippedDay = ['schedule_time_nonexistent', '#/scheduledDay'];
 
 describe('a local time', () => {
   it.each([
-    ['New York', 'America/New_York', '2027-03-14', '01:59:59', '02:00:00', '02:30:00', '02:59:59', '03:00:00',
-      '2027-03-14T06:59:59.000Z', '2027-03-14T07:00:00.000Z'],
-    ['London', 'Europe/London', '2027-03-28', '00:59:59', '01:00:00', '01:30:00', '01:59:59', '02:00:00',
-      '2027-03-28T00:59:59.000Z', '2027-03-28T01:00:00.000Z'],
-    ['Lord Howe (half an hour)', 'Australia/Lord_Howe', '2027-10-03', '01:59:59', '02:00:00', '02:15:00', '02:29:59', '02:30:00',
-      '2027-10-02T15:29:59.000Z', '2027-10-02T15:30:00.000Z'],
-    ['Santiago (at midnight)', 'America/Santiago', '2027-09-05', undefined, '00:00:00', '00:30:00', '00:59:59', '01:00:00',
-      undefined, '2027-09-05T04:00:00.000Z'],
-  ])('that the clocks of %s skip is refused, and its neighbours are not', (
-    _place, zone, day, last, first, middle, end, next, lastInstant, nextInstant,
-  ) => {
-    for (const time of [first, middle, end]) expect(resolve(day, time, zone)).toEqual(skippedTime);
-    if (last !== undefined) expect(resolve(day, last, zone)).toBe(lastInstant);
-    expect(resolve(day, next, zone)).toBe(nextInstant);
-  });
+    [
+      'New York',
+      'America/New_York',
+      '2027-03-14',
+      '01:59:59',
+      '02:00:00',
+      '02:30:00',
+      '02:59:59',
+      '03:00:00',
+      '2027-03-14T06:59:59.000Z',
+      '2027-03-14T07:00:00.000Z',
+    ],
+    [
+      'London',
+      'Europe/London',
+      '2027-03-28',
+      '00:59:59',
+      '01:00:00',
+      '01:30:00',
+      '01:59:59',
+      '02:00:00',
+      '2027-03-28T00:59:59.000Z',
+      '2027-03-28T01:00:00.000Z',
+    ],
+    [
+      'Lord Howe (half an hour)',
+      'Australia/Lord_Howe',
+      '2027-10-03',
+      '01:59:59',
+      '02:00:00',
+      '02:15:00',
+      '02:29:59',
+      '02:30:00',
+      '2027-10-02T15:29:59.000Z',
+      '2027-10-02T15:30:00.000Z',
+    ],
+    [
+      'Santiago (at midnight)',
+      'America/Santiago',
+      '2027-09-05',
+      undefined,
+      '00:00:00',
+      '00:30:00',
+      '00:59:59',
+      '01:00:00',
+      undefined,
+      '2027-09-05T04:00:00.000Z',
+    ],
+  ])(
+    'that the clocks of %s skip is refused, and its neighbours are not',
+    (_place, zone, day, last, first, middle, end, next, lastInstant, nextInstant) => {
+      for (const time of [first, middle, end]) expect(resolve(day, time, zone)).toEqual(skippedTime);
+      if (last !== undefined) expect(resolve(day, last, zone)).toBe(lastInstant);
+      expect(resolve(day, next, zone)).toBe(nextInstant);
+    },
+  );
 
   it.each([
     ['New York', 'America/New_York', '2027-11-07', '01:30:00', '2027-11-07T05:30:00.000Z'],
@@ -63,10 +104,14 @@ describe('a local time', () => {
   });
 
   it.each([
-    ['US/Pacific', '2027-07-01T19:00:00.000Z'], ['EST', '2027-07-01T17:00:00.000Z'], ['EST5EDT', '2027-07-01T16:00:00.000Z'],
-    ['Asia/Calcutta', '2027-07-01T06:30:00.000Z'], ['Asia/Kathmandu', '2027-07-01T06:15:00.000Z'],
+    ['US/Pacific', '2027-07-01T19:00:00.000Z'],
+    ['EST', '2027-07-01T17:00:00.000Z'],
+    ['EST5EDT', '2027-07-01T16:00:00.000Z'],
+    ['Asia/Calcutta', '2027-07-01T06:30:00.000Z'],
+    ['Asia/Kathmandu', '2027-07-01T06:15:00.000Z'],
     ['UTC', '2027-07-01T12:00:00.000Z'],
-    ['Etc/GMT+5', '2027-07-01T17:00:00.000Z'], ['Pacific/Kiritimati', '2027-06-30T22:00:00.000Z'],
+    ['Etc/GMT+5', '2027-07-01T17:00:00.000Z'],
+    ['Pacific/Kiritimati', '2027-06-30T22:00:00.000Z'],
   ])('is that of %s', (zone, noon) => {
     expect(resolve('2027-07-01', '12:00:00', zone)).toBe(noon);
   });
@@ -74,20 +119,56 @@ describe('a local time', () => {
 
 describe('a zone', () => {
   const check = (zone: string): unknown =>
-    outcomeOf(() => { checkSchedule({ scheduledDay: '2027-07-01', scheduledTimeZone: zone }); return undefined; });
+    outcomeOf(() => {
+      checkSchedule({ scheduledDay: '2027-07-01', scheduledTimeZone: zone });
+      return undefined;
+    });
 
   it.each([
-    '+05:30', '-04:00', '+0530', 'Z', 'z', 'GMT+5', 'UTC+5', 'UTC+05:30', 'GMT-05:00', 'PST', 'CST', 'IST', 'AST',
+    '+05:30',
+    '-04:00',
+    '+0530',
+    'Z',
+    'z',
+    'GMT+5',
+    'UTC+5',
+    'UTC+05:30',
+    'GMT-05:00',
+    'PST',
+    'CST',
+    'IST',
+    'AST',
     'America/Nowhere',
-    'America/New York', ' America/New_York', 'America/New_York ', 'America//New_York', '/America/New_York', '../zoneinfo/UTC',
-    'America/Argentina/Buenos_Aires/x', 'local', '', '[America/New_York]', 'America/New_York[u-ca=hebrew]', '５',
+    'America/New York',
+    ' America/New_York',
+    'America/New_York ',
+    'America//New_York',
+    '/America/New_York',
+    '../zoneinfo/UTC',
+    'America/Argentina/Buenos_Aires/x',
+    'local',
+    '',
+    '[America/New_York]',
+    'America/New_York[u-ca=hebrew]',
+    '５',
   ])('%j is no time-zone name', (zone) => {
     expect(check(zone)).toEqual(['schedule_time_zone_unknown', '#/scheduledTimeZone']);
   });
 
   it.each([
-    'UTC', 'GMT', 'GMT0', 'EST', 'EST5EDT', 'US/Pacific', 'Etc/GMT+5', 'Etc/GMT-14', 'Asia/Calcutta', 'Asia/Kolkata',
-    'Europe/Kyiv', 'America/Argentina/Buenos_Aires', 'america/new_york',
+    'UTC',
+    'GMT',
+    'GMT0',
+    'EST',
+    'EST5EDT',
+    'US/Pacific',
+    'Etc/GMT+5',
+    'Etc/GMT-14',
+    'Asia/Calcutta',
+    'Asia/Kolkata',
+    'Europe/Kyiv',
+    'America/Argentina/Buenos_Aires',
+    'america/new_york',
   ])('%s is one', (zone) => {
     expect(check(zone)).toBeNull();
   });
@@ -96,7 +177,9 @@ describe('a zone', () => {
     const noon = { scheduledDay: '2027-07-01', scheduledTime: '12:00:00' };
     for (const zone of Intl.supportedValuesOf('timeZone')) {
       expect(check(zone)).toBeNull();
-      expect(outcomeOf(() => resolveSchedule({ ...noon, scheduledTimeZone: zone }, null))).toMatch(/^2027-0(6-30|7-0[12])T/);
+      expect(outcomeOf(() => resolveSchedule({ ...noon, scheduledTimeZone: zone }, null))).toMatch(
+        /^2027-0(6-30|7-0[12])T/,
+      );
     }
   });
 });
@@ -105,12 +188,23 @@ describe('a schedule', () => {
   it.each<[string, Schedule, unknown]>([
     ['time', { scheduledTime: '09:00:00' }, ['schedule_incomplete', '#/scheduledTime']],
     ['zone', { scheduledTimeZone: 'UTC' }, ['schedule_incomplete', '#/scheduledTimeZone']],
-    ['time and zone', { scheduledTime: '09:00:00', scheduledTimeZone: 'UTC' },
-      ['schedule_incomplete', '#/scheduledTime', '#/scheduledTimeZone']],
-    ['time and an unknown zone', { scheduledTime: '09:00:00', scheduledTimeZone: '+05:30' },
-      ['schedule_incomplete', '#/scheduledTime', '#/scheduledTimeZone', '#/scheduledTimeZone']],
+    [
+      'time and zone',
+      { scheduledTime: '09:00:00', scheduledTimeZone: 'UTC' },
+      ['schedule_incomplete', '#/scheduledTime', '#/scheduledTimeZone'],
+    ],
+    [
+      'time and an unknown zone',
+      { scheduledTime: '09:00:00', scheduledTimeZone: '+05:30' },
+      ['schedule_incomplete', '#/scheduledTime', '#/scheduledTimeZone', '#/scheduledTimeZone'],
+    ],
   ])('of %s without a day is incomplete, with every fault named', (_parts, schedule, refusal) => {
-    expect(outcomeOf(() => { checkSchedule(schedule); return undefined; })).toEqual(refusal);
+    expect(
+      outcomeOf(() => {
+        checkSchedule(schedule);
+        return undefined;
+      }),
+    ).toEqual(refusal);
   });
 
   it('is complete with nothing at all, and means no time then', () => {
@@ -139,7 +233,10 @@ describe('a schedule', () => {
   it('of day and time takes the clinic’s zone, and needs one', () => {
     const schedule = { scheduledDay: '2027-07-01', scheduledTime: '12:00:00' };
     expect(outcomeOf(() => resolveSchedule(schedule, 'America/Chicago'))).toBe('2027-07-01T17:00:00.000Z');
-    expect(outcomeOf(() => resolveSchedule(schedule, null))).toEqual(['schedule_time_zone_required', '#/scheduledTimeZone']);
+    expect(outcomeOf(() => resolveSchedule(schedule, null))).toEqual([
+      'schedule_time_zone_required',
+      '#/scheduledTimeZone',
+    ]);
   });
 });
 
@@ -147,7 +244,9 @@ describe('every schedule in every zone', () => {
   const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'), 'UTC', 'US/Pacific', 'EST', 'Etc/GMT+12');
   const anyWall = fc.record({
     zone: zones,
-    wall: fc.integer({ min: Date.UTC(1900, 0, 2), max: Date.UTC(2099, 0, 1) }).map((time) => Math.floor(time / 1000) * 1000),
+    wall: fc
+      .integer({ min: Date.UTC(1900, 0, 2), max: Date.UTC(2099, 0, 1) })
+      .map((time) => Math.floor(time / 1000) * 1000),
   });
   /** Most times are ordinary: these are around a change of the clocks. */
   const nearChange = fc.tuple(anyWall, fc.integer({ min: -26 * 60, max: 26 * 60 })).map(([{ zone, wall }, minutes]) => {
@@ -157,14 +256,19 @@ describe('every schedule in every zone', () => {
   });
 
   it('gives the earliest instant that the zone’s clocks show as that time, or refuses because there is none', () => {
-    fc.assert(fc.property(fc.oneof(anyWall, nearChange, nearChange), ({ zone, wall }) => {
-      const text = new Date(wall).toISOString();
-      const [scheduledDay, scheduledTime] = [text.slice(0, 10), text.slice(11, 19)];
-      const resolved = outcomeOf(() => resolveSchedule({ scheduledDay, scheduledTime, scheduledTimeZone: zone }, null));
-      const [earliest] = instantsShownAs(Date.parse(`${scheduledDay}T${scheduledTime}Z`), zone);
-      if (earliest !== undefined) expect(resolved).toBe(new Date(earliest).toISOString());
-      else expect([skippedTime, skippedDay]).toContainEqual(resolved);
-    }), { numRuns: 500 });
+    fc.assert(
+      fc.property(fc.oneof(anyWall, nearChange, nearChange), ({ zone, wall }) => {
+        const text = new Date(wall).toISOString();
+        const [scheduledDay, scheduledTime] = [text.slice(0, 10), text.slice(11, 19)];
+        const resolved = outcomeOf(() =>
+          resolveSchedule({ scheduledDay, scheduledTime, scheduledTimeZone: zone }, null),
+        );
+        const [earliest] = instantsShownAs(Date.parse(`${scheduledDay}T${scheduledTime}Z`), zone);
+        if (earliest !== undefined) expect(resolved).toBe(new Date(earliest).toISOString());
+        else expect([skippedTime, skippedDay]).toContainEqual(resolved);
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 
@@ -172,14 +276,17 @@ describe('every schedule in every zone', () => {
 function instantsShownAs(wall: number, zone: string): number[] {
   const offsets = new Set<number>();
   for (let hours = -30; hours <= 30; hours += 1) offsets.add(offsetAt(wall + hours * 3_600_000, zone));
-  return [...offsets].map((offset) => wall - offset).filter((instant) => instant + offsetAt(instant, zone) === wall)
+  return [...offsets]
+    .map((offset) => wall - offset)
+    .filter((instant) => instant + offsetAt(instant, zone) === wall)
     .sort((a, b) => a - b);
 }
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 function offsetAt(instant: number, timeZone: string): number {
-  const clock = clocks.get(timeZone) ?? new Intl.DateTimeFormat('sv', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+  const clock =
+    clocks.get(timeZone) ?? new Intl.DateTimeFormat('sv', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
   clocks.set(timeZone, clock);
   return Date.parse(`${clock.format(instant).replace(' ', 'T')}Z`) - instant;
 }

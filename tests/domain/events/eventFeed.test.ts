@@ -54,7 +54,7 @@ async function write(writer: number, partner: Partner): Promise<string[]> {
       if (fate === 0) throw new Error('given up');
     });
     if (fate < 2) await expect(done).rejects.toThrow(/given up|refused/);
-    else committed.push(...await done.then(() => own));
+    else committed.push(...(await done.then(() => own)));
   }
   return committed;
 }
@@ -90,12 +90,14 @@ describe('the feed', () => {
       await recordPaid(harness, placeOf(partner), last);
       return [...written.flat(), last];
     };
-    const all = await Promise.all(partners.map((partner) => Promise.all([
-      writeAll(partner), readUntil(partner, last, 7), readUntil(partner, last, 100),
-    ])));
+    const all = await Promise.all(
+      partners.map((partner) =>
+        Promise.all([writeAll(partner), readUntil(partner, last, 7), readUntil(partner, last, 100)]),
+      ),
+    );
     for (const [index, [own, first, second]] of all.entries()) {
       const partner = partners[index] as Partner;
-      expect(own.length).toBeGreaterThan(WRITERS * TRANSACTIONS / 4);
+      expect(own.length).toBeGreaterThan((WRITERS * TRANSACTIONS) / 4);
       expect(orderNos(first).toSorted()).toEqual(own.toSorted());
       // In the same order, which is also that of a reader who comes later.
       expect(second).toEqual(first);
@@ -114,13 +116,18 @@ describe('the feed', () => {
       CREATE TRIGGER hold AFTER INSERT ON event FOR EACH ROW WHEN (NEW.data->>'order_no' = 'ORD-100001')
         EXECUTE FUNCTION hold();
       SELECT pg_advisory_lock(1)`);
-    const waiting = async (count: number): Promise<boolean> => (await observer.query(`
-      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)).rowCount === count;
+    const waiting = async (count: number): Promise<boolean> =>
+      (
+        await observer.query(`
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+      ).rowCount === count;
     const late = recordPaid(harness, placeOf(partner), 'ORD-100001');
-    while (!await waiting(1)) await delay(5);
+    while (!(await waiting(1))) await delay(5);
     const next = { isDone: false };
-    const done = recordPaid(harness, placeOf(partner), 'ORD-100002').then(() => { next.isDone = true; });
-    while (!next.isDone && !await waiting(2)) await delay(5);
+    const done = recordPaid(harness, placeOf(partner), 'ORD-100002').then(() => {
+      next.isDone = true;
+    });
+    while (!next.isDone && !(await waiting(2))) await delay(5);
     const page = await feedPage(harness, partner, { after });
     await observer.query('SELECT pg_advisory_unlock(1)');
     await Promise.all([late, done]);

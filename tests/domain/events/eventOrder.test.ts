@@ -30,7 +30,9 @@ describe.each(['live', 'sandbox'] as const)('in a %s tenant', (mode) => {
     );
     for (const encounter of encounters) {
       const events = await eventsOf(harness, encounter);
-      const balances = events.flatMap(([, { balance_amt }]) => (balance_amt === undefined ? [] : [Number(balance_amt)]));
+      const balances = events.flatMap(([, { balance_amt }]) =>
+        balance_amt === undefined ? [] : [Number(balance_amt)],
+      );
       expect(balances.length).toBeGreaterThan(3);
       expect(balances).toEqual([...balances].sort((a, b) => b - a));
       const order = await call(harness, `GET /orders/${encounter.order_no}`, { token: partner.token });
@@ -42,18 +44,22 @@ describe.each(['live', 'sandbox'] as const)('in a %s tenant', (mode) => {
     const { token } = partner;
     const ask = (encounter: Answer['body'], what: string, json: object, key: string): Promise<Answer> =>
       call(harness, `POST /encounters/${encounter.encounter_id}/${what}`, {
-        token, json, headers: what === 'release' ? {} : { 'Idempotency-Key': key },
+        token,
+        json,
+        headers: what === 'release' ? {} : { 'Idempotency-Key': key },
       });
     const encounters = await times(8, () => newEncounter(harness, partner));
-    await Promise.all(encounters.map(async (encounter) => {
-      await claim(harness, partner, encounter);
-      const rounds = times(6, async (round) => {
-        await ask(encounter, 'release', { reviewerRef: reviewer }, '');
-        await ask(encounter, 'claim', { reviewerRef: reviewer }, `${encounter.id} ${round}`);
-      });
-      await rounds;
-      await ask(encounter, 'cancel', { reason: 'other' }, `${encounter.id} end`);
-    }));
+    await Promise.all(
+      encounters.map(async (encounter) => {
+        await claim(harness, partner, encounter);
+        const rounds = times(6, async (round) => {
+          await ask(encounter, 'release', { reviewerRef: reviewer }, '');
+          await ask(encounter, 'claim', { reviewerRef: reviewer }, `${encounter.id} ${round}`);
+        });
+        await rounds;
+        await ask(encounter, 'cancel', { reason: 'other' }, `${encounter.id} end`);
+      }),
+    );
     for (const encounter of encounters) {
       const types = (await eventTypesOf(harness, encounter)).join(' ');
       expect(types).toMatch(

@@ -7,13 +7,26 @@ import { cancelOrder } from '../../../src/domain/orders/orders.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { contract, type Schema } from '../../support/contract.js';
 import { eventsUpTo, type ToldEvent } from '../../support/events.js';
-import { newCategory, newEncounter, newPartner, newPatient, newProduct, type Partner } from '../../support/factories.js';
+import {
+  newCategory,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newProduct,
+  type Partner,
+} from '../../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type CallOptions } from '../../support/http.js';
 import { pay } from '../../support/orders.js';
 import {
-  cancelled, claim, claimedEncounter, completedEncounter, reviewBody, reviewed, reviewer,
+  cancelled,
+  claim,
+  claimedEncounter,
+  completedEncounter,
+  reviewBody,
+  reviewed,
+  reviewer,
 } from '../../support/reviews.js';
 
 /** What each type tells (R-70), and nothing else. */
@@ -66,8 +79,13 @@ async function send(target: string, options: CallOptions): Promise<void> {
 async function liveThroughEverything(): Promise<void> {
   const { domain } = harness;
   const patientId = await newPatient(harness, partner, {
-    firstName: text('Jane'), lastName: text('Miller'), email: `${MARK}@example.com`, notes: text('notes'),
-    medicalHistory: text('history'), insuranceInfo: text('plan'), employer: text('employer'),
+    firstName: text('Jane'),
+    lastName: text('Miller'),
+    email: `${MARK}@example.com`,
+    notes: text('notes'),
+    medicalHistory: text('history'),
+    insuranceInfo: text('plan'),
+    employer: text('employer'),
   });
   const url = files.serve(`/${MARK}.pdf`, { content: sampleFiles.pdf });
   const file = { url, fileName: `${text('file')}.pdf` };
@@ -76,11 +94,12 @@ async function liveThroughEverything(): Promise<void> {
   const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
   await domain.db.$executeRaw`
     UPDATE category SET category_name = ${MARK} || category_name WHERE tenant_id = ${partner.tenantId}`;
-  const treatmentIds = await Promise.all(groups.map((group) =>
-    newProduct(harness, partner, { ...group, name: text('product') })));
+  const treatmentIds = await Promise.all(
+    groups.map((group) => newProduct(harness, partner, { ...group, name: text('product') })),
+  );
   const body = { patientId, treatmentIds, additionalNotes: text('allergies') };
   const decide = (_: object, index: number) =>
-    (index === 0 ? { decision: 'approved' } : { decision: 'denied', reason: text('contraindicated') });
+    index === 0 ? { decision: 'approved' } : { decision: 'denied', reason: text('contraindicated') };
 
   const encounter = await claimedEncounter(harness, partner, { ...body, reviewType: 'synchronous' });
   await send(`POST /encounters/${encounter.encounter_id}/release`, { json: { reviewerRef: reviewer } });
@@ -88,7 +107,9 @@ async function liveThroughEverything(): Promise<void> {
   const json = { ...reviewBody(claimed, decide), reviewerRef: text('provider'), notes: text('review') };
   await send(`POST /encounters/${claimed.encounter_id}/review`, { json });
   const { token } = partner;
-  const { body: { order_no } } = await call(harness, `GET /encounters/${claimed.encounter_id}`, { token });
+  const {
+    body: { order_no },
+  } = await call(harness, `GET /encounters/${claimed.encounter_id}`, { token });
   const { status } = await pay(harness, partner, order_no, { amount: '100.00', reference: text('payment') });
   expect(status).toBe(201);
   expect((await pay(harness, partner, order_no, { amount: '155.00', reference: text('rest') })).status).toBe(201);

@@ -52,10 +52,15 @@ const day = 24 * 3_600_000;
 
 /** Everything that writes events: the operations, the jobs at several times, the operator. */
 async function everything(): Promise<void> {
-  const { domain, services: { objects, log } } = harness;
+  const {
+    domain,
+    services: { objects, log },
+  } = harness;
   for (const [operationId, run] of Object.entries(keyless)) requireSuccess(operationId, await run());
   for (const [operationId, make] of Object.entries(keyedRequests)) {
-    const { right: { target, json } } = await make({ harness, fileHost, partner });
+    const {
+      right: { target, json },
+    } = await make({ harness, fileHost, partner });
     const headers = { 'Idempotency-Key': operationId };
     requireSuccess(operationId, await call(harness, target, { token: partner.token, json, headers }));
   }
@@ -84,7 +89,8 @@ it('no transaction does anything after it has written its events but commit, wha
     const rows = await harness.domain.db.$queryRaw<{ type: string }[]>`SELECT DISTINCT type::text FROM event`;
     for (const { type } of rows) told.add(type);
   });
-  const ends = transactions.filter((texts) => texts.some(isCounter))
+  const ends = transactions
+    .filter((texts) => texts.some(isCounter))
     .map((texts) => texts.slice(texts.findIndex(isCounter) + 1).join('; '));
   expect(ends.length).toBeGreaterThan(20);
   expect([...new Set(ends)]).toEqual(['COMMIT']);

@@ -54,12 +54,17 @@ async function moneyOf(orderNo: string): Promise<Record<'record' | 'numbers', Re
   const { body: status } = await call(harness, 'POST /encounters/status', { token: partner.token, json });
   const keys = ['sub_total', 'total_shipping_amt', 'grand_total', 'paid_amt', 'balance_amt'] as const;
   expect(status.order_details).toMatchObject({
-    order_no: order.order_no, order_status: order.order_status, created_date: order.created_date,
+    order_no: order.order_no,
+    order_status: order.order_status,
+    created_date: order.created_date,
   });
   const lines: readonly Readonly<Record<string, string>>[] = order.lines;
   const total = (key: string): string => inText(sumOf(lines.map((line) => inCents(line[key] ?? ''))));
-  expect([total('unit_price'), total('shipping_amt'), total('line_total')])
-    .toEqual([order.sub_total, order.total_shipping_amt, order.grand_total]);
+  expect([total('unit_price'), total('shipping_amt'), total('line_total')]).toEqual([
+    order.sub_total,
+    order.total_shipping_amt,
+    order.grand_total,
+  ]);
   const pick = (from: Record<string, unknown>) => Object.fromEntries(keys.map((key) => [key, from[key]]));
   return { record: pick(order), numbers: pick(status.order_details) };
 }

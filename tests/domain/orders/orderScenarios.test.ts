@@ -34,7 +34,8 @@ afterAll(() => harness.close());
 
 /** For a patient and a clinic of its own. */
 const newBody = async (): Promise<EncounterBody> => ({
-  ...(await encounterBody(harness, partner)), treatmentIds: [botox, semaglutide],
+  ...(await encounterBody(harness, partner)),
+  treatmentIds: [botox, semaglutide],
 });
 const create = (changes = {}) => newEncounter(harness, partner, { ...body, ...changes });
 const onlyFirst: Decide = (item, index) => (index === 0 ? approve : deny)(item, index);
@@ -52,7 +53,11 @@ describe('scenario', () => {
     const shown = async () => (await detailsOf(encounter)).order_details;
     const sums = { sub_total: 539, total_shipping_amt: 15, grand_total: 554 };
     expect(await shown()).toEqual({
-      order_no: orderNo, order_status: 'pending', ...sums, paid_amt: 0, balance_amt: 554,
+      order_no: orderNo,
+      order_status: 'pending',
+      ...sums,
+      paid_amt: 0,
+      balance_amt: 554,
       created_date: '2026-11-20 16:00:00',
     });
     await pay(harness, partner, orderNo, { amount: '300.00' });
@@ -92,7 +97,8 @@ describe('scenario', () => {
     await pass(new Date('2026-12-20T16:00:00.000Z'));
     const again = await create({ treatmentIds: [botox] });
     expect(again).toMatchObject({
-      status: 'completed', gfe_data: [{ status: 'approved', reusedFromEncounterId: first.id }],
+      status: 'completed',
+      gfe_data: [{ status: 'approved', reusedFromEncounterId: first.id }],
     });
     expect((await getOrder(harness, partner, again.order_no)).body.grand_total).toBe('255.00');
     for (const changes of [

@@ -17,13 +17,15 @@ afterAll(() => harness.close());
 
 /** The e-mail with some of its letters in capitals, in as many ways as there are numbers. */
 const inMixedCase = (email: string, number: number): string =>
-  Array.from(email, (letter, index) => ((number >> index % 7) & 1 ? letter.toUpperCase() : letter)).join('');
+  Array.from(email, (letter, index) => ((number >> (index % 7)) & 1 ? letter.toUpperCase() : letter)).join('');
 
 const createAtOnce = (count: number, email: string, { token }: Partner, target = harness): Promise<Answer[]> =>
-  Promise.all(Array.from({ length: count }, (_, number) => {
-    const json = patientBody({ email: inMixedCase(email, number), firstName: `P${number}` });
-    return call(target, 'POST /clients', { token, json });
-  }));
+  Promise.all(
+    Array.from({ length: count }, (_, number) => {
+      const json = patientBody({ email: inMixedCase(email, number), firstName: `P${number}` });
+      return call(target, 'POST /clients', { token, json });
+    }),
+  );
 
 const patientsOf = ({ tenantId }: Partner, { domain } = harness) => domain.db.patient.findMany({ where: { tenantId } });
 const withStatus = (answers: readonly Answer[], wanted: number) => answers.filter(({ status }) => status === wanted);
@@ -57,8 +59,9 @@ describe('patients with one e-mail that are created at once', () => {
 
   it('do not stand in the way of others: as many e-mails, as many patients', async () => {
     const partner = await newPartner(harness);
-    const answers = await Promise.all(Array.from({ length: 40 }, () =>
-      call(harness, 'POST /clients', { token: partner.token, json: patientBody() })));
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => call(harness, 'POST /clients', { token: partner.token, json: patientBody() })),
+    );
     expect(new Set(withStatus(answers, 201).map(({ body }) => body.user_id)).size).toBe(40);
     expect(await patientsOf(partner)).toHaveLength(40);
   });

@@ -33,8 +33,12 @@ beforeAll(async () => {
   const uploads = `POST /clients-documents/${patientId}/upload-url/id-card`;
   const upload = await ask('uploadPatientDocument', uploads, { json: { url } });
   const encounter = {
-    clinicId: await newClinic(harness, partner), patientId, treatmentIds: [await newProduct(harness, partner)],
-    documentIds: [upload.body.documentId], reviewType: 'asynchronous', serviceQueue: 'provider_network',
+    clinicId: await newClinic(harness, partner),
+    patientId,
+    treatmentIds: [await newProduct(harness, partner)],
+    documentIds: [upload.body.documentId],
+    reviewType: 'asynchronous',
+    serviceQueue: 'provider_network',
   };
   const { encounter_id } = (await ask('createEncounter', 'POST /encounters', { json: encounter })).body;
   await ask('getEncounter', `GET /encounters/${encounter_id}`);
@@ -54,8 +58,15 @@ describe('insuranceInfo and medicalHistory', () => {
   it('are returned by no operation that has to do with the patient', () => {
     const statuses = Object.fromEntries([...answers].map(([operation, { status }]) => [operation, status]));
     expect(statuses).toEqual({
-      createPatient: 201, 'createPatient again': 409, 'createPatient wrongly': 400, findPatients: 200, getPatient: 200,
-      uploadPatientDocument: 200, createEncounter: 201, getEncounter: 200, getEncounterStatus: 200,
+      createPatient: 201,
+      'createPatient again': 409,
+      'createPatient wrongly': 400,
+      findPatients: 200,
+      getPatient: 200,
+      uploadPatientDocument: 200,
+      createEncounter: 201,
+      getEncounter: 200,
+      getEncounterStatus: 200,
     });
     for (const [operation, { text, headers }] of answers) {
       const whole = [operation, text, JSON.stringify([...headers])].join('\n');
@@ -64,7 +75,8 @@ describe('insuranceInfo and medicalHistory', () => {
   });
 
   it.each(operations.map(({ operationId, responses }) => [operationId, responses] as const))(
-    'are in no answer that the contract declares for %s', (_operationId, responses) => {
+    'are in no answer that the contract declares for %s',
+    (_operationId, responses) => {
       const contents = Object.values(responses).flatMap(({ content }) => Object.values(content ?? {}));
       const schemas = contents.map(({ schema }) => schema);
       expect(schemas).not.toEqual([]);

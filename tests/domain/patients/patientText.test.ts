@@ -20,8 +20,20 @@ const create = (changes: Record<string, unknown>, caller = partner) =>
 const get = (id: string) => call(harness, `GET /clients/${id}`, { token: partner.token });
 
 const texts = [
-  'firstName', 'lastName', 'address', 'address2', 'postalCode', 'notes', 'emergencyContact', 'emergencyContactCode',
-  'emergencyContactName', 'employer', 'workMobile', 'maritalStatus', 'insuranceInfo', 'medicalHistory',
+  'firstName',
+  'lastName',
+  'address',
+  'address2',
+  'postalCode',
+  'notes',
+  'emergencyContact',
+  'emergencyContactCode',
+  'emergencyContactName',
+  'employer',
+  'workMobile',
+  'maritalStatus',
+  'insuranceInfo',
+  'medicalHistory',
 ];
 
 describe('a text', () => {
@@ -74,7 +86,9 @@ describe('a text', () => {
   ])('with %s of a surrogate pair is malformed JSON, anywhere in the body (D-45)', async (_what, escapes) => {
     const json = JSON.stringify(patientBody({ notes: 'HERE' }));
     const bodies = [
-      json.replace('HERE', escapes), json.replace('"notes"', `"${escapes}"`), json.replace('"HERE"', `["${escapes}"]`),
+      json.replace('HERE', escapes),
+      json.replace('"notes"', `"${escapes}"`),
+      json.replace('"HERE"', `["${escapes}"]`),
       json.replace('"HERE"', `{"a":{"${escapes}":1}}`),
     ];
     for (const raw of bodies) {

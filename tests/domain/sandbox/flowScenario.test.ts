@@ -25,15 +25,22 @@ it('goes from the clinic to the status (scenario A)', async () => {
   const target = `POST /clients-documents/${patient.body.user_id}/upload-url/lab-results`;
   const document = await call(harness, target, { token, json: { url } });
   const json = {
-    clinicId: clinics.body.data[0].id, patientId: patient.body.user_id, treatmentIds: [products.body.data[0].id],
-    documentIds: [document.body.documentId], reviewType: 'asynchronous', serviceQueue: 'provider_network',
+    clinicId: clinics.body.data[0].id,
+    patientId: patient.body.user_id,
+    treatmentIds: [products.body.data[0].id],
+    documentIds: [document.body.documentId],
+    reviewType: 'asynchronous',
+    serviceQueue: 'provider_network',
   };
   const { status, body } = await call(harness, 'POST /encounters', { token, json });
   expect([status, body]).toEqual([201, expect.objectContaining({ ...json, status: 'pending_review' })]);
   const { category } = products.body.data[0];
   const view = await call(harness, 'POST /encounters/status', { token, json: { encounter_id: body.encounter_id } });
   expect(view.body).toEqual({
-    encounter_id: body.encounter_id, gfe_no: `GFE-${body.encounter_id}`,
-    gfe_data: [{ category_name: category.categoryName, sub_category_name: expect.any(String), status: 'pending_review' }],
+    encounter_id: body.encounter_id,
+    gfe_no: `GFE-${body.encounter_id}`,
+    gfe_data: [
+      { category_name: category.categoryName, sub_category_name: expect.any(String), status: 'pending_review' },
+    ],
   });
 });

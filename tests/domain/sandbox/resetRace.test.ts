@@ -24,8 +24,11 @@ const things = () => thingsOf(harness, partner.tenantId);
 const post = (path: string, json: unknown): Promise<Answer> =>
   call(harness, `POST ${path}`, { token: partner.token, json });
 const encounter = {
-  clinicId: cast.clinics.austin, patientId: cast.jane.id, treatmentIds: [cast.products.botox],
-  reviewType: 'asynchronous', serviceQueue: 'provider_network',
+  clinicId: cast.clinics.austin,
+  patientId: cast.jane.id,
+  treatmentIds: [cast.products.botox],
+  reviewType: 'asynchronous',
+  serviceQueue: 'provider_network',
 };
 
 it('is the beginning after many resets at the same time', async () => {

@@ -21,7 +21,8 @@ afterAll(() => Promise.all([harness.close(), host.close()]));
 
 const upload = (url: string, more: object = {}): Promise<Answer> =>
   call(harness, `POST /clients-documents/${cast.jane.id}/upload-url/intake-forms`, {
-    token: partner.token, json: { url, ...more },
+    token: partner.token,
+    json: { url, ...more },
   });
 const at = (path: string): string => `https://files.northwind.example${path}`;
 

@@ -22,7 +22,8 @@ const pairOf = ({ status, body }: Answer): string => `${status} ${status === 200
 
 /** What the contract shows, by the names of its examples, which are those of the codes. */
 const declared = Object.entries(operationOf('simulateEncounter').responses).flatMap(([status, { content }]) =>
-  Object.keys(content?.['application/json']?.examples ?? {}).map((code) => `${status} ${status === '200' ? '' : code}`));
+  Object.keys(content?.['application/json']?.examples ?? {}).map((code) => `${status} ${status === '200' ? '' : code}`),
+);
 
 it('a simulation that meets a claim gives only responses that it declares', async () => {
   const { db } = harness.domain;
@@ -33,15 +34,18 @@ it('a simulation that meets a claim gives only responses that it declares', asyn
         SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     }
   };
-  await db.$transaction(async (transaction) => {
-    await transaction.$queryRaw`
+  await db.$transaction(
+    async (transaction) => {
+      await transaction.$queryRaw`
       SELECT 1 FROM encounter WHERE tenant_id = ${partner.tenantId} AND encounter_no = ${encounter_id} FOR UPDATE`;
-    // The claim comes first; whoever reads the encounter before its turn still sees it unclaimed.
-    requests.push(claim('another'));
-    await waiting(1);
-    requests.push(...outcomes.map((outcome) => simulate(harness, partner, encounter_id, { outcome, pay: true })));
-    await waiting(1 + outcomes.length);
-  }, { timeout: 20_000 });
+      // The claim comes first; whoever reads the encounter before its turn still sees it unclaimed.
+      requests.push(claim('another'));
+      await waiting(1);
+      requests.push(...outcomes.map((outcome) => simulate(harness, partner, encounter_id, { outcome, pay: true })));
+      await waiting(1 + outcomes.length);
+    },
+    { timeout: 20_000 },
+  );
   const [first, ...played] = await Promise.all(requests);
   expect(first?.body).toMatchObject({ status: 'in_review', reviewerRef: 'another' });
   expect(played.map(pairOf).filter((pair) => !declared.includes(pair))).toEqual([]);

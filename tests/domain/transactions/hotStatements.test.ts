@@ -4,7 +4,14 @@ import { getEncounter } from '../../../src/domain/encounters/encounters.js';
 import { showEncounter } from '../../../src/domain/encounters/lookup.js';
 import { findPatients, getPatient } from '../../../src/domain/patients/patients.js';
 import type { LookupContext } from '../../../src/domain/transactions/transaction.js';
-import { newDocument, newEncounter, newPartner, newPatient, patientBody, type Partner } from '../../support/factories.js';
+import {
+  newDocument,
+  newEncounter,
+  newPartner,
+  newPatient,
+  patientBody,
+  type Partner,
+} from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { completedEncounter } from '../../support/reviews.js';

@@ -38,8 +38,11 @@ const rows = async (): Promise<{ encounters: number; keys: number; events: numbe
     events: await db.event.count({ where: { ...where, type: 'encounter_created' } }),
   };
 };
-const grown = ({ encounters, keys, events }: Awaited<ReturnType<typeof rows>>, by: number) =>
-  ({ encounters: encounters + by, keys: keys + by, events: events + by });
+const grown = ({ encounters, keys, events }: Awaited<ReturnType<typeof rows>>, by: number) => ({
+  encounters: encounters + by,
+  keys: keys + by,
+  events: events + by,
+});
 
 /** Waits until so many sessions wait for a lock. */
 async function waiting(count: number): Promise<void> {
@@ -105,8 +108,11 @@ describe('two requests with one key at the same time', () => {
     const { id } = await harness.domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
     const before = await rows();
     await other.query('BEGIN');
-    await other.query(`INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
-      VALUES ($1, $2, 'createEncounter', 'slow', sha256(''))`, [tenantId, id]);
+    await other.query(
+      `INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
+      VALUES ($1, $2, 'createEncounter', 'slow', sha256(''))`,
+      [tenantId, id],
+    );
     const answer = await create('slow');
     await other.query('ROLLBACK');
     expectProblem(answer, 409, 'idempotency_in_progress');

@@ -21,7 +21,8 @@ beforeAll(async () => {
     'CREATE TABLE partition_other PARTITION OF partitioned DEFAULT',
     'DROP TABLE idempotency_key',
     'ALTER TABLE partitioned RENAME TO idempotency_key',
-  ]) await harness.domain.db.$executeRawUnsafe(statement);
+  ])
+    await harness.domain.db.$executeRawUnsafe(statement);
 });
 afterAll(() => harness.close());
 

@@ -8,11 +8,24 @@ import { createTestDatabase } from '../../support/postgres.js';
 import type { TestDatabase } from '../../support/postgres.js';
 
 const at = new Date('2027-01-01T00:00:00.000Z');
-const category = (tenantId: string, id = v7()) =>
-  ({ tenantId, id, categoryName: id, reviewOften: 'YEARLY', reviewRecurring: true, createdAt: at, updatedAt: at });
+const category = (tenantId: string, id = v7()) => ({
+  tenantId,
+  id,
+  categoryName: id,
+  reviewOften: 'YEARLY',
+  reviewRecurring: true,
+  createdAt: at,
+  updatedAt: at,
+});
 // A model whose id is unique over all tenants.
-const secret = (tenantId: string) =>
-  ({ tenantId, id: v7(), apiClientId: v7(), secretHash: new Uint8Array(32), hint: 'x', createdAt: at });
+const secret = (tenantId: string) => ({
+  tenantId,
+  id: v7(),
+  apiClientId: v7(),
+  secretHash: new Uint8Array(32),
+  hint: 'x',
+  createdAt: at,
+});
 /** What a forgotten or lost tenant looks like at run time; the compiler would refuse it. */
 const nothing = JSON.parse('{}') as { tenantId: string };
 
@@ -54,11 +67,12 @@ const withoutTenant: Record<string, (tx: Queries) => Promise<unknown>> = {
   updateMany: (tx) => tx.category.updateMany({ data: { reviewOften: 'MONTHLY' } }),
   'updateMany with the tenant only in data': (tx) => tx.category.updateMany({ data: { tenantId: 'a' } }),
   'upsert by id': (tx) => tx.apiClientSecret.upsert({ where: { id: v7() }, create: secret('a'), update: {} }),
-  'upsert that creates for none': (tx) => tx.category.upsert({
-    where: { tenantId_id: { tenantId: 'a', id: v7() } },
-    update: {},
-    create: { ...category('a'), tenantId: nothing.tenantId },
-  }),
+  'upsert that creates for none': (tx) =>
+    tx.category.upsert({
+      where: { tenantId_id: { tenantId: 'a', id: v7() } },
+      update: {},
+      create: { ...category('a'), tenantId: nothing.tenantId },
+    }),
   'delete by id': (tx) => tx.apiClientSecret.delete({ where: { id: v7() } }),
   deleteMany: (tx) => tx.category.deleteMany(),
   'apiClient by its internal id': (tx) => tx.apiClient.findUnique({ where: { id: v7() } }),
@@ -76,9 +90,12 @@ const withTenant: Record<string, (tx: Queries) => Promise<unknown>> = {
   create: (tx) => tx.category.create({ data: category('a') }),
   createMany: (tx) => tx.category.createMany({ data: [category('a'), category('a')] }),
   updateMany: (tx) => tx.category.updateMany({ where: { tenantId: 'a' }, data: { reviewOften: 'MONTHLY' } }),
-  upsert: (tx) => tx.category.upsert({
-    where: { tenantId_id: { tenantId: 'a', id: v7() } }, update: {}, create: category('a'),
-  }),
+  upsert: (tx) =>
+    tx.category.upsert({
+      where: { tenantId_id: { tenantId: 'a', id: v7() } },
+      update: {},
+      create: category('a'),
+    }),
   deleteMany: (tx) => tx.category.deleteMany({ where: { tenantId: 'a', categoryName: 'none' } }),
   'a model that no tenant owns': (tx) => tx.refState.findMany({ take: 1 }),
   'the caller by its client_id': (tx) => tx.apiClient.findUnique({ where: { clientId: 'x' } }),
@@ -93,8 +110,9 @@ describe('a query on a tenant-owned model that names no tenant', () => {
 
   it('never reaches the database in a batch either', async () => {
     const before = await db.category.count({ where: { tenantId: 'a' } });
-    await expect(db.$transaction([db.category.create({ data: category('a') }), db.category.deleteMany()]))
-      .rejects.toThrow('Category.deleteMany names no tenantId');
+    await expect(
+      db.$transaction([db.category.create({ data: category('a') }), db.category.deleteMany()]),
+    ).rejects.toThrow('Category.deleteMany names no tenantId');
     expect(await db.category.count({ where: { tenantId: 'a' } })).toBe(before);
   });
 
