@@ -1,4 +1,12 @@
-import { DatabaseError, types, type Pool, type PoolClient, type QueryResult, type QueryResultRow } from 'pg';
+import {
+  DatabaseError,
+  types,
+  type CustomTypesConfig,
+  type Pool,
+  type PoolClient,
+  type QueryResult,
+  type QueryResultRow,
+} from 'pg';
 import { Prisma } from '../../../generated/prisma/client.js';
 import { assertTenantFirst } from './tenantGuard.js';
 
@@ -23,6 +31,7 @@ export interface Atomic {
 export type TransactionStatements = Statements & Atomic;
 
 const utcDate = (text: string): Date => new Date(`${text}T00:00:00.000Z`);
+type TypeId = Parameters<typeof types.getTypeParser>[0];
 const ownParsers = new Map<number, (text: string) => unknown>([
   [types.builtins.INT8, BigInt],
   [types.builtins.NUMERIC, (text) => new Prisma.Decimal(text)],
@@ -30,9 +39,9 @@ const ownParsers = new Map<number, (text: string) => unknown>([
 ]);
 
 /** Values as Prisma returns them. */
-export const parsers: Pick<typeof types, 'getTypeParser'> = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary'): unknown =>
-    ownParsers.get(oid) ?? types.getTypeParser(oid, format as 'text'),
+export const parsers: CustomTypesConfig = {
+  getTypeParser: (oid: TypeId, format?: 'text' | 'binary'): unknown =>
+    ownParsers.get(oid) ?? types.getTypeParser(oid, format),
 };
 
 /** Runs a statement under its name, so that PostgreSQL parses it once for each connection. */
@@ -79,6 +88,6 @@ const ignore = (): void => undefined;
 
 /** PostgreSQL's detail quotes the row ("Failing row contains …"): health data, which must not reach a log. */
 function throwWithoutValues(error: unknown): never {
-  if (error instanceof DatabaseError) for (const part of ['detail', 'hint', 'where'] as const) delete error[part];
+  if (error instanceof DatabaseError) Object.assign(error, { detail: undefined, hint: undefined, where: undefined });
   throw error;
 }
