@@ -289,10 +289,8 @@ async function expectProvoked(failure: Failure): Promise<void> {
   if (!provoke) throw new Error(`no request is known that ${operationId} answers with ${name}`);
   const answer = await provoke(operationOf(operationId));
   expect({ text: answer.text, status: answer.status }).toMatchObject({ status });
-  if ('error' in example) {
-    expect(answer.body).toMatchObject({ error: example['error'], error_description: expect.any(String) });
-    return;
-  }
+  const { error } = example;
+  if (error) return expect(answer.body).toMatchObject({ error, error_description: expect.any(String) });
   // Of a failure of the service nothing is told but what the example shows.
   if (status >= 500) expect(answer.body).toEqual(example);
   // A detail may be more precise than that of an example which several operations share.

@@ -1,8 +1,14 @@
-import { DatabaseError, types, type Pool, type PoolClient, type QueryResult, type QueryResultRow } from 'pg';
+import {
+  DatabaseError,
+  types,
+  type CustomTypesConfig,
+  type Pool,
+  type PoolClient,
+  type QueryResult,
+  type QueryResultRow,
+} from 'pg';
 import { Prisma } from '../../../generated/prisma/client.js';
 import { assertTenantFirst } from './tenantGuard.js';
-
-type TypeId = Parameters<typeof types.getTypeParser>[0];
 
 /** A statement, as `Prisma.sql` makes it, or a template of one. */
 type Statement = Prisma.Sql | TemplateStringsArray;
@@ -25,14 +31,15 @@ export interface Atomic {
 export type TransactionStatements = Statements & Atomic;
 
 const utcDate = (text: string): Date => new Date(`${text}T00:00:00.000Z`);
-const ownParsers = new Map<TypeId, (text: string) => unknown>([
+type TypeId = Parameters<typeof types.getTypeParser>[0];
+const ownParsers = new Map<number, (text: string) => unknown>([
   [types.builtins.INT8, BigInt],
   [types.builtins.NUMERIC, (text) => new Prisma.Decimal(text)],
   [types.builtins.DATE, utcDate],
 ]);
 
 /** Values as Prisma returns them. */
-export const parsers: Pick<typeof types, 'getTypeParser'> = {
+export const parsers: CustomTypesConfig = {
   getTypeParser: (oid: TypeId, format?: 'text' | 'binary'): unknown =>
     ownParsers.get(oid) ?? types.getTypeParser(oid, format),
 };

@@ -5,6 +5,7 @@ import { showEncounter } from '../../../src/domain/encounters/lookup.js';
 import { findPatients, getPatient } from '../../../src/domain/patients/patients.js';
 import type { LookupContext } from '../../../src/domain/transactions/transaction.js';
 import {
+  encounterBody,
   newDocument,
   newEncounter,
   newPartner,
@@ -55,12 +56,20 @@ it('a read is one statement, in a sandbox as in a live tenant', async () => {
   }
 });
 
-it('a patient is created by two statements between begin and commit: the row, and its event', async () => {
+it('a write is few statements between begin and commit', async () => {
   const { token } = partner;
-  await call(harness, 'POST /clients', { token, json: patientBody() });
-  const sent = await statementsOf(() => call(harness, 'POST /clients', { token, json: patientBody() }));
-  const verbs = sent.map(({ text }) => text.trim().split(/\s/)[0]);
-  expect(verbs).toEqual(['BEGIN', 'INSERT', 'WITH', 'COMMIT']);
+  const encounter = await encounterBody(harness, partner);
+  const verbsOf = async (target: string, json: object, key?: string) => {
+    const headers: Record<string, string> = key === undefined ? {} : { 'Idempotency-Key': key };
+    const sent = await statementsOf(() => call(harness, target, { token, json, headers }));
+    return sent.map(({ text }) => text.trim().split(/\s/)[0]).join(' ');
+  };
+  await verbsOf('POST /clients', patientBody());
+  // The row; its event.
+  expect(await verbsOf('POST /clients', patientBody())).toBe('BEGIN INSERT WITH COMMIT');
+  // What the body names; the row and its parts; the event. The second of them asks whether approvals are taken over.
+  expect(await verbsOf('POST /encounters', encounter)).toBe('BEGIN SELECT SELECT WITH WITH COMMIT');
+  expect(await verbsOf('POST /encounters', encounter, 'k')).toBe('BEGIN INSERT SELECT SELECT WITH UPDATE WITH COMMIT');
 });
 
 it('the rows of statements are what Prisma makes of the same rows', async () => {
