@@ -2,7 +2,14 @@ import { hash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { DatabaseError, Pool } from 'pg';
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.js';
-import { parsers, runTransaction, send, type Atomic, type Statements, type TransactionStatements } from './statements.js';
+import {
+  parsers,
+  runTransaction,
+  send,
+  type Atomic,
+  type Statements,
+  type TransactionStatements,
+} from './statements.js';
 import { assertTenantFirst, assertTenantNamed, isRecord } from './tenantGuard.js';
 
 /** The client that domain code queries with: guarded by {@link assertTenantNamed}, pooled, statements prepared. */

@@ -24,7 +24,10 @@ const emailKey = (email: string): string => email.toLowerCase();
  * @param context of a transaction, for the event
  * @throws Problem patient_email_taken, validation_failed (dateOfBirth)
  */
-export async function createPatient(context: StatementContext, body: Schemas['CreatePatientRequest']): Promise<Patient> {
+export async function createPatient(
+  context: StatementContext,
+  body: Schemas['CreatePatientRequest'],
+): Promise<Patient> {
   const { dateOfBirth, gender, address, postalCode, ...given } = body;
   const { tenantId } = context.caller;
   const now = context.now();

@@ -65,10 +65,7 @@ export function inCallerStatements<T>(context: Context, work: (context: Statemen
   );
 }
 
-function transact<T>(
-  { db }: Pick<DomainContext, 'db'>,
-  work: (inside: TransactionParts) => Promise<T>,
-): Promise<T> {
+function transact<T>({ db }: Pick<DomainContext, 'db'>, work: (inside: TransactionParts) => Promise<T>): Promise<T> {
   return db.$transaction((queries: Queries) => untilEvents(queries as Transaction, work));
 }
 
