@@ -86,7 +86,8 @@ const seen = { reused: 0, waited: 0 };
 it(`approvals are reused as the model says, whatever happens to a patient: ${runs} random lives`, async () => {
   const live = () => fc.assert(fc.asyncProperty(lives, async ({ isBegun, actions }) => {
     await liveOnce([...(isBegun ? begun : []), ...actions]);
-  }), { numRuns: Math.ceil(runs / lanes) });
+    // A dozen actions are read sooner than shrunk.
+  }), { numRuns: Math.ceil(runs / lanes), endOnFailure: true });
   await Promise.all(Array.from({ length: lanes }, live));
   // The lives were not dull.
   expect(seen.reused).toBeGreaterThan(runs / 4);
