@@ -17,7 +17,9 @@ export async function database(create: () => Promise<TestDatabase>): Promise<str
 }
 
 /** For `afterEach`. */
-export const dropDatabases = (): Promise<void[]> => Promise.all(databases.splice(0).map(({ drop }) => drop()));
+export async function dropDatabases(): Promise<void> {
+  await Promise.all(databases.splice(0).map(({ drop }) => drop()));
+}
 
 /** What a statement returns. */
 export async function rowsOf(url: string, sql: string): Promise<Record<string, unknown>[]> {

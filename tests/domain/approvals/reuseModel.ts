@@ -89,7 +89,7 @@ interface Found {
   readonly index: number;
 }
 
-/** The approval that ends last of those against which no fact speaks. */
+/** The approval that ends last of those against which no fact speaks; of several that end together the latest. */
 function reusable(life: Life, request: Request, group: Group, hasDocument: boolean, now: number): Found | null {
   const { isLive, isScheduled, hasNotes, clinic } = request;
   if (group === 'prescription' || hasNotes || hasDocument || (isLive && isScheduled)) return null;
@@ -102,7 +102,9 @@ function reusable(life: Life, request: Request, group: Group, hasDocument: boole
     return isContradicted(life, group, item.decidedAt) ? [] : [{ item, index }];
   });
   const end = ({ item }: Found): number => item.validUntil ?? Infinity;
-  return found.reduce<Found | null>((last, one) => (last && end(last) > end(one) ? last : one), null);
+  const isAfter = (one: Found, other: Found): boolean =>
+    end(one) === end(other) ? (one.item.decidedAt ?? 0) > (other.item.decidedAt ?? 0) : end(one) > end(other);
+  return found.reduce<Found | null>((last, one) => (last && isAfter(last, one) ? last : one), null);
 }
 
 /** Whether something was decided or written since then that speaks against an approval of that time. */
