@@ -105,20 +105,14 @@ const lives = fc.record({
 const seen = { reused: 0, waited: 0 };
 
 it(`approvals are reused as the model says, whatever happens to a patient: ${runs} random lives`, async () => {
-<<<<<<< HEAD
   const live = () =>
     fc.assert(
       fc.asyncProperty(lives, async ({ isBegun, actions }) => {
         await liveOnce([...(isBegun ? begun : []), ...actions]);
+        // A dozen actions are read sooner than shrunk.
       }),
-      { numRuns: Math.ceil(runs / lanes) },
+      { numRuns: Math.ceil(runs / lanes), endOnFailure: true },
     );
-=======
-  const live = () => fc.assert(fc.asyncProperty(lives, async ({ isBegun, actions }) => {
-    await liveOnce([...(isBegun ? begun : []), ...actions]);
-    // A dozen actions are read sooner than shrunk.
-  }), { numRuns: Math.ceil(runs / lanes), endOnFailure: true });
->>>>>>> reuse
   await Promise.all(Array.from({ length: lanes }, live));
   // The lives were not dull.
   expect(seen.reused).toBeGreaterThan(runs / 4);
