@@ -22,7 +22,14 @@ export interface ShownEncounter extends Encounter {
 
 export type ShownItem = Omit<
   GfeItem,
-  'id' | 'tenantId' | 'encounterId' | 'position' | 'reviewOften' | 'reviewRecurring' | `${string}NotifiedAt`
+  | 'id'
+  | 'tenantId'
+  | 'encounterId'
+  | 'position'
+  | 'reviewOften'
+  | 'reviewRecurring'
+  | 'revokedBy'
+  | `${string}NotifiedAt`
 >;
 export type ShownOrder = Pick<
   Order,
@@ -54,7 +61,7 @@ const SHOWN = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
   (SELECT json_agg(json_build_object('categoryId', category_id, 'categoryName', category_name,
       'subcategoryId', subcategory_id, 'subCategoryName', sub_category_name, 'status', status,
       'decidedAt', decided_at, 'validUntil', valid_until, 'denialReason', denial_reason,
-      'reusedFromEncounterId', reused_from_encounter_id) ORDER BY position)
+      'reusedFromEncounterId', reused_from_encounter_id, 'revocationReason', revocation_reason) ORDER BY position)
     FROM gfe_item AS part
     WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "gfeItems",
   (SELECT json_build_object('orderNo', order_no, 'orderStatus', order_status, 'subTotal', sub_total,
