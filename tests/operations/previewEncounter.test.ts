@@ -47,7 +47,7 @@ describe('200', () => {
       estimate: { sub_total: 539, total_shipping_amt: 15, grand_total: 554 },
       scheduledAt: '2027-01-05T18:00:00.000Z',
       gfe_data: created.gfe_data.map((item: Record<string, unknown>) => {
-        const { decidedAt: _decidedAt, denialReason: _denialReason, ...rest } = item;
+        const { decidedAt: _decidedAt, denialReason: _denial, revocationReason: _revocation, ...rest } = item;
         return rest;
       }),
     });

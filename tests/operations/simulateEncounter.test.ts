@@ -133,9 +133,17 @@ describe('200', () => {
     expect(await since(scheduled)).toEqual(['encounter.expired']);
   });
 
+  it('takes back what is approved', async () => {
+    const { body } = await play(completed, 'revoke');
+    expect(body).toMatchObject({ status: 'completed' });
+    expect(new Set(itemsOf(body).map(([status]) => status))).toEqual(new Set(['revoked']));
+    expect((await since(completed)).slice(-2)).toEqual(['gfe.revoked', 'gfe.revoked']);
+  });
+
   it('decides only what is not decided yet', async () => {
     const { tenantId } = partner;
     await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
+    await play(waiting, 'approve_all');
     const { clinicId, patientId, treatmentIds } = await stored(completed);
     const json = { clinicId, patientId, treatmentIds, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
     const created = (await call(harness, 'POST /encounters', { token: partner.token, json })).body;

@@ -64,8 +64,8 @@ async function everything(): Promise<void> {
     const headers = { 'Idempotency-Key': operationId };
     requireSuccess(operationId, await call(harness, target, { token: partner.token, json, headers }));
   }
-  await reviewed(harness, partner, await newEncounter(harness, partner), deny);
-  const { order_no } = await completedEncounter(harness, partner);
+  const { order_no, clinicId, patientId, treatmentIds } = await completedEncounter(harness, partner);
+  await reviewed(harness, partner, await newEncounter(harness, partner, { clinicId, patientId, treatmentIds }), deny);
   await inTransaction(domain, (transaction) => cancelOrder(transaction, partner.tenantId, order_no));
   await claimedEncounter(harness, await newPartner(harness));
   for (const days of [1, 360, 366]) {
