@@ -139,7 +139,8 @@ function examples(): readonly { readonly outcome: string; readonly request: Requ
 }
 
 type Item = Record<string, unknown>;
-const foreseen = ({ decidedAt: _decidedAt, denialReason: _denialReason, ...item }: Item): Item => item;
+/** What a decision will add is not foreseen. */
+const foreseen = ({ decidedAt: _at, denialReason: _denied, revocationReason: _revoked, ...item }: Item): Item => item;
 
 function agree(preview: Answer, created: Answer): void {
   if (preview.status !== 200) {
