@@ -61,7 +61,8 @@ beforeAll(async () => {
   treatments = await Promise.all(products.map((product) => newProduct(harness, partner, product)));
   treatments.push(await newProduct(harness, other), nobody);
   limited = await newClient(harness, tenantId, undefined, [valid.clinicId]);
-  // Two of them are approved and can be taken over.
+  // Two of them are approved, later than anything was stored, and can be reused.
+  harness.clock.advance(1);
   await completedEncounter(harness, partner, { ...valid, treatmentIds: treatments.slice(0, 2) });
 });
 afterAll(() => harness.close());
