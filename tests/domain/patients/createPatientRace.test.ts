@@ -71,7 +71,7 @@ describe('the same requests to a service that searches before it inserts', () =>
   let searching: Harness;
   beforeAll(async () => {
     searching = await startHarness({
-      change: (services) => Object.assign(services, { db: meetingAtInsert(searchingFirst(services.db)) }),
+      change: (services) => Object.assign(services, { db: searchingFirst(meetingAtInsert(services.db)) }),
     });
     await searching.domain.db.$executeRaw`DROP INDEX "client_tenant_id_email_key_key"`;
   });
