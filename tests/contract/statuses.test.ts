@@ -61,7 +61,7 @@ it('allows only statuses that the contract declares to be unseen', async () => {
   expect(declared).toEqual(expect.arrayContaining(allowed as string[]));
 });
 
-it('notes what the service answers, whoever in it made the answer', async () => {
+it('notes every response, from the operation, the validation or the error handler', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ces-statuses-'));
   const before = process.env[statusFolderVariable];
   process.env[statusFolderVariable] = folder;

@@ -167,7 +167,7 @@ describe('JSON that is not what the contract says', () => {
           operation,
           `{"${name}":{"polluted":1,"prototype":{"polluted":1}},${example}`,
         );
-        // The token endpoint ignores what it does not know (RFC 6749 §3.2): its example is of no client of ours.
+        // The token endpoint ignores what it does not know (RFC 6749 §3.2): its example names no existing client.
         if (operation.operationId === 'issueToken') expect(answer.body.error).toBe('invalid_client');
         else expectRefusal(operation, answer, 'validation_failed');
       }

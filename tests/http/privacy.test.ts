@@ -167,7 +167,7 @@ async function manyFaults(): Promise<void> {
   for (const { text } of await connection.closed()) expect(text).not.toContain(MARK);
 }
 
-/** Failures of ours and of the database while marks are on their way. */
+/** Internal failures and outages of the database while marks are on their way. */
 async function defects(): Promise<void> {
   const patientId = await newPatient(harness, partner);
   const url = files.serve(`/${MARK}.pdf`, { content: sampleFiles.pdf });
@@ -234,7 +234,7 @@ describe('whatever the partner sends, in success and in failure', () => {
     for (const secret of secrets) expect(answers.filter((answer) => holds(answer, secret))).toEqual([]);
   });
 
-  it('a failure of ours tells its request id and nothing else', () => {
+  it('an internal error returns its request id and nothing else', () => {
     const ours = failures.filter(({ status }) => status >= 500);
     expect(ours.length).toBeGreaterThan(10);
     for (const { body, status } of ours) {
@@ -268,7 +268,7 @@ describe('whatever the partner sends, in success and in failure', () => {
     }
   });
 
-  it('a failure of ours is one more line, which says where in the code it was', () => {
+  it('an internal error is one more line, which says where in the code it was', () => {
     const others = harness.logged.filter(({ msg }) => msg !== 'request');
     expect(others.length).toBeGreaterThan(10);
     for (const line of others) {

@@ -116,7 +116,7 @@ describe('409', () => {
     expect(await stored(claimed)).toEqual(claimed);
   });
 
-  it('refuses what is over, whoever asks', async () => {
+  it('refuses a final encounter to partner and provider', async () => {
     for (const over of [
       await completedEncounter(harness, provider),
       await reviewed(harness, provider, await newEncounter(harness, provider), deny),

@@ -209,7 +209,7 @@ describe('400', () => {
     expect(answer.text).not.toMatch(/Confidential|VERIFIED|d001/);
   });
 
-  it('refuses __proto__ as any other unknown property', async () => {
+  it('refuses __proto__ like any other unknown property', async () => {
     const raw = JSON.stringify(patientBody()).replace('{', '{"__proto__":{"isVerified":"VERIFIED"},');
     const answer = await call(harness, 'POST /clients', {
       token: untouched.token,

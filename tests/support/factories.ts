@@ -248,6 +248,18 @@ export async function encounterBody(harness: Harness, partner: Partner): Promise
   };
 }
 
+/** What the row of a document says about its file. */
+export const missingFile = {
+  storageProvider: 'file' as const,
+  container: 'documents',
+  blobPath: 'blood.pdf',
+  contentType: 'application/pdf',
+  sizeBytes: 1,
+  checksum: '',
+  fileName: 'blood.pdf',
+  originalFilename: 'blood.pdf',
+};
+
 /** The row of an uploaded document of a patient, without its file; returns its id. */
 export async function newDocument(
   { domain }: Harness,
@@ -262,14 +274,7 @@ export async function newDocument(
       tenantId,
       patientId,
       docType: 'lab-results',
-      storageProvider: 'file',
-      container: 'documents',
-      blobPath: 'blood.pdf',
-      contentType: 'application/pdf',
-      sizeBytes: 1,
-      checksum: '',
-      fileName: 'blood.pdf',
-      originalFilename: 'blood.pdf',
+      ...missingFile,
       uploadedById,
       ...times,
     },

@@ -4,7 +4,7 @@ import { contractFaults } from './contract.js';
 import { noteStatus } from './statuses.js';
 
 /**
- * Looks at an answer of an operation as it leaves the service, whoever made it (handler, validation, failure): it must
+ * Looks at an answer of an operation as it leaves the service, from the operation, the validation or the error handler: it must
  * be what the contract declares, with its headers.
  * @param faults gets what is wrong
  */

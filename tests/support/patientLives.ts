@@ -2,13 +2,17 @@ import type { Context } from '../../src/context.js';
 import { insertDocument } from '../../src/domain/documents/upload.js';
 import { lockPatient } from '../../src/domain/patients/patients.js';
 import { inCallerTransaction } from '../../src/domain/transactions/transaction.js';
-import type { Partner } from './factories.js';
+import { missingFile, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
 
 // For tests that live through many patients: the service's own functions without HTTP, and rows that nothing depends on.
 
 /** An operation's context at a time of the test's. */
-export function callerContext({ services, domain }: Harness, { tenantId }: Partner, now: () => Date): Context {
+export function callerContext(
+  { services, domain }: Harness,
+  { tenantId }: Pick<Partner, 'tenantId'>,
+  now: () => Date,
+): Context {
   return {
     ...services,
     newId: domain.newId,
@@ -60,15 +64,8 @@ export async function insertDocumentRow(context: Context, patientId: string, doc
     return insertDocument(transaction, {
       id: transaction.newId(),
       patientId,
+      ...missingFile,
       docType: docType as 'lab-results',
-      storageProvider: 'file',
-      container: 'documents',
-      blobPath: 'blood.pdf',
-      contentType: 'application/pdf',
-      sizeBytes: 1,
-      checksum: '',
-      fileName: 'blood.pdf',
-      originalFilename: 'blood.pdf',
     });
   });
   return id;

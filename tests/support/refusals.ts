@@ -46,7 +46,7 @@ type TokenMaker = (harness: Harness, partner: Partner) => Promise<string | undef
 export const unauthenticated: [string, TokenMaker, ProblemCode][] = [
   ['no token', async () => undefined, 'token_missing'],
   ['garbage', async () => 'garbage', 'token_invalid'],
-  ['a token whose time is over', expiredToken, 'token_expired'],
+  ['an expired token', expiredToken, 'token_expired'],
   ['a token of a deactivated client', deactivatedToken, 'client_inactive'],
 ];
 

@@ -21,6 +21,8 @@ export interface S3Account {
 
 export interface S3Server {
   readonly account: S3Account;
+  /** The service's configuration for it. */
+  readonly environment: Readonly<Record<string, string>>;
   /** Keys in the bucket. */
   keys(): Promise<string[]>;
   close(): Promise<void>;
@@ -61,8 +63,17 @@ export async function startS3Server(): Promise<S3Server> {
   const client = new Client({ endPoint: '127.0.0.1', port, useSSL: false, region, ...keyPair });
   await client.makeBucket(bucket);
 
+  const endpoint = `http://127.0.0.1:${port}`;
   return {
-    account: { endpoint: `http://127.0.0.1:${port}`, region, bucket, ...keyPair },
+    account: { endpoint, region, bucket, ...keyPair },
+    environment: {
+      OBJECT_STORE: 's3',
+      S3_ENDPOINT: endpoint,
+      S3_REGION: region,
+      S3_BUCKET: bucket,
+      S3_ACCESS_KEY: keyPair.accessKey,
+      S3_SECRET_KEY: keyPair.secretKey,
+    },
     async keys() {
       const keys: string[] = [];
       for await (const item of client.listObjectsV2(bucket, '', true)) keys.push(String(item.name));

@@ -55,7 +55,7 @@ export function startServer(environment: Readonly<Record<string, string>>, ...ar
       if (over) throw new Error(`The service ended: ${stderr}`);
     }
   })();
-  // Whoever waits for the end only is not interested.
+  // A caller that only waits for the end does not await this.
   started.catch(() => undefined);
   return { child, started, ended, stdout: () => stdout, stderr: () => stderr, logged };
 }

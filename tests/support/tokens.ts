@@ -12,7 +12,7 @@ export interface TokenParts {
 const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toString('base64url');
 const decode = (part = '') => JSON.parse(Buffer.from(part, 'base64url').toString());
 
-/** What a token says, whoever signed it. */
+/** What a token says; its signature is not checked. */
 export function readToken(token: string): TokenParts {
   const [header, payload] = token.split('.');
   return { header: decode(header), payload: decode(payload) };

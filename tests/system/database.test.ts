@@ -180,7 +180,7 @@ describe('a database that fails', () => {
     expect(await db.tenant.count()).toBe(1);
   });
 
-  it('is not blamed for faults of ours', async () => {
+  it('is not blamed for internal faults', async () => {
     const ours = [
       new Error('x'),
       new TypeError('y'),

@@ -73,7 +73,7 @@ async function twoApprovals(): Promise<{ partner: Partner; validUntil: string }>
 /** What each job guarantees, by its name. */
 const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Run): Promise<void> }>> = {
   'lapse-due-claims': {
-    guarantee: 'puts each claim whose time is over back, and tells of it once',
+    guarantee: 'puts each lapsed claim back, with one event',
     async check(run) {
       const partner = await newPartner(harness);
       const [encounter] = await threeTimes(() => claimedEncounter(harness, partner));

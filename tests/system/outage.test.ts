@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await proxy.mend();
   await ready();
-  // An outage is no defect of ours.
+  // An outage is no internal error.
   const codes = harness.logged.filter(({ msg }) => msg === 'request failed').map(({ code }) => code);
   expect([...new Set(codes)].filter((code) => code !== 'dependency_unavailable')).toEqual([]);
 });

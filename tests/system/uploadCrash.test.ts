@@ -218,15 +218,6 @@ describeOnS3('kill -9 during uploads to S3', () => {
   afterAll(() => s3.close());
 
   it('leaves no row without its object, loses nothing acknowledged, and what it leaves is removed', async () => {
-    const { endpoint, region, bucket, accessKey, secretKey } = s3.account;
-    const environment = {
-      OBJECT_STORE: 's3',
-      S3_ENDPOINT: endpoint,
-      S3_REGION: region,
-      S3_BUCKET: bucket,
-      S3_ACCESS_KEY: accessKey,
-      S3_SECRET_KEY: secretKey,
-    };
-    await holds({ environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' });
+    await holds({ environment: s3.environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' });
   });
 });

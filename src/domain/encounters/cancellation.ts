@@ -14,8 +14,8 @@ export function cancellingActor({ permissions }: Caller): CancellingActor {
 }
 
 /**
- * Gives up an encounter that waits for its review, and its open items; a provider also one under review, whoever claimed it
- * (R-43). Who had it stays readable.
+ * Gives up an encounter that waits for its review, and its open items; a provider also one that any reviewer has claimed
+ * (R-43). The reviewer stays on record.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
  */
 export function cancelEncounter(

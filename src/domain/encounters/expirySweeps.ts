@@ -3,7 +3,7 @@ import { applyChange, expiry, lapse, type Change, type EncounterRow } from './tr
 import { forEachTenantClock, type Sweep, type SweepContext } from '../transactions/tenantClocks.js';
 
 /**
- * Puts encounters back into the queue whose provider's time is over (R-44). Safe to
+ * Puts encounters whose claim has lapsed back into the queue (R-44). Safe to
  * run twice and at the same time as itself and as requests: what somebody else is changing is left to them.
  * @param context with the time of the world; each tenant's own time is what counts
  * @param tenantId only this tenant's; default: all

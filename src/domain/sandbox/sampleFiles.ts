@@ -52,7 +52,7 @@ export const downloadSample: Downloader = async (url, _limits, use) => {
 
 /**
  * What fetches documents in a sandbox: the host of the contract's examples delivers a built-in sample, so that an upload
- * needs no file server (D-83); everything else is fetched as anywhere.
+ * needs no file server (D-83); everything else is fetched as usual.
  * @throws Problem document_fetch_failed when the host has no sample of that kind
  */
 export function withSampleFiles(download: Downloader): Downloader {

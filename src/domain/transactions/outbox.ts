@@ -15,8 +15,8 @@ export interface NewEvent {
 
 /**
  * Writes the events of a transaction with the next positions of their tenants (R-71). Must be its last statement: the
- * counter's row stays locked until the commit, so that positions follow commits, and whoever waits for it holds all other
- * locks already. Several tenants' counters are locked in the order of the tenants.
+ * counter's row stays locked until the commit, so that positions follow commits, and a transaction that waits for it holds
+ * all its other locks already. Several tenants' counters are locked in the order of the tenants.
  */
 export async function writeEvents(db: TransactionStatements, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;

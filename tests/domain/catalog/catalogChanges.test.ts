@@ -38,7 +38,7 @@ describe('a changed catalog', () => {
       updatedAt: changed?.offer?.updatedAt,
     });
     expect(changed?.offer?.price.toFixed(2)).toBe('250.00');
-    // Whoever lists products by updatedAt sees a new price.
+    // A list of products by updatedAt shows a new price.
     expect(changed?.updatedAt.getTime()).toBeGreaterThan(old?.updatedAt.getTime() ?? Infinity);
     expect({ ...changed, updatedAt: null, offer: null }).toEqual({ ...old, updatedAt: null, offer: null });
   });

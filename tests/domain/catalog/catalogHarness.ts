@@ -71,7 +71,7 @@ export function useCatalogHarness(): CatalogHarness {
   };
 }
 
-/** Clinics by name, categories by name, products by sku, each with all that hangs on it. */
+/** Clinics by name, categories by name, products by sku, each with all its children. */
 export async function storedCatalog(db: DomainContext['db'], tenantId: string) {
   const where = { tenantId };
   const variants = { orderBy: { sku: 'asc' } } as const;

@@ -161,17 +161,7 @@ describeOnS3('orphaned objects in the S3 store', () => {
   });
   afterAll(() => server.close());
 
-  describeSweep(async () => {
-    const { endpoint, region, bucket, accessKey, secretKey } = server.account;
-    return {
-      OBJECT_STORE: 's3',
-      S3_ENDPOINT: endpoint,
-      S3_REGION: region,
-      S3_BUCKET: bucket,
-      S3_ACCESS_KEY: accessKey,
-      S3_SECRET_KEY: secretKey,
-    };
-  });
+  describeSweep(async () => server.environment);
 });
 
 describe('the S3 store', () => {

@@ -146,17 +146,7 @@ describeOnS3('an upload to the S3 store', () => {
   });
   afterAll(() => server.close());
   describeUploads(
-    () => {
-      const { endpoint, region, bucket, accessKey, secretKey } = server.account;
-      return {
-        OBJECT_STORE: 's3',
-        S3_ENDPOINT: endpoint,
-        S3_REGION: region,
-        S3_BUCKET: bucket,
-        S3_ACCESS_KEY: accessKey,
-        S3_SECRET_KEY: secretKey,
-      };
-    },
+    () => server.environment,
     async ({ dataDir }) => [...(await server.keys()), ...(await filesBelow(join(dataDir, 'spool')))],
   );
 });

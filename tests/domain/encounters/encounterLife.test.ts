@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { Pool } from 'pg';
-import type { Context } from '../../../src/context.js';
 import { cancelEncounter, expireEncounter } from '../../../src/domain/encounters/cancellation.js';
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/encounters/expirySweeps.js';
 import { claimEncounter, releaseEncounter, submitReview } from '../../../src/domain/encounters/review.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
 import { Problem } from '../../../src/problem.js';
 import { startHarness, type Harness } from '../../support/harness.js';
+import { callerContext } from '../../support/patientLives.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { brokenInvariants, step, type Action, type Given, type ItemStatus, type Snapshot } from './encounterModel.js';
 
@@ -151,22 +151,7 @@ async function act(
   waiting: readonly number[],
   now: number,
 ): Promise<string> {
-  const context: Context = {
-    ...harness.services,
-    requestId: '',
-    authorization: undefined,
-    idempotency: null,
-    caller: {
-      tenantId,
-      tenantMode: 'live',
-      apiClientId: '',
-      clientId: '',
-      permissions: new Set(),
-      allowedClinicIds: null,
-    },
-    now: () => new Date(now),
-    realNow: () => new Date(now),
-  };
+  const context = callerContext(harness, { tenantId }, () => new Date(now));
   try {
     if (action.what === 'sweepClaims') await lapseDueClaims(context, tenantId);
     else if (action.what === 'sweepExpired') await expireDueEncounters(context, tenantId);

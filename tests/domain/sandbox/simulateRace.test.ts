@@ -38,7 +38,7 @@ it('a simulation that meets a claim gives only responses that it declares', asyn
     async (transaction) => {
       await transaction.$queryRaw`
       SELECT 1 FROM encounter WHERE tenant_id = ${partner.tenantId} AND encounter_no = ${encounter_id} FOR UPDATE`;
-      // The claim comes first; whoever reads the encounter before its turn still sees it unclaimed.
+      // The claim comes first; a reader before its turn still sees the encounter unclaimed.
       requests.push(claim('another'));
       await waiting(1);
       requests.push(...outcomes.map((outcome) => simulate(harness, partner, encounter_id, { outcome, pay: true })));

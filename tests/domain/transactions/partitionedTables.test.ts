@@ -46,7 +46,7 @@ it('a reset deletes no row of another tenant', async () => {
   expect([await keysOf(one), await keysOf(other)]).toEqual([0, 3]);
 });
 
-it('a purge deletes no row that is young, whoever it belongs to', async () => {
+it('a purge deletes no young row of any tenant', async () => {
   await useKeys(one, 3, '25 hours');
   await useKeys(other, 3, '1 minute');
   expect(await purgeIdempotencyKeys(harness.domain)).toBe(3);
