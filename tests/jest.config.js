@@ -4,7 +4,9 @@ export default {
   testMatch: ['**/*.test.ts'],
   // Plain Node instead of a sandbox for each file: the service is loaded once per worker, not once per file.
   runner: 'jest-light-runner/child-process',
-  maxWorkers: 2,
+  // One more than CI has cores: there are always files that wait for a process or a browser.
+  maxWorkers: 3,
+  testSequencer: '<rootDir>/tests/support/systemFirst.js',
   setupFiles: ['<rootDir>/tests/support/setup.js'],
   globalSetup: '<rootDir>/tests/support/globalSetup.js',
   globalTeardown: '<rootDir>/tests/support/globalTeardown.js',

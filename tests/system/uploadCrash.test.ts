@@ -21,6 +21,9 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 
+/** Servers that are killed; `KILLS=30` for a longer look. */
+const kills = Number(process.env['KILLS'] ?? 8);
+
 /** Tokens are for this address, wherever a server of the deployment listens. */
 const publicUrl = 'http://crash.example.com';
 const tenantId = 'lakeside';
@@ -204,7 +207,7 @@ async function holds(plan: Plan): Promise<void> {
 
 describe('kill -9 during uploads', () => {
   it('leaves no row without its object, loses nothing acknowledged, and what it leaves is removed', async () => {
-    await holds({ environment: {}, uploads: 200, kills: 30, servers: 2, incoming: 'documents/.incoming' });
+    await holds({ environment: {}, uploads: 6 * kills, kills, servers: 2, incoming: 'documents/.incoming' });
   });
 });
 

@@ -12,7 +12,7 @@ import { callerContext, insertDocumentRow, insertPatientRow } from '../../suppor
 import { create, end, groups, newLife, review, revoke, shown, type Group, type Request } from './reuseModel.js';
 
 /** Others at every run; `REUSE_LIVES=500` for a longer look. */
-const runs = Number(process.env['REUSE_LIVES'] ?? 200);
+const runs = Number(process.env['REUSE_LIVES'] ?? 100);
 const lanes = 4;
 const day = 24 * 3_600_000;
 

@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres.js
 import { brokenInvariants, step, type Action, type Given, type ItemStatus, type Snapshot } from './encounterModel.js';
 
 /** Others at every run; `LIVES=2000` for a longer look. */
-const runs = Number(process.env['LIVES'] ?? 500);
+const runs = Number(process.env['LIVES'] ?? 300);
 const lanes = 4;
 /** Tenants that are made at once. */
 const batch = 50;
