@@ -2,12 +2,12 @@ import type { Operation } from './operation.js';
 import { checkEncounterRequest } from '../domain/encounters/draft.js';
 import * as encounters from '../domain/encounters/encounters.js';
 import { encounterView } from '../views/encounterView.js';
-import { withIdempotency } from './withIdempotency.js';
+import { statementsWithIdempotency } from './withIdempotency.js';
 
 /** POST /encounters: always responds at once; "synchronous" is about the visit, not about this request. */
 export const createEncounter: Operation<'createEncounter'> = async ({ body }, context) => {
   checkEncounterRequest(body);
-  return withIdempotency(context, async (transaction) => {
+  return statementsWithIdempotency(context, async (transaction) => {
     const encounter = await encounters.createEncounter(transaction, body);
     return {
       status: 201,

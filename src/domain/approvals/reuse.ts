@@ -1,6 +1,7 @@
 import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
+import { lockPatient } from '../patients/patients.js';
 import { itemKey } from '../values/itemKey.js';
-import type { ReadContext } from '../transactions/transaction.js';
+import type { DraftContext } from '../transactions/transaction.js';
 
 /** What is asked for: for whom, where, which treatments, and how a provider would decide. */
 export interface ReuseQuestion {
@@ -12,6 +13,8 @@ export interface ReuseQuestion {
     readonly subcategoryId: string;
     readonly rx: object | null;
   }[];
+  /** For how many months the tenant reuses an approval; null = it reuses none, and nothing is locked. */
+  readonly reuseMonths: number | null;
   /** Documents or notes come with the request. */
   readonly hasNewInformation: boolean;
   /** The review is synchronous. */
@@ -28,35 +31,24 @@ export type ReusableApproval = Pick<GfeItem, 'categoryId' | 'subcategoryId' | 'v
  * Locks the patient, so in a transaction nothing can contradict the result until it is committed.
  */
 export async function reusableApprovals(
-  context: ReadContext,
+  context: DraftContext,
   question: ReuseQuestion,
 ): Promise<Map<string, ReusableApproval>> {
-  const { treatments, hasNewInformation, isLive, isScheduled } = question;
+  const { treatments, reuseMonths: months, hasNewInformation, isLive, isScheduled } = question;
+  if (months === null) return new Map();
   // Before anything else, so that encounters with news, too, are in the order of their times.
-  const months = await lockForReuse(context, question.patientId);
+  await lockPatient(context, question.patientId);
   const prescribed = new Set(treatments.filter(({ rx }) => rx !== null).map(itemKey));
   const wanted = treatments.filter((treatment) => !prescribed.has(itemKey(treatment)));
-  if (months === null || hasNewInformation || (isLive && isScheduled) || wanted.length === 0) return new Map();
+  if (hasNewInformation || (isLive && isScheduled) || wanted.length === 0) return new Map();
   const approvals = await findApprovals(context, { ...question, treatments: wanted }, months);
   // The last of a key stays in the map.
   return new Map(approvals.map((approval) => [itemKey(approval), approval]));
 }
 
-/**
- * A statement of its own: one that waits for the lock would look up with the snapshot from before.
- * @returns for how many months an approval may be reused; null = the tenant reuses none, and nothing is locked
- */
-async function lockForReuse({ db, caller }: ReadContext, patientId: string): Promise<number | null> {
-  const [tenant] = await db.$queryRaw<{ months: number }[]>`
-    SELECT tenant.gfe_reuse_months AS months FROM tenant JOIN client ON client.tenant_id = tenant.id
-    WHERE client.tenant_id = ${caller.tenantId} AND client.id = ${patientId}::uuid AND tenant.gfe_reuse
-    FOR NO KEY UPDATE OF client`;
-  return tenant?.months ?? null;
-}
-
 /** Conditions 2 and 5 to 7 of R-50. What bears the time of the decision counts as later. */
 function findApprovals(
-  { db, caller, now }: ReadContext,
+  { db, caller, now }: DraftContext,
   { patientId, clinicId, treatments, isLive, isScheduled }: ReuseQuestion,
   months: number,
 ): Promise<ReusableApproval[]> {

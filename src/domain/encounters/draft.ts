@@ -12,7 +12,7 @@ import {
 import { reusableApprovals, type ReusableApproval } from '../approvals/reuse.js';
 import { itemKey } from '../values/itemKey.js';
 import { checkSchedule, resolveSchedule, type ResolvedSchedule } from './schedule.js';
-import type { ReadContext } from '../transactions/transaction.js';
+import type { DraftContext } from '../transactions/transaction.js';
 
 export type EncounterRequest = Schemas['CreateEncounterRequest'];
 
@@ -44,7 +44,7 @@ export function checkEncounterRequest(body: EncounterRequest): void {
  * so that they cannot disagree. What it consists of must exist; whether it can be used is reported as `faults`.
  * @throws Problem *_not_found, schedule_time_zone_required, schedule_time_nonexistent
  */
-export async function draftEncounter(context: ReadContext, body: EncounterRequest): Promise<EncounterDraft> {
+export async function draftEncounter(context: DraftContext, body: EncounterRequest): Promise<EncounterDraft> {
   const parts = await loadParts(context, body);
   const needsClinicZone = body.scheduledTime !== undefined && body.scheduledTimeZone === undefined;
   // A schedule without a zone has a meaning only at a clinic; without one "clinic not found" says more.
@@ -57,7 +57,7 @@ export async function draftEncounter(context: ReadContext, body: EncounterReques
 }
 
 /** What the estimate and a later order are made of: name, price, shipping and pharmacy as they are now (D-36). */
-function treatmentLine(context: ReadContext, treatment: Treatment, position: number) {
+function treatmentLine(context: DraftContext, treatment: Treatment, position: number) {
   const { offer, category, subcategory } = treatment;
   if (!offer) throw new Error(`product ${treatment.id} has no offer`);
   return {
@@ -83,15 +83,16 @@ function treatmentLine(context: ReadContext, treatment: Treatment, position: num
  * approval can be reused (R-50).
  */
 async function gfeItems(
-  context: ReadContext,
+  context: DraftContext,
   { documentIds = [], additionalNotes = '', reviewType, scheduledDay }: EncounterRequest,
-  { clinic, patient, treatments }: FoundParts,
+  { clinic, patient, treatments, reuseMonths }: FoundParts,
 ): Promise<DraftItem[]> {
   const hasNewInformation = documentIds.length > 0 || additionalNotes.trim() !== '';
   const reused = await reusableApprovals(context, {
     clinicId: clinic.id,
     patientId: patient.id,
     treatments,
+    reuseMonths,
     hasNewInformation,
     isLive: reviewType === 'synchronous',
     isScheduled: scheduledDay !== undefined,
@@ -103,7 +104,7 @@ async function gfeItems(
 
 /** @param approval the reused one; its end is inherited, never extended */
 function gfeItem(
-  context: ReadContext,
+  context: DraftContext,
   { category, subcategory }: Treatment,
   position: number,
   approval: ReusableApproval | undefined,

@@ -7,7 +7,7 @@ import { recordEvent } from '../events/record.js';
 import { createOrder } from '../orders/orders.js';
 import { claimableFrom, expiresAt } from './schedule.js';
 import { fieldsOf, identifier, tenantInsertion } from '../transactions/bulkSql.js';
-import type { CallerContext, ReadContext } from '../transactions/transaction.js';
+import type { ReadContext, StatementContext } from '../transactions/transaction.js';
 
 /** What an encounter's record includes besides its own row. */
 export const encounterInclude = {
@@ -26,7 +26,7 @@ export type EncounterRecord = Prisma.EncounterGetPayload<{ include: typeof encou
  * @param body one that `checkEncounterRequest` accepted
  * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch
  */
-export async function createEncounter(context: CallerContext, body: EncounterRequest): Promise<EncounterRecord> {
+export async function createEncounter(context: StatementContext, body: EncounterRequest): Promise<EncounterRecord> {
   const draft = await draftEncounter(context, body);
   const [failing] = draft.faults;
   if (failing) throw refuse(failing);
@@ -62,7 +62,7 @@ function permitted(context: ReadContext, encounter: EncounterRecord | null): Enc
 
 /** The encounter and all that it consists of, in one statement. */
 async function insertEncounter(
-  context: CallerContext,
+  context: StatementContext,
   body: EncounterRequest,
   draft: EncounterDraft,
 ): Promise<EncounterRecord> {
@@ -93,7 +93,7 @@ async function insertEncounter(
 }
 
 function newEncounter(
-  context: CallerContext,
+  context: StatementContext,
   body: EncounterRequest,
   { clinic, patient, schedule, items, amounts }: EncounterDraft,
 ) {

@@ -45,6 +45,8 @@ export interface EncounterParts {
   readonly patient: { readonly id: string; readonly accountIsActive: boolean } | null;
   readonly treatments: readonly (Treatment | undefined)[];
   readonly documents: readonly ({ readonly id: string; readonly patientId: string } | undefined)[];
+  /** For how many months the tenant reuses an approval; null = it reuses none. */
+  readonly reuseMonths: number | null;
 }
 
 /** The same with nothing missing. */
@@ -53,6 +55,7 @@ export interface FoundParts {
   readonly patient: NonNullable<EncounterParts['patient']>;
   readonly treatments: readonly Treatment[];
   readonly documents: readonly { readonly id: string; readonly patientId: string }[];
+  readonly reuseMonths: number | null;
 }
 
 /** Amounts come as text: a number of JSON would lose their type. */
@@ -92,7 +95,8 @@ export async function loadParts(context: LookupContext, body: Body): Promise<Enc
       JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id
       WHERE p.tenant_id = ${tenantId} AND p.id = ANY(${treatmentIds}::uuid[]) AND NOT p.is_deleted) AS treatments,
     (SELECT coalesce(json_agg(json_build_object('id', id, 'patientId', patient_id)), '[]')
-      FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${documentIds}::uuid[])) AS documents`);
+      FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${documentIds}::uuid[])) AS documents,
+    (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS "reuseMonths"`);
   if (!row) throw new Error('a statement returned no row');
   const treatments = row.treatments.map(({ offer, ...treatment }) => ({ ...treatment, offer: offer && priced(offer) }));
   return {
@@ -100,6 +104,7 @@ export async function loadParts(context: LookupContext, body: Body): Promise<Enc
     patient: row.patient,
     treatments: treatmentIds.map((id) => treatments.find((treatment) => treatment.id === id)),
     documents: documentIds.map((id) => row.documents.find((document) => document.id === id)),
+    reuseMonths: row.reuseMonths,
   };
 }
 
@@ -127,11 +132,11 @@ export function refuseRepeatedIds(body: Body): void {
  * Step 6 of R-29: everything exists in the tenant (D-30).
  * @throws Problem clinic_not_found, patient_not_found, treatment_not_found, document_not_found
  */
-export function requireFound({ clinic, patient, treatments, documents }: EncounterParts): FoundParts {
+export function requireFound({ clinic, patient, treatments, documents, reuseMonths }: EncounterParts): FoundParts {
   const found = treatments.filter((treatment) => treatment !== undefined);
   const foundDocuments = documents.filter((document) => document !== undefined);
   if (clinic && patient && found.length === treatments.length && foundDocuments.length === documents.length) {
-    return { clinic, patient, treatments: found, documents: foundDocuments };
+    return { clinic, patient, treatments: found, documents: foundDocuments, reuseMonths };
   }
   throw refuse([
     ...(clinic ? [] : [fault('clinic_not_found', '#/clinicId')]),

@@ -1,11 +1,12 @@
-import type { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type Order } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/database.js';
 import { Problem } from '../../problem.js';
 import { amountsOf, lineAmountsOf } from './money.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import { recordEvent } from '../events/record.js';
 import { itemKey } from '../values/itemKey.js';
-import type { ReadContext, TransactionContext } from '../transactions/transaction.js';
+import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
+import type { ReadContext, StatementContext, TransactionContext } from '../transactions/transaction.js';
 
 /** Everything that the views and events of an order show. */
 export const orderDetails = {
@@ -17,6 +18,9 @@ export const orderDetails = {
 /** A stored order with its lines and payments. */
 export type OrderRecord = Prisma.OrderGetPayload<{ include: typeof orderDetails }>;
 
+/** What creates an order: any transaction. */
+type OrderContext = Pick<StatementContext, 'db' | 'events' | 'newId' | 'now' | 'fixed'>;
+
 /** A completed encounter, as far as its order depends on it. */
 export type OrderedEncounter = Prisma.EncounterGetPayload<{ include: { treatments: true; gfeItems: true } }>;
 
@@ -25,28 +29,8 @@ export type OrderedEncounter = Prisma.EncounterGetPayload<{ include: { treatment
  * each treatment whose item is approved, newly or by reuse, at its frozen price (R-55, D-36).
  * The encounter's row must be `completed` already. A free order is paid at birth. Emits the events of both, the encounter first.
  */
-export async function createOrder(context: TransactionContext, encounter: OrderedEncounter): Promise<OrderRecord> {
-  const { tenantId, id: encounterId } = encounter;
-  const tenant = await context.db.tenant.findUniqueOrThrow({ where: { id: tenantId }, select: { currency: true } });
-  const treatments = approvedTreatments(encounter);
-  const amounts = amountsOf(treatments);
-  const now = context.now();
-  const order = await context.db.order.create({
-    data: {
-      id: context.newId(),
-      ...context.fixed?.order,
-      tenantId,
-      encounterId,
-      orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',
-      currency: tenant.currency,
-      ...amounts,
-      paidAmt: 0,
-      createdAt: now,
-      updatedAt: now,
-      lines: { createMany: { data: treatments.map((treatment, position) => orderLine(context, treatment, position)) } },
-    },
-    include: orderDetails,
-  });
+export async function createOrder(context: OrderContext, encounter: OrderedEncounter): Promise<OrderRecord> {
+  const order = await insertOrder(context, encounter);
   recordEvent(context, encounter, 'encounter.completed', {
     encounter_id: Number(encounter.encounterNo),
     gfe_no: encounter.gfeNo,
@@ -57,6 +41,35 @@ export async function createOrder(context: TransactionContext, encounter: Ordere
   recordOrderEvent(context, 'order.created', order);
   if (order.orderStatus === 'paid') recordOrderEvent(context, 'order.paid', order);
   return order;
+}
+
+/** The order and its lines, in one statement. */
+async function insertOrder(context: OrderContext, encounter: OrderedEncounter): Promise<OrderRecord> {
+  const { tenantId, id: encounterId, encounterNo, clinicId } = encounter;
+  const { db, fixed } = context;
+  const [tenant] = await db.$queryRaw<{ currency: string }[]>`SELECT currency FROM tenant WHERE id = ${tenantId}`;
+  const treatments = approvedTreatments(encounter);
+  const amounts = amountsOf(treatments);
+  const now = context.now();
+  const row = {
+    id: context.newId(),
+    ...fixed?.order,
+    encounterId,
+    orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',
+    ...tenant,
+    ...amounts,
+    paidAmt: 0,
+    createdAt: now,
+    updatedAt: now,
+  };
+  const orderId = row.id;
+  const lines = treatments.map((treatment, position) => ({ orderId, ...orderLine(context, treatment, position) }));
+  const [order] = await db.rows<Order>(Prisma.sql`
+    WITH lines AS (${tenantInsertion(tenantId, 'order_line', lines)})
+    ${tenantInsertion(tenantId, 'order', [row])} RETURNING ${fieldsOf('Order', 'order')}`);
+  if (!order) throw new Error('an insertion returned no row');
+  const stored = lines.map((line) => ({ ...line, tenantId, unitPrice: new Prisma.Decimal(line.unitPrice) }));
+  return { ...order, lines: stored, payments: [], encounter: { encounterNo, clinicId } };
 }
 
 /**
@@ -91,7 +104,7 @@ export async function cancelOrder(
 
 /** Records an event of an order; amounts are decimal text with two places. */
 export function recordOrderEvent(
-  context: TransactionContext,
+  context: Pick<TransactionContext, 'events' | 'newId' | 'now'>,
   type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled',
   order: OrderRecord,
 ): void {
@@ -125,7 +138,7 @@ function approvedTreatments({ treatments, gfeItems }: OrderedEncounter): Treatme
   return treatments.filter((treatment) => approved.has(itemKey(treatment)));
 }
 
-function orderLine(context: TransactionContext, treatment: Treatment, position: number) {
+function orderLine(context: OrderContext, treatment: Treatment, position: number) {
   const { productId, sku, name, shippingType, pharmacyId, pharmacyName } = treatment;
   const amounts = lineAmountsOf(treatment);
   return { id: context.newId(), position, productId, sku, name, shippingType, ...amounts, pharmacyId, pharmacyName };

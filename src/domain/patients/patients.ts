@@ -3,7 +3,7 @@ import type { Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
-import type { CallerContext, LookupContext, StatementContext } from '../transactions/transaction.js';
+import type { LookupContext, StatementContext } from '../transactions/transaction.js';
 
 const patientFields = fieldsOf('Patient', 'client');
 
@@ -87,9 +87,10 @@ export async function getPatient({ caller, db }: LookupContext, id: string): Pro
 
 /**
  * Locks a patient until commit. Everything that decides about its approvals, or that they depend on, does so first and
- * reads the time afterwards (R-50); so these changes are in one order, and their times too.
+ * reads the time afterwards (R-50); so these changes are in one order, and their times too. A statement of its own: one
+ * that waits for the lock would look up with the snapshot from before.
  */
-export async function lockPatient({ db, caller }: CallerContext, id: string): Promise<void> {
+export async function lockPatient({ db, caller }: LookupContext, id: string): Promise<void> {
   const { tenantId } = caller;
   await db.$executeRaw`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
 }

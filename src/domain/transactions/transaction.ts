@@ -30,6 +30,9 @@ export type StatementContext = Omit<CallerContext, 'db'> & TransactionParts<Tran
 /** What a statement on behalf of a caller needs, inside of a transaction or not. */
 export type LookupContext = Pick<Context, 'caller'> & { readonly db: Statements };
 
+/** The same with what a new record needs. */
+export type DraftContext = LookupContext & Pick<Context, 'now' | 'newId'>;
+
 /** What an operator's command needs, inside of a transaction or not. */
 export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
 
