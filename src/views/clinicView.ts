@@ -1,9 +1,9 @@
-import type { Clinic, ClinicLocation } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import { jsonObject } from './values.js';
+import type { ListedClinic } from '../domain/catalog/clinics.js';
+import { isoTime, jsonObject } from './values.js';
 
 /** A clinic as it appears inside a product's availability. */
-export function clinicSummaryView(clinic: Clinic): Schemas['ClinicSummary'] {
+export function clinicSummaryView(clinic: Omit<ListedClinic, 'locations'>): Schemas['ClinicSummary'] {
   return {
     id: clinic.id,
     legalName: clinic.legalName,
@@ -12,17 +12,17 @@ export function clinicSummaryView(clinic: Clinic): Schemas['ClinicSummary'] {
     metadata: jsonObject(clinic.metadata),
     tenantId: clinic.tenantId,
     isActive: clinic.isActive,
-    createdAt: clinic.createdAt.toISOString(),
-    updatedAt: clinic.updatedAt.toISOString(),
+    createdAt: isoTime(clinic.createdAt),
+    updatedAt: isoTime(clinic.updatedAt),
   };
 }
 
 /** A clinic with its locations. */
-export function clinicView(clinic: Clinic & { locations: ClinicLocation[] }): Schemas['Clinic'] {
+export function clinicView(clinic: ListedClinic): Schemas['Clinic'] {
   return { ...clinicSummaryView(clinic), locations: clinic.locations.map(locationView) };
 }
 
-function locationView(location: ClinicLocation): Schemas['ClinicLocation'] {
+function locationView(location: ListedClinic['locations'][number]): Schemas['ClinicLocation'] {
   return {
     id: location.id,
     clinicId: location.clinicId,
@@ -37,7 +37,7 @@ function locationView(location: ClinicLocation): Schemas['ClinicLocation'] {
     timezone: location.timezone,
     isPrimary: location.isPrimary,
     isActive: location.isActive,
-    createdAt: location.createdAt.toISOString(),
-    updatedAt: location.updatedAt.toISOString(),
+    createdAt: isoTime(location.createdAt),
+    updatedAt: isoTime(location.updatedAt),
   };
 }

@@ -1,18 +1,12 @@
-import type { Category, OfferVariant, Product, ProductRx, Subcategory } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import type { ProductWithDetails } from '../domain/catalog/products.js';
+import type { ListedProduct } from '../domain/catalog/products.js';
 import { clinicSummaryView } from './clinicView.js';
-import { jsonObject, priceText } from './values.js';
+import { isoTime, jsonObject, priceText } from './values.js';
 
-interface Audited {
-  createdAt: Date;
-  createdBy: string | null;
-  updatedAt: Date;
-  updatedBy: string | null;
-}
+type Audited = Pick<ListedProduct, 'createdAt' | 'createdBy' | 'updatedAt' | 'updatedBy'>;
 
 /** A treatment with everything nested. */
-export function productView(product: ProductWithDetails): Schemas['Product'] {
+export function productView(product: ListedProduct): Schemas['Product'] {
   return {
     ...productSummaryView(product),
     category: categoryView(product.category),
@@ -23,15 +17,15 @@ export function productView(product: ProductWithDetails): Schemas['Product'] {
       productId: entry.productId,
       clinicId: entry.clinicId,
       isActive: entry.isActive,
-      createdAt: entry.createdAt.toISOString(),
-      updatedAt: entry.updatedAt.toISOString(),
+      createdAt: isoTime(entry.createdAt),
+      updatedAt: isoTime(entry.updatedAt),
       clinic: clinicSummaryView(entry.clinic),
     })),
     productOffer: offerView(product),
   };
 }
 
-function productSummaryView(product: Product): Schemas['ProductSummary'] {
+function productSummaryView(product: ListedProduct): Schemas['ProductSummary'] {
   return {
     id: product.id,
     sku: product.sku,
@@ -51,7 +45,7 @@ function productSummaryView(product: Product): Schemas['ProductSummary'] {
   };
 }
 
-function offerView(product: ProductWithDetails): Schemas['ProductOffer'] {
+function offerView(product: ListedProduct): Schemas['ProductOffer'] {
   const { offer } = product;
   if (!offer) throw new Error(`product ${product.id} has no offer`);
   return {
@@ -70,7 +64,7 @@ function offerView(product: ProductWithDetails): Schemas['ProductOffer'] {
   };
 }
 
-function variantView(variant: OfferVariant): Schemas['OfferVariant'] {
+function variantView(variant: NonNullable<ListedProduct['offer']>['variants'][number]): Schemas['OfferVariant'] {
   return {
     id: variant.id,
     productOfferId: variant.productOfferId,
@@ -79,12 +73,12 @@ function variantView(variant: OfferVariant): Schemas['OfferVariant'] {
     price: priceText(variant.price),
     qty: variant.qty,
     isActive: variant.isActive,
-    createdAt: variant.createdAt.toISOString(),
-    updatedAt: variant.updatedAt.toISOString(),
+    createdAt: isoTime(variant.createdAt),
+    updatedAt: isoTime(variant.updatedAt),
   };
 }
 
-function categoryView(category: Category): Schemas['ProductCategory'] {
+function categoryView(category: ListedProduct['category']): Schemas['ProductCategory'] {
   return {
     id: category.id,
     categoryName: category.categoryName,
@@ -94,7 +88,7 @@ function categoryView(category: Category): Schemas['ProductCategory'] {
   };
 }
 
-function subcategoryView(subcategory: Subcategory): Schemas['ProductSubcategory'] {
+function subcategoryView(subcategory: ListedProduct['subcategory']): Schemas['ProductSubcategory'] {
   return {
     id: subcategory.id,
     categoryId: subcategory.categoryId,
@@ -103,7 +97,7 @@ function subcategoryView(subcategory: Subcategory): Schemas['ProductSubcategory'
   };
 }
 
-function rxView(rx: ProductRx): NonNullable<Schemas['ProductRx']> {
+function rxView(rx: NonNullable<ListedProduct['rx']>): NonNullable<Schemas['ProductRx']> {
   return {
     id: rx.id,
     productId: rx.productId,
@@ -128,5 +122,5 @@ function rxView(rx: ProductRx): NonNullable<Schemas['ProductRx']> {
 }
 
 function auditView({ createdAt, createdBy, updatedAt, updatedBy }: Audited) {
-  return { createdAt: createdAt.toISOString(), createdBy, updatedAt: updatedAt.toISOString(), updatedBy };
+  return { createdAt: isoTime(createdAt), createdBy, updatedAt: isoTime(updatedAt), updatedBy };
 }

@@ -1,10 +1,13 @@
 import type { Prisma } from '../../generated/prisma/client.js';
 
+/** ISO 8601 in UTC, of a time as PostgreSQL's JSON has it. */
+export const isoTime = (time: string): string => new Date(time).toISOString();
+
 /** ISO 8601 in UTC, or null. */
 export const timestamp = (time: Date | null): string | null => time?.toISOString() ?? null;
 
 /** A catalog price: decimal as text with two decimals. */
-export const priceText = (amount: Prisma.Decimal): string => amount.toFixed(2);
+export const priceText = (amount: Prisma.Decimal | number): string => amount.toFixed(2);
 
 /** An amount as a JSON number: exact to the cent below 9·10^13. */
 export const amountNumber = (amount: Prisma.Decimal): number => Number(amount.toFixed(2));

@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
+import { identifier } from '../transactions/bulkSql.js';
 import { searchNeedle, type Page } from '../values/paging.js';
 
 export interface CatalogFilter extends Page {
@@ -18,13 +19,15 @@ export interface CatalogList {
   readonly counts: Prisma.Sql;
   /** What leaves out some, besides isActive and search. */
   readonly conditions: readonly Prisma.Sql[];
+  /** An element with its parts as JSON, where its table is called `shown`. */
+  readonly element: Prisma.Sql;
   /** The columns that a search looks in; an index has their search keys. */
   readonly searched: readonly [string, string];
 }
 
-export interface IdPage {
+export interface CatalogPage<Row> {
   /** In the order of the list. */
-  readonly ids: string[];
+  readonly rows: readonly Row[];
   /** How many match the filter. */
   readonly total: number;
   readonly active: number;
@@ -32,11 +35,15 @@ export interface IdPage {
 }
 
 /**
- * One page of a list, as ids: rows are read afterwards, and only those of the page. What matches a filter is read once,
+ * One page of a list: its ids first, and then only their rows. What matches a filter is read once,
  * for its number and for the page. Without a filter the number is known; the page comes from the index that has the
  * order, read from its nearer end.
  */
-export async function readIds({ db, caller }: Context, list: CatalogList, filter: CatalogFilter): Promise<IdPage> {
+export async function readPage<Row>(
+  { db, caller }: Context,
+  list: CatalogList,
+  filter: CatalogFilter,
+): Promise<CatalogPage<Row>> {
   const { isActive, limit, page } = filter;
   const search = searchOf(caller.tenantId, list, filter);
   const conditions = [...list.conditions, ...search.conditions];
@@ -58,7 +65,11 @@ export async function readIds({ db, caller }: Context, list: CatalogList, filter
         LIMIT greatest(least(${limit}::int, total - ${offset}::int), 0)
         OFFSET greatest(total - ${offset}::int - ${limit}::int, 0)) AS far ORDER BY ${order}) END AS ids
     FROM (${list.counts}) AS counts, LATERAL (SELECT ${totalOf(isActive)} AS total) AS known`;
-  const [found] = await db.$queryRaw<IdPage[]>(conditions.length > 0 ? counted : known);
+  const [found] = await db.rows<CatalogPage<Row>>(Prisma.sql`
+    SELECT page.active, page.inactive, page.total, (SELECT coalesce(json_agg(${list.element} ORDER BY place), '[]')
+      FROM ${identifier(list.table)} AS shown JOIN unnest(page.ids) WITH ORDINALITY AS of_page(id, place)
+        ON shown.tenant_id = ${caller.tenantId} AND shown.id = of_page.id) AS rows
+    FROM (${conditions.length > 0 ? counted : known}) AS page`);
   if (!found) throw new Error('a tenant has a row');
   return found;
 }

@@ -1,7 +1,7 @@
-import { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type Clinic, type ClinicLocation } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
-import { readIds, type CatalogFilter } from './catalogPage.js';
-import { inOrder } from '../values/paging.js';
+import { readPage, type CatalogFilter } from './catalogPage.js';
+import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 import { canonicalUuid } from '../values/uuid.js';
 
 export interface ClinicFilter extends CatalogFilter {
@@ -10,14 +10,19 @@ export interface ClinicFilter extends CatalogFilter {
   readonly sort_by: 'name' | 'createdAt' | 'updatedAt';
 }
 
-const withLocations = {
-  locations: { orderBy: [{ isPrimary: 'desc' }, { name: 'asc' }, { id: 'asc' }] },
-} satisfies Prisma.ClinicInclude;
+/** A clinic of a list, with its locations. */
+export interface ListedClinic extends JsonOf<Clinic> {
+  readonly locations: readonly JsonOf<ClinicLocation>[];
+}
 
-export type ClinicWithLocations = Prisma.ClinicGetPayload<{ include: typeof withLocations }>;
+const element = jsonOf('Clinic', 'shown', {
+  locations: Prisma.sql`(SELECT coalesce(json_agg(${jsonOf('ClinicLocation', 'place')}
+      ORDER BY is_primary DESC, name, id), '[]')
+    FROM clinic_location AS place WHERE place.tenant_id = shown.tenant_id AND place.clinic_id = shown.id)`,
+});
 
 export interface ClinicPage {
-  readonly clinics: ClinicWithLocations[];
+  readonly clinics: readonly ListedClinic[];
   /** Clinics that match the filter. */
   readonly total: number;
   /** All clinics that the caller may see, whatever the filter (D-39). */
@@ -29,10 +34,11 @@ export async function listClinics(context: Context, filter: ClinicFilter): Promi
   const { tenantId, allowedClinicIds } = context.caller;
   const code = filter.state?.trim().toUpperCase();
   const limit = allowedClinicIds && Prisma.sql`id = ANY(${[...allowedClinicIds]}::uuid[])`;
-  const { ids, total, active, inactive } = await readIds(
+  const { rows, total, active, inactive } = await readPage<ListedClinic>(
     context,
     {
       table: 'clinic',
+      element,
       listed: Prisma.sql`listed.tenant_id = ${tenantId}`,
       counts: limit
         ? Prisma.sql`SELECT count(*) FILTER (WHERE is_active)::int AS active,
@@ -52,9 +58,7 @@ export async function listClinics(context: Context, filter: ClinicFilter): Promi
     },
     filter,
   );
-  const where = { tenantId, id: { in: ids } };
-  const rows = ids.length > 0 ? await context.db.clinic.findMany({ where, include: withLocations }) : [];
-  return { clinics: inOrder(ids, rows), total, stats: { active, inactive } };
+  return { clinics: rows, total, stats: { active, inactive } };
 }
 
 /** Clinics of the tenant, or those that the API client is limited to. */

@@ -1,8 +1,18 @@
-import { Prisma } from '../../../generated/prisma/client.js';
+import {
+  Prisma,
+  type Category,
+  type Clinic,
+  type ClinicAvailability,
+  type OfferVariant,
+  type Product,
+  type ProductOffer,
+  type ProductRx,
+  type Subcategory,
+} from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
-import { readIds, type CatalogFilter } from './catalogPage.js';
+import { readPage, type CatalogFilter } from './catalogPage.js';
 import { mayUseClinic } from './clinics.js';
-import { inOrder } from '../values/paging.js';
+import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 
 export interface ProductFilter extends CatalogFilter {
   readonly categoryId?: string;
@@ -10,27 +20,45 @@ export interface ProductFilter extends CatalogFilter {
   readonly clinicId?: string;
 }
 
-const withDetails = {
-  category: true,
-  subcategory: true,
-  rx: true,
-  availability: { include: { clinic: true }, orderBy: { id: 'asc' } },
-  offer: { include: { variants: { orderBy: { id: 'asc' } } } },
-} satisfies Prisma.ProductInclude;
+/** A product of a list, with everything that is nested in it. */
+export interface ListedProduct extends JsonOf<Product> {
+  readonly category: JsonOf<Category>;
+  readonly subcategory: JsonOf<Subcategory>;
+  readonly rx: JsonOf<ProductRx> | null;
+  readonly offer: (JsonOf<ProductOffer> & { readonly variants: readonly JsonOf<OfferVariant>[] }) | null;
+  readonly availability: readonly (JsonOf<ClinicAvailability> & { readonly clinic: JsonOf<Clinic> })[];
+}
 
-export type ProductWithDetails = Prisma.ProductGetPayload<{ include: typeof withDetails }>;
+const element = jsonOf('Product', 'shown', {
+  category: Prisma.sql`(SELECT ${jsonOf('Category', 'c')} FROM category AS c
+    WHERE c.tenant_id = shown.tenant_id AND c.id = shown.category_id)`,
+  subcategory: Prisma.sql`(SELECT ${jsonOf('Subcategory', 's')} FROM subcategory AS s
+    WHERE s.tenant_id = shown.tenant_id AND s.id = shown.subcategory_id)`,
+  rx: Prisma.sql`(SELECT ${jsonOf('ProductRx', 'rx')} FROM product_rx AS rx
+    WHERE rx.tenant_id = shown.tenant_id AND rx.product_id = shown.id)`,
+  offer: Prisma.sql`(SELECT ${jsonOf('ProductOffer', 'o', {
+    variants: Prisma.sql`(SELECT coalesce(json_agg(${jsonOf('OfferVariant', 'v')} ORDER BY v.id), '[]')
+      FROM offer_variant AS v WHERE v.tenant_id = o.tenant_id AND v.product_offer_id = o.id)`,
+  })} FROM product_offer AS o WHERE o.tenant_id = shown.tenant_id AND o.product_id = shown.id)`,
+  availability: Prisma.sql`(SELECT coalesce(json_agg(${jsonOf('ClinicAvailability', 'a', {
+    clinic: jsonOf('Clinic', 'k'),
+  })} ORDER BY a.id), '[]')
+    FROM clinic_availability AS a JOIN clinic AS k ON k.tenant_id = a.tenant_id AND k.id = a.clinic_id
+    WHERE a.tenant_id = shown.tenant_id AND a.product_id = shown.id)`,
+});
 
 /** The tenant's products that are not deleted (D-14). */
 export async function listProducts(
   context: Context,
   filter: ProductFilter,
-): Promise<{ products: ProductWithDetails[]; total: number }> {
+): Promise<{ readonly products: readonly ListedProduct[]; readonly total: number }> {
   const { tenantId } = context.caller;
   const { categoryId, clinicId } = filter;
-  const { ids, total } = await readIds(
+  const { rows, total } = await readPage<ListedProduct>(
     context,
     {
       table: 'product',
+      element,
       listed: Prisma.sql`listed.tenant_id = ${tenantId} AND NOT listed.is_deleted`,
       counts: Prisma.sql`
         SELECT active_products AS active, inactive_products AS inactive FROM tenant WHERE id = ${tenantId}`,
@@ -42,9 +70,7 @@ export async function listProducts(
     },
     filter,
   );
-  const where = { tenantId, id: { in: ids } };
-  const rows = ids.length > 0 ? await context.db.product.findMany({ where, include: withDetails }) : [];
-  return { products: inOrder(ids, rows), total };
+  return { products: rows, total };
 }
 
 /** Nothing is available at a clinic that the caller cannot see. */

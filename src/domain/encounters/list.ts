@@ -1,9 +1,9 @@
-import type { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { EncounterState } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../catalog/clinics.js';
-import { encounterInclude, type EncounterRecord } from './encounters.js';
+import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
 import { instantOf } from '../values/instant.js';
 
 export interface EncounterFilter {
@@ -19,13 +19,13 @@ export interface EncounterFilter {
 }
 
 export interface EncounterPage {
-  readonly encounters: EncounterRecord[];
+  readonly encounters: ShownEncounter[];
   /** Where the next page begins; null on the last one. */
   readonly nextCursor: string | null;
 }
 
 /** A place in the order of the list. */
-type Position = Pick<EncounterRecord, 'createdAt' | 'encounterNo'>;
+type Position = Pick<ShownEncounter, 'createdAt' | 'encounterNo'>;
 
 /**
  * The tenant's encounters, the newest first; a client that is limited to clinics sees theirs only. A page costs what is
@@ -33,36 +33,37 @@ type Position = Pick<EncounterRecord, 'createdAt' | 'encounterNo'>;
  * @throws Problem cursor_invalid
  */
 export async function listEncounters(context: Context, filter: EncounterFilter): Promise<EncounterPage> {
-  const found = await context.db.encounter.findMany({
-    where: matching(context, filter),
-    include: encounterInclude,
-    orderBy: [{ createdAt: 'desc' }, { encounterNo: 'desc' }],
-    take: filter.limit + 1,
-  });
-  const encounters = found.slice(0, filter.limit);
+  const rows = await context.db.rows<ShownRow>(Prisma.sql`${SHOWN}
+    WHERE ${Prisma.join(matching(context, filter), ' AND ')}
+    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${filter.limit + 1}`);
+  const encounters = rows.slice(0, filter.limit).map(shownEncounter);
   const last = encounters.at(-1);
-  return { encounters, nextCursor: last && found.length > encounters.length ? cursorOf(last) : null };
+  return { encounters, nextCursor: last && rows.length > encounters.length ? cursorOf(last) : null };
 }
 
-function matching(context: Context, filter: EncounterFilter): Prisma.EncounterWhereInput {
+function matching(context: Context, filter: EncounterFilter): Prisma.Sql[] {
   const { tenantId, allowedClinicIds } = context.caller;
   const { status, patientId, clinicId, created_after, cursor } = filter;
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
-  return {
-    tenantId,
-    ...(status === undefined ? {} : { status }),
-    ...(patientId === undefined ? {} : { patientId }),
-    ...(clinics === null ? {} : { clinicId: { in: [...clinics] } }),
-    AND: [
-      ...(created_after === undefined ? [] : [{ createdAt: { gt: moment(created_after) } }]),
-      ...(cursor === undefined ? [] : [beyond(positionOf(cursor))]),
-    ],
-  };
+  return [
+    Prisma.sql`encounter.tenant_id = ${tenantId}`,
+    ...(status === undefined ? [] : [Prisma.sql`encounter.status = ${status}::encounter_status`]),
+    ...(patientId === undefined ? [] : [Prisma.sql`encounter.patient_id = ${patientId}::uuid`]),
+    ...(clinics === null ? [] : [ofClinics(clinics)]),
+    ...(created_after === undefined ? [] : [Prisma.sql`encounter.created_at > ${moment(created_after)}`]),
+    ...(cursor === undefined ? [] : [beyond(positionOf(cursor))]),
+  ];
 }
 
-/** Said so that an index begins at the position: an OR alone would read everything newer than it. */
-function beyond({ createdAt, encounterNo }: Position): Prisma.EncounterWhereInput {
-  return { createdAt: { lte: createdAt }, NOT: { createdAt, encounterNo: { gte: encounterNo } } };
+/** With one clinic a comparison, so that an index has the order. */
+function ofClinics(ids: readonly string[]): Prisma.Sql {
+  const clinics = ids.map((id) => Prisma.sql`${id}::uuid`);
+  return clinics.length > 0 ? Prisma.sql`encounter.clinic_id IN (${Prisma.join(clinics)})` : Prisma.sql`false`;
+}
+
+/** A comparison of rows, so that an index begins at the position. */
+function beyond({ createdAt, encounterNo }: Position): Prisma.Sql {
+  return Prisma.sql`(encounter.created_at, encounter.encounter_no) < (${createdAt}, ${encounterNo})`;
 }
 
 function cursorOf({ createdAt, encounterNo }: Position): string {

@@ -9,7 +9,7 @@ import {
 import type { Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../catalog/clinics.js';
-import { fieldsOf } from '../transactions/bulkSql.js';
+import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 /** An encounter with everything that its views show; a stored record has all of it and more. */
@@ -36,21 +36,14 @@ export type ShownOrder = Pick<
   'orderNo' | 'orderStatus' | 'subTotal' | 'totalShippingAmt' | 'grandTotal' | 'paidAmt' | 'createdAt'
 >;
 
-/** What JSON makes of times and amounts. */
-type Json<T> = {
-  readonly [Key in keyof T]: T[Key] extends Date | null
-    ? string | null
-    : T[Key] extends Prisma.Decimal
-      ? number
-      : T[Key];
-};
-type Row = Omit<ShownEncounter, 'gfeItems' | 'order'> & {
-  readonly gfeItems: readonly Json<ShownItem>[];
-  readonly order: Json<ShownOrder> | null;
+/** A row of {@link SHOWN}. */
+export type ShownRow = Omit<ShownEncounter, 'gfeItems' | 'order'> & {
+  readonly gfeItems: readonly JsonOf<ShownItem>[];
+  readonly order: JsonOf<ShownOrder> | null;
 };
 
-/** The parts of an encounter, each by the key that the database has for it. */
-const SHOWN = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
+/** Selects encounters as they are shown, each part by the key that the database has for it. */
+export const SHOWN = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
   (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
       'subcategoryId', subcategory_id) ORDER BY position)
     FROM encounter_treatment AS part
@@ -76,7 +69,7 @@ const SHOWN = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
  */
 export async function showEncounter(context: LookupContext, encounterNo: bigint): Promise<ShownEncounter> {
   const { db, caller } = context;
-  const [row] = await db.rows<Row>(Prisma.sql`${SHOWN}
+  const [row] = await db.rows<ShownRow>(Prisma.sql`${SHOWN}
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`);
   return permitted(context, row);
 }
@@ -101,7 +94,7 @@ export async function findEncounter(
     orderNo !== undefined &&
       Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo}`,
   ].filter((lookup) => lookup !== false);
-  const [row, ...others] = await context.db.rows<Row>(Prisma.sql`${SHOWN}
+  const [row, ...others] = await context.db.rows<ShownRow>(Prisma.sql`${SHOWN}
     WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`);
   const agrees = (value: unknown, wanted: unknown): boolean => wanted === undefined || value === wanted;
   const isMismatch =
@@ -114,20 +107,23 @@ export async function findEncounter(
   return permitted(context, row);
 }
 
-function permitted(context: LookupContext, row: Row | undefined): ShownEncounter {
+function permitted(context: LookupContext, row: ShownRow | undefined): ShownEncounter {
   if (!row) throw new Problem('encounter_not_found');
   if (!mayUseClinic(context, row.clinicId)) throw new Problem('clinic_not_permitted');
-  return { ...row, gfeItems: row.gfeItems.map(itemOf), order: row.order && orderOf(row.order) };
+  return shownEncounter(row);
+}
+
+export function shownEncounter({ gfeItems, order, ...row }: ShownRow): ShownEncounter {
+  return { ...row, gfeItems: gfeItems.map(itemOf), order: order && orderOf(order) };
 }
 
 const timeOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
 
-function itemOf(item: Json<ShownItem>): ShownItem {
+function itemOf(item: JsonOf<ShownItem>): ShownItem {
   return { ...item, decidedAt: timeOf(item.decidedAt), validUntil: timeOf(item.validUntil) };
 }
 
-/** Amounts below 10^12 pass through JSON's numbers to the cent. */
-function orderOf({ orderNo, orderStatus, ...order }: Json<ShownOrder>): ShownOrder {
+function orderOf({ orderNo, orderStatus, ...order }: JsonOf<ShownOrder>): ShownOrder {
   return {
     orderNo,
     orderStatus,
@@ -135,6 +131,6 @@ function orderOf({ orderNo, orderStatus, ...order }: Json<ShownOrder>): ShownOrd
     totalShippingAmt: new Prisma.Decimal(order.totalShippingAmt),
     grandTotal: new Prisma.Decimal(order.grandTotal),
     paidAmt: new Prisma.Decimal(order.paidAmt),
-    createdAt: new Date(String(order.createdAt)),
+    createdAt: new Date(order.createdAt),
   };
 }

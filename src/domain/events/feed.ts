@@ -1,3 +1,4 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { EventType, Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
@@ -68,7 +69,7 @@ export async function readEvents(context: Context, request: FeedRequest): Promis
 async function scan({ db, caller }: Context, { types, limit }: FeedRequest, after: bigint): Promise<FeedRow[]> {
   const { tenantId, allowedClinicIds: clinics } = caller;
   const most = types || clinics ? MOST_SCANNED : limit + 1;
-  return db.$queryRaw<FeedRow[]>`
+  return db.rows<FeedRow>(Prisma.sql`
     WITH scanned AS (
       SELECT id, type, clinic_id, timestamp, data, position FROM event
       WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${most}
@@ -80,7 +81,7 @@ async function scan({ db, caller }: Context, { types, limit }: FeedRequest, afte
     )
     SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest, frame.*, found.*
     FROM (SELECT count(*)::int AS scanned, min(position) AS first, max(position) AS "end" FROM scanned) AS frame
-    LEFT JOIN found ON true ORDER BY found.position`;
+    LEFT JOIN found ON true ORDER BY found.position`);
 }
 
 /** @throws Problem cursor_invalid */

@@ -37,6 +37,30 @@ export function fieldsOf(model: Prisma.ModelName, alias: string): Prisma.Sql {
   return Prisma.raw(fields.map((field) => `"${alias}"."${columnOf(field)}" AS "${field}"`).join(', '));
 }
 
+/** A row as JSON; with {@link JsonOf} its type. */
+export function jsonOf(
+  model: Prisma.ModelName,
+  alias: string,
+  parts: Readonly<Record<string, Prisma.Sql>> = {},
+): Prisma.Sql {
+  const own = Object.keys(Prisma[`${model}ScalarFieldEnum`]).map((field) =>
+    Prisma.raw(`'${field}', "${alias}"."${columnOf(field)}"`),
+  );
+  const others = Object.entries(parts).map(([name, part]) => Prisma.sql`${Prisma.raw(`'${name}'`)}, ${part}`);
+  return Prisma.sql`json_build_object(${Prisma.join([...own, ...others])})`;
+}
+
+/** What JSON makes of a row: times become text, amounts numbers, which are exact to the cent below 10^12. */
+export type JsonOf<T> = {
+  readonly [Key in keyof T]: T[Key] extends Date
+    ? string
+    : T[Key] extends Date | null
+      ? string | null
+      : T[Key] extends Prisma.Decimal
+        ? number
+        : T[Key];
+};
+
 /** The columns of rows that have the same fields. */
 export function columnsOf([first = {}]: readonly object[]): string[] {
   return Object.keys(first).map(columnOf);

@@ -7,12 +7,6 @@ export interface Page {
 /** 0 when there is nothing. */
 export const totalPages = (total: number, { limit }: Page): number => Math.ceil(total / limit);
 
-/** Rows in the order of their ids; what is gone since is left out. */
-export function inOrder<Row extends { readonly id: string }>(ids: readonly string[], rows: readonly Row[]): Row[] {
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return ids.flatMap((id) => byId.get(id) ?? []);
-}
-
 /**
  * A search term as it is looked for in lower-cased key columns; undefined when blank. Lower case is taken of one
  * character at a time as PostgreSQL does it: in a whole text a final Σ would become another letter than in the column.
