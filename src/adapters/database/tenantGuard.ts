@@ -24,12 +24,13 @@ export function assertTenantNamed(model: string | undefined, operation: string, 
 }
 
 /**
- * The same for a statement of the hot path: its first parameter is the tenant.
+ * The same for a statement of the hot path: its first parameter is the tenant, or the `client_id` that tells it.
  * @throws Error with the statement
  */
 export function assertTenantFirst(sql: Prisma.Sql): Prisma.Sql {
   const [tenantId] = sql.values;
-  if (isTenant(tenantId) && /\btenant_id"? = \$1\b|\$1::text AS tenant_id\b/.test(sql.text)) return sql;
+  if (isTenant(tenantId) && /\btenant_id"? = \$1\b|\$1::text AS tenant_id\b|\bclient_id = \$1/.test(sql.text))
+    return sql;
   throw new Error(`a statement does not begin with its tenant: ${sql.text}`);
 }
 

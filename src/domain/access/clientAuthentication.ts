@@ -1,3 +1,4 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { PublicContext } from '../../context.js';
 import { hashClientSecret, sameHash } from './clientSecrets.js';
 
@@ -53,15 +54,15 @@ export async function authenticateClient(
   };
 }
 
-/** Raw, because the tenant is not known before the client is: client_id is unique over all tenants. */
+/** The tenant is not known before the client is: client_id is unique over all tenants. */
 function liveSecrets({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {
-  return db.$queryRaw<Row[]>`
+  return db.rows<Row>(Prisma.sql`
     SELECT c.id, c.tenant_id AS "tenantId", c.permissions, c.tokens_valid_after AS "tokensValidAfter",
            s.id AS "secretId", s.secret_hash AS "secretHash", s.last_used_at AS "secretLastUsedAt"
     FROM api_client c
     JOIN tenant t ON t.id = c.tenant_id AND t.is_active
     JOIN api_client_secret s ON s.tenant_id = c.tenant_id AND s.api_client_id = c.id
-    WHERE c.client_id = ${clientId} AND c.is_active AND (s.expires_at IS NULL OR s.expires_at > ${now})`;
+    WHERE c.client_id = ${clientId} AND c.is_active AND (s.expires_at IS NULL OR s.expires_at > ${now})`);
 }
 
 async function noteUse({ db }: PublicContext, row: Row, now: Date): Promise<void> {
