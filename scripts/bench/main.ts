@@ -4,6 +4,7 @@
  * their ratios is what counts: a busy or a slow machine changes both sides alike.
  * BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300); the results go to scripts/bench/RESULTS.md.
  * Arguments (`make bench ARGS='"POST /clients"'`) name the operations to measure, and then the figures are printed only.
+ * `--check` is CI's short form: it fails when a ratio is more than {@link TOLERANCE} times the recorded one.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -22,10 +23,15 @@ import { systemContext } from '../../src/runtime/systemContext.js';
 import { operations, patientBody, type Sample } from './operations.js';
 import { cpuPerRequest, load, send, startFlags, startMeasured, type MeasuredServer } from './server.js';
 
-const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 9);
-const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 300);
-const named = process.argv.slice(2);
+const named = process.argv.slice(2).filter((argument) => argument !== '--check');
+const isCheck = process.argv.includes('--check');
+const isWhole = named.length === 0 && !isCheck;
+const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 5 : 9));
+const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? (isCheck ? 100 : 300));
+/** Far enough from what the same code measures on a busy machine. */
+const TOLERANCE = 1.5;
 const measured = operations.filter(({ name }) => named.length === 0 || named.includes(name));
+const RESULTS = new URL('RESULTS.md', import.meta.url);
 const SERVICE = 'generated/build/src/main.js';
 const BASELINE = 'scripts/bench/baseline.ts';
 
@@ -77,7 +83,7 @@ async function postgresCpu(domain: DomainContext, program: string): Promise<numb
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 const rowOf = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |`;
 
-/** CPU of both servers by turns, and the median of their ratios. */
+/** CPU of both servers by turns, and the median of their ratios; for a check the least of each, which other work disturbs less. */
 async function pair(one: () => Promise<number>, other: () => Promise<number>) {
   const [first, second]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -87,7 +93,9 @@ async function pair(one: () => Promise<number>, other: () => Promise<number>) {
   return {
     one: median(first),
     other: median(second),
-    ratio: median(first.map((cpu, at) => cpu / (second[at] ?? NaN))),
+    ratio: isCheck
+      ? Math.min(...first) / Math.min(...second)
+      : median(first.map((cpu, at) => cpu / (second[at] ?? NaN))),
   };
 }
 
@@ -116,16 +124,25 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
     );
     const end = [await postgresCpu(domain, 'clinical-encounter-service'), await postgresCpu(domain, 'bench-baseline')];
     const [own, least] = end.map((cpu, at) => (((cpu - (start[at] ?? 0)) * 1_000) / ROUNDS / REQUESTS).toFixed(0));
-    const { ratio: ofSandbox } = await pair(
-      () => cpuPerRequest(service, operation, sandbox, REQUESTS),
-      () => cpuPerRequest(service, operation, sample, REQUESTS),
-    );
-    const cells = [one.toFixed(0), other.toFixed(0), `**${ratio.toFixed(1)}**`, own, least, ofSandbox.toFixed(2)];
+    const cells = [one.toFixed(0), other.toFixed(0), `**${ratio.toFixed(1)}**`, own, least];
+    if (!isCheck) {
+      const { ratio: ofSandbox } = await pair(
+        () => cpuPerRequest(service, operation, sandbox, REQUESTS),
+        () => cpuPerRequest(service, operation, sample, REQUESTS),
+      );
+      cells.push(ofSandbox.toFixed(2));
+    }
     rows.push(rowOf([operation.name, ...cells]));
     process.stdout.write(`${rows.at(-1)}\n`);
   }
   await baseline.stop();
   return rows;
+}
+
+/** The ratio of each operation in the results. */
+function ratiosOf(results: string): Map<string, number> {
+  const rows = results.matchAll(/^\| (.+?) \|.*\*\*([\d.]+)\*\*/gm);
+  return new Map(Array.from(rows, ([, name = '', ratio]) => [name, Number(ratio)]));
 }
 
 const mebibytes = async (server: MeasuredServer): Promise<string> =>
@@ -134,7 +151,7 @@ const mebibytes = async (server: MeasuredServer): Promise<string> =>
 const dataDir = await mkdtemp(join(tmpdir(), 'ces-bench-'));
 const flags = await startFlags();
 const lines: string[] = [];
-if (named.length === 0) {
+if (isWhole) {
   // As `make start` runs it: with the embedded database, whose first start makes it.
   const own = { DATA_DIR: join(dataDir, 'own'), PORT: '0' };
   await (await startMeasured(SERVICE, flags, own)).stop();
@@ -171,7 +188,17 @@ ${[rowOf(head), rowOf(['---', ...head.slice(1).map(() => '--:')]), ...rows].join
 
 ${[rowOf(['process', 'figure']), rowOf(['---', '--:']), ...lines].join('\n')}
 `;
-if (named.length === 0) await writeFile(new URL('RESULTS.md', import.meta.url), results);
+if (isWhole) await writeFile(RESULTS, results);
+if (isCheck) {
+  const recorded = ratiosOf(await readFile(RESULTS, 'utf8'));
+  const slower = [...ratiosOf(results)].filter(([name, ratio]) => ratio > TOLERANCE * (recorded.get(name) ?? 0));
+  for (const [name, ratio] of slower) {
+    process.stderr.write(
+      `${name} costs ${ratio} times the plain server; recorded are ${recorded.get(name) ?? 'none'}\n`,
+    );
+  }
+  process.exitCode = slower.length > 0 ? 1 : 0;
+}
 process.stdout.write(`${lines.join('\n')}\n`);
 
 await service.stop();
