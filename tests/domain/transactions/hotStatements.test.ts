@@ -72,26 +72,46 @@ it('a write is few statements between begin and commit', async () => {
   expect(await verbsOf('POST /encounters', encounter, 'k')).toBe('BEGIN INSERT SELECT WITH UPDATE WITH COMMIT');
 });
 
-it('the rows of statements are what Prisma makes of the same rows', async () => {
-  const { tenantId } = partner;
-  const { db } = harness.domain;
-  const { id: countryState } = await db.refState.findFirstOrThrow();
-  const changes = { email: 'same@example.com', stateId: countryState, notes: 'x', gender: 'female' };
-  const id = await newPatient(harness, partner, changes);
-  const metadata = { a: [1, { b: 'ö' }] };
-  const patient = await db.patient.update({ where: { tenantId_id: { tenantId, id } }, data: { metadata } });
-  expect(await findPatients(lookup(tenantId), 'SAME@example.com')).toEqual([patient]);
-  const state = await db.refState.findUniqueOrThrow({ where: { id: countryState } });
-  expect(await getPatient(lookup(tenantId), id)).toEqual({ ...patient, state });
+/** Node follows the variable at once. */
+async function inZone(zone: string, work: () => Promise<void>): Promise<void> {
+  const before = process.env['TZ'];
+  process.env['TZ'] = zone;
+  try {
+    await work();
+  } finally {
+    if (before === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = before;
+  }
+}
 
-  const documentIds = [await newDocument(harness, partner, id), await newDocument(harness, partner, id)];
-  const { encounter_id } = await completedEncounter(harness, partner, { patientId: id, documentIds });
-  const stored = await getEncounter(lookup(tenantId) as never, BigInt(encounter_id));
-  const shown = await showEncounter(lookup(tenantId), BigInt(encounter_id));
-  expect(shown.order?.grandTotal).toBeInstanceOf(Prisma.Decimal);
-  expect(stored).toMatchObject(shown);
-  expect(shown).toMatchObject({ documents: [{}, {}], treatments: [{}], gfeItems: [{ decidedAt: expect.any(Date) }] });
-});
+it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
+  'the rows of statements are what Prisma makes of the same rows, on a machine in %s',
+  (zone) =>
+    inZone(zone, async () => {
+      const { tenantId } = partner;
+      const { db } = harness.domain;
+      const { id: countryState } = await db.refState.findFirstOrThrow();
+      const changes = { email: `same${zone.length}@example.com`, stateId: countryState, notes: 'x', gender: 'female' };
+      const id = await newPatient(harness, partner, changes);
+      const metadata = { a: [1, { b: 'ö' }] };
+      const patient = await db.patient.update({ where: { tenantId_id: { tenantId, id } }, data: { metadata } });
+      expect(await findPatients(lookup(tenantId), changes.email.toUpperCase())).toEqual([patient]);
+      const state = await db.refState.findUniqueOrThrow({ where: { id: countryState } });
+      expect(await getPatient(lookup(tenantId), id)).toEqual({ ...patient, state });
+
+      const documentIds = [await newDocument(harness, partner, id), await newDocument(harness, partner, id)];
+      const { encounter_id } = await completedEncounter(harness, partner, { patientId: id, documentIds });
+      const stored = await getEncounter(lookup(tenantId) as never, BigInt(encounter_id));
+      const shown = await showEncounter(lookup(tenantId), BigInt(encounter_id));
+      expect(shown.order?.grandTotal).toBeInstanceOf(Prisma.Decimal);
+      expect(stored).toMatchObject(shown);
+      expect(shown).toMatchObject({
+        documents: [{}, {}],
+        treatments: [{}],
+        gfeItems: [{ decidedAt: expect.any(Date) }],
+      });
+    }),
+);
 
 it('a statement does not run without its tenant as the first parameter', async () => {
   const { db } = harness.domain;
