@@ -1,4 +1,5 @@
 import { permissions } from '../../src/domain/access/permissions.js';
+import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
 import { addMaria, cast, castTime, resetCast, seedCast } from '../support/cast.js';
 import {
   exampleBody,
@@ -28,6 +29,7 @@ let harness: Harness;
 let fileHost: FileHost;
 let clamd: FakeClamd;
 let partner: Partner;
+let audit: AuditWatch;
 beforeAll(async () => {
   fileHost = await startFileHost();
   clamd = await startFakeClamd();
@@ -41,6 +43,7 @@ beforeAll(async () => {
   });
   partner = await seedCast(harness);
   await addMaria(harness);
+  audit = await watchAudit(harness);
 });
 afterAll(async () => {
   await fileHost.close();
@@ -282,6 +285,8 @@ it('an example of a failure is what the service answers', () => {
   const failures = failureExamples.filter(({ mediaType }) => mediaType === 'application/json');
   return everyCase(failures, ({ title }) => title, expectProvoked);
 }, 120_000);
+
+it('each of these failures had its one row of the audit before it left', () => audit.expectOneRowEach());
 
 async function expectProvoked(failure: Failure): Promise<void> {
   const { operationId, status, name, example } = failure;

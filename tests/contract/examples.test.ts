@@ -1,4 +1,5 @@
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
+import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
 import { cast, resetCast, seedCast } from '../support/cast.js';
 import {
   exampleBody,
@@ -23,9 +24,11 @@ type Body = Readonly<Record<string, unknown>>;
 
 let harness: Harness;
 let partner: Partner;
+let audit: AuditWatch;
 beforeAll(async () => {
   harness = await startHarness();
   partner = await seedCast(harness);
+  audit = await watchAudit(harness);
 });
 afterAll(() => harness.close());
 
@@ -223,3 +226,5 @@ it('the examples are of the same people in all responses', () => {
   const ids = new Set(JSON.stringify(responseExamples.map(({ value }) => value)).match(/"user_id":"[^"]+"/g));
   expect([...ids].sort()).toEqual([`"user_id":"${cast.jane.id}"`, `"user_id":"${cast.maria.id}"`]);
 });
+
+it('each of these responses had its one row of the audit before it left', () => audit.expectOneRowEach());

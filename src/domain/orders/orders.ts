@@ -11,7 +11,7 @@ import type { ReadContext, TransactionContext } from '../transactions/transactio
 export const orderDetails = {
   lines: { orderBy: { position: 'asc' } },
   payments: { orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] },
-  encounter: { select: { encounterNo: true, clinicId: true } },
+  encounter: { select: { encounterNo: true, clinicId: true, patientId: true } },
 } satisfies Prisma.OrderInclude;
 
 /** A stored order with its lines and payments. */

@@ -1,4 +1,3 @@
-import type { Context } from '../../context.js';
 import type { Schemas } from '../../contract.js';
 import { displayedStatus } from '../approvals/approvals.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
@@ -8,7 +7,7 @@ import { recordPayment } from '../orders/payments.js';
 import { claimEncounter, submitReview } from '../encounters/review.js';
 import { revokeApprovals } from '../encounters/revocation.js';
 import { requireSandbox } from './requireSandbox.js';
-import { inCallerTransaction, type CallerContext } from '../transactions/transaction.js';
+import type { CallerContext } from '../transactions/transaction.js';
 
 type Outcome = Schemas['SimulateEncounterRequest']['outcome'];
 type Decision = Schemas['ReviewDecision'];
@@ -24,17 +23,15 @@ const REVOCATION = 'Revoked in the sandbox.';
  * @throws Problem sandbox_only, encounter_not_found, clinic_not_permitted, invalid_state, not_due
  */
 export async function simulateEncounter(
-  context: Context,
+  context: CallerContext,
   encounterNo: bigint,
   { outcome, pay }: Schemas['SimulateEncounterRequest'],
 ): Promise<EncounterRecord> {
   requireSandbox(context);
-  return inCallerTransaction(context, async (transaction) => {
-    // Otherwise another provider could claim it after its holder is read, and refuse what is done in that name.
-    await lockEncounter(transaction, encounterNo);
-    const encounter = await outcomes[outcome](transaction, encounterNo);
-    return pay ? paid(transaction, encounter) : encounter;
-  });
+  // Otherwise another provider could claim it after its holder is read, and refuse what is done in that name.
+  await lockEncounter(context, encounterNo);
+  const encounter = await outcomes[outcome](context, encounterNo);
+  return pay ? paid(context, encounter) : encounter;
 }
 
 type Play = (context: CallerContext, encounterNo: bigint) => Promise<EncounterRecord>;
