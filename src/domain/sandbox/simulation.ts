@@ -1,3 +1,4 @@
+import { withMembers } from '../../context.js';
 import type { Schemas } from '../../contract.js';
 import { displayedStatus } from '../approvals/approvals.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
@@ -48,15 +49,24 @@ const outcomes: Readonly<Record<Outcome, Play>> = {
 
 /** As the provider that has it, if one has. */
 async function claim(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
-  const { reviewerRef, leaseExpiresAt } = await getEncounter(context, encounterNo);
-  const holder = leaseExpiresAt !== null && context.now() < leaseExpiresAt ? reviewerRef : null;
-  return claimEncounter(context, encounterNo, { reviewerRef: holder ?? REVIEWER });
+  const encounter = await getEncounter(context, encounterNo);
+  const { reviewerRef, leaseExpiresAt } = encounter;
+  const isHeld = leaseExpiresAt !== null && context.now() < leaseExpiresAt;
+  if (!isHeld || reviewerRef === null) return claimEncounter(context, encounterNo, { reviewerRef: REVIEWER });
+  return claimEncounter(asHolder(context, encounter), encounterNo, { reviewerRef });
+}
+
+/** As the API client of the claim, which alone may go on with it. */
+function asHolder(context: CallerContext, { claimedById }: EncounterRecord): CallerContext {
+  const { caller } = context;
+  return withMembers(context, { caller: { ...caller, apiClientId: claimedById ?? caller.apiClientId } });
 }
 
 /** Decides the items that wait, in their order. */
 function review(approves: (index: number) => boolean): Play {
   return async (context, encounterNo) => {
-    const { reviewerRef, reviewType, gfeItems } = await claim(context, encounterNo);
+    const claimed = await claim(context, encounterNo);
+    const { reviewerRef, reviewType, gfeItems } = claimed;
     const waiting = gfeItems.filter(({ status }) => status === 'pending_review');
     const decisions = waiting.map(({ categoryId, subcategoryId }, index): Decision => {
       const item = { categoryId, subcategoryId };
@@ -64,7 +74,8 @@ function review(approves: (index: number) => boolean): Play {
     });
     const now = context.now().toISOString();
     const visit = reviewType === 'synchronous' ? { visit: { startedAt: now, endedAt: now } } : {};
-    return submitReview(context, encounterNo, { reviewerRef: reviewerRef ?? REVIEWER, decisions, ...visit });
+    const body = { reviewerRef: reviewerRef ?? REVIEWER, decisions, ...visit };
+    return submitReview(asHolder(context, claimed), encounterNo, body);
   };
 }
 

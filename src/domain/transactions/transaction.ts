@@ -19,6 +19,7 @@ export type TransactionContext = Omit<DomainContext, 'db'> & TransactionParts & 
 interface FixedColumns {
   readonly patient?: Pick<Patient, 'id' | 'isVerified'>;
   readonly encounter?: Pick<Encounter, 'id' | 'encounterNo'>;
+  readonly claim?: Pick<Encounter, 'claimedById'>;
   readonly order?: Pick<Order, 'id' | 'orderSequence'>;
 }
 
