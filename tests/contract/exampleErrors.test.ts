@@ -187,7 +187,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     send(operation, { raw: ' '.repeat(256 * 1024 + 1), headers: { 'Content-Type': 'application/json' } }),
   // Every operation looks something up in one of these tables, and no rule expects it to be gone.
   internal_error: whileFailing((ask) =>
-    withoutTables(harness, ['client', 'clinic', 'product_offer', 'encounter', 'order', 'event'], ask),
+    withoutTables(harness, ['client', 'clinic', 'product_offer', 'encounter', 'order', 'event', 'audit_seal'], ask),
   ),
   'getClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('getClock')]),
   'issueToken internal_error': whileFailing(
@@ -240,6 +240,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   order_not_found: withQuery({ order_no: 'ORD-999999' }),
   cursor_invalid: withQuery({ cursor: 'bm9uc2Vuc2U' }),
   'listEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
+  'listAuditEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
 
   idempotency_key_required: (operation) => {
     const headers = { 'X-Request-Id': cast.requestId };

@@ -96,6 +96,10 @@ const probes: Readonly<Record<string, Probe>> = {
     }),
     inputs: { patientId: 'patientId', clinicId: 'clinicId' },
   },
+  listAuditEvents: {
+    request: () => ({ clientId: undefined, operationId: undefined, after: undefined }),
+    inputs: { patientId: 'patientId' },
+  },
   getEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
   claimEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
   releaseEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },

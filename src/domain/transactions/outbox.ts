@@ -9,7 +9,7 @@ import { recordset } from './bulkSql.js';
 export interface NewEvent {
   readonly id: string;
   readonly tenantId: string;
-  /** Null = of no clinic, so that every client of the tenant reads it. */
+  /** Null = of no clinic, but of a patient, whom `data` names as `user_id`. */
   readonly clinicId: string | null;
   readonly type: EventType;
   readonly data: Schemas['EventData'];

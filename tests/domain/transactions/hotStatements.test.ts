@@ -16,7 +16,7 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { completedEncounter } from '../../support/reviews.js';
-import { statementsOf } from '../../support/statements.js';
+import { isAudit, statementsOf } from '../../support/statements.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -27,8 +27,6 @@ beforeAll(async () => {
   sandbox = await newPartner(harness, 'sandbox');
 });
 afterAll(() => harness.close());
-
-const isAudit = ({ text }: { text: string }): boolean => text.startsWith('INSERT INTO "audit_event"');
 
 /**
  * The statements of a request by a caller who is known already, without those that begin and end a transaction, and
