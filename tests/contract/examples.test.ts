@@ -212,6 +212,7 @@ const minted: Readonly<Record<string, readonly string[]>> = {
   submitReview: ['order_no'],
   simulateEncounter: ['order_no'],
   listEvents: ['id', 'next_cursor'],
+  listAuditEvents: ['next_cursor'],
   getJwks: ['x', 'y', 'kid'],
 };
 
