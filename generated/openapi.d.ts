@@ -319,6 +319,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit-events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List audit events
+         * @description Returns who saw or did what in the tenant, the oldest first: every request of its API clients, reads and refused
+         *     attempts included, and the operator's commands about it. A request appears when it is sealed, within some two minutes.
+         *     Keep `next_cursor` and ask again with it: nothing is left out.
+         */
+        get: operations["listAuditEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandbox/encounters/{encounter_id}/simulate": {
         parameters: {
             query?: never;
@@ -1176,7 +1198,7 @@ export interface components {
             storageProvider: "s3" | "file";
             /** @description Bucket or folder. */
             container: string;
-            /** @description Internal storage path. */
+            /** @description Internal storage path. It holds ids, not the file's name. */
             blobPath: string;
             /**
              * Format: uri
@@ -1584,6 +1606,46 @@ export interface components {
             /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
             next_cursor: string;
             /** @description Ask again at once: more events are there, or, with `types` or a client that is limited to clinics, may be, because one answer looks through at most 1000 events. `data` can be empty then. */
+            has_more: boolean;
+        };
+        /** @description One request, or one command of the operator. It names ids and codes only, never what was sent or returned. A list of several patients names the patient that was asked for, if one was. */
+        AuditEvent: {
+            /**
+             * Format: date-time
+             * @description When it was answered, in real time also in a sandbox.
+             */
+            at: string;
+            /** @description `client_id` of the API client; null for a command of the operator. */
+            clientId: string | null;
+            /** @description As this document names it, or the words of a command such as `client create`. */
+            operationId: string;
+            resourceType: "audit" | "catalog" | "client" | "clinic" | "clock" | "document" | "encounter" | "event" | "order" | "patient" | "product" | "sandbox" | "tenant" | "token" | null;
+            /** @description The id that the request named or created, in the form that the operation has it. */
+            resourceId: string | null;
+            /**
+             * Format: uuid
+             * @description The patient that it concerned, if it is known.
+             */
+            patientId: string | null;
+            /** @description HTTP status of the answer; null for a command. */
+            status: number | null;
+            /** @description Code of the problem; null if it succeeded. */
+            code: string | null;
+            /**
+             * Format: uuid
+             * @description `X-Request-Id` of the answer.
+             */
+            requestId: string | null;
+            /** @description Address that the request came from. */
+            ip: string | null;
+            /** @description `failed` is a fault of the service. */
+            outcome: "success" | "refused" | "failed";
+        };
+        AuditEventList: {
+            data: components["schemas"]["AuditEvent"][];
+            /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
+            next_cursor: string;
+            /** @description Ask again at once: more is there or, with a filter or a client that is limited to clinics, may be, because one answer looks through at most 1000 audit events. `data` can be empty then. */
             has_more: boolean;
         };
         SimulateEncounterRequest: {
@@ -2272,6 +2334,26 @@ export interface components {
          *     ]
          */
         EventTypes: components["schemas"]["RequestedEventType"][];
+        /**
+         * @description Only what concerns this patient (`user_id`).
+         * @example 01a10caf-a4c0-7000-8000-00000000d001
+         */
+        AuditPatientId: components["schemas"]["Uuid"];
+        /**
+         * @description Only what this API client (`client_id`) did. At most 100 characters, more than any has.
+         * @example ces_k5xw4zdpnrqw2y3imfzg
+         */
+        AuditClientId: string;
+        /**
+         * @description Only this operation, as this document names it, or this command of the operator. At most 100 characters, more than any has.
+         * @example getPatient
+         */
+        AuditOperationId: string;
+        /**
+         * @description Where to go on, `next_cursor` of the page before; without it, the oldest that is kept. It is opaque and belongs to your tenant. At most 200 characters, more than we issue.
+         * @example ZGVtbyAw
+         */
+        AuditAfter: string;
         /**
          * @description Only encounters of this queue; there is one.
          * @example provider_network
@@ -3093,6 +3175,60 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    listAuditEvents: {
+        parameters: {
+            query: {
+                /**
+                 * @description Only what concerns this patient (`user_id`).
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                patientId?: components["parameters"]["AuditPatientId"];
+                /**
+                 * @description Only what this API client (`client_id`) did. At most 100 characters, more than any has.
+                 * @example ces_k5xw4zdpnrqw2y3imfzg
+                 */
+                clientId?: components["parameters"]["AuditClientId"];
+                /**
+                 * @description Only this operation, as this document names it, or this command of the operator. At most 100 characters, more than any has.
+                 * @example getPatient
+                 */
+                operationId?: components["parameters"]["AuditOperationId"];
+                /**
+                 * @description Where to go on, `next_cursor` of the page before; without it, the oldest that is kept. It is opaque and belongs to your tenant. At most 200 characters, more than we issue.
+                 * @example ZGVtbyAw
+                 */
+                after?: components["parameters"]["AuditAfter"];
+                /**
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Some audit events */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEventList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     simulateEncounter: {
         parameters: {
             query?: never;
@@ -3551,4 +3687,4 @@ export interface operations {
     };
 }
 
-export type Scope = 'admin:clinic' | 'read:client' | 'write:client' | 'write:document' | 'read:product' | 'write:encounter' | 'read:encounter' | 'read:order' | 'write:order' | 'read:event' | 'admin:webhook' | 'review:encounter' | 'sandbox:simulate';
+export type Scope = 'admin:clinic' | 'read:client' | 'write:client' | 'write:document' | 'read:product' | 'write:encounter' | 'read:encounter' | 'read:order' | 'write:order' | 'read:event' | 'read:audit' | 'admin:webhook' | 'review:encounter' | 'sandbox:simulate';

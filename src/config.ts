@@ -38,6 +38,10 @@ export interface Config {
   readonly maxConnections: number;
   /** Processes that take requests. */
   readonly workers: number;
+  /** How many proxies before the service append to `X-Forwarded-For`; 0 = the peer is the caller. */
+  readonly trustedProxies: number;
+  /** Days that rows of the audit are kept. */
+  readonly auditRetentionDays: number;
 }
 
 export type ObjectStoreConfig =
@@ -83,6 +87,8 @@ interface Variables {
   KEEP_ALIVE_TIMEOUT: number;
   MAX_CONNECTIONS: number;
   WORKERS: string;
+  TRUSTED_PROXIES: number;
+  AUDIT_RETENTION_DAYS: number;
 }
 
 const text = { type: 'string', minLength: 1 };
@@ -137,6 +143,9 @@ export const variables = {
       default: '1',
       description: 'auto or a number from 1 to 99',
     },
+    TRUSTED_PROXIES: { type: 'integer', minimum: 0, maximum: 10, default: 0 },
+    // 45 CFR 164.316(b)(2)(i) asks for six years.
+    AUDIT_RETENTION_DAYS: { type: 'integer', minimum: 1, maximum: 36_500, default: 2_192 },
   },
   allOf: [requires('OBJECT_STORE', 's3', s3Variables), requires('DOCUMENT_SCANNER', 'clamav', ['CLAMAV_ADDRESS'])],
 };
@@ -186,6 +195,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     drainTimeout: values.DRAIN_TIMEOUT * 1000,
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT * 1000,
     maxConnections: values.MAX_CONNECTIONS,
+    trustedProxies: values.TRUSTED_PROXIES,
+    auditRetentionDays: values.AUDIT_RETENTION_DAYS,
     workers: values.WORKERS === 'auto' ? availableParallelism() : Number(values.WORKERS),
   });
 }

@@ -43,9 +43,43 @@ export interface Services extends DomainContext {
   readonly isStopping: () => boolean;
 }
 
+/** A row of the audit (R-87): ids and codes, never values or names. */
+export interface AuditRow {
+  readonly at: Date;
+  /** Null where none is concerned: a command of the operator. */
+  readonly tenantId: string | null;
+  /** OAuth `client_id`. */
+  readonly clientId: string | null;
+  /** Who ran a command, and where. */
+  readonly operator: string | null;
+  readonly operationId: string;
+  readonly resourceType: string | null;
+  readonly resourceId: string | null;
+  readonly patientId: string | null;
+  readonly status: number | null;
+  readonly code: string | null;
+  readonly requestId: string | null;
+  readonly ip: string | null;
+  readonly outcome: 'success' | 'refused' | 'failed';
+}
+
+/** What the audit will say of a request. Who learns whom it concerns notes that here. */
+export interface RequestAudit {
+  tenantId: string | null;
+  /** Null: no API client is known, and there is nothing to record. */
+  clientId: string | null;
+  /** Where neither the request nor the response names the patient. */
+  patientId: string | null;
+  /** Whether the transaction of the request's effect has committed the row. */
+  isCommitted: boolean;
+  /** The row of a response. */
+  rowOf(response: { readonly status: number; readonly code?: string; readonly body?: unknown }): AuditRow;
+}
+
 /** What an operation without security gets. */
 export interface PublicContext extends Services {
   readonly requestId: string;
+  readonly audit: RequestAudit;
   /** The request's Authorization header, for client authentication at the token endpoint (RFC 6749 §2.3.1). */
   readonly authorization: string | undefined;
 }

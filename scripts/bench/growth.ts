@@ -79,6 +79,15 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
     authorization: undefined,
     realNow: domain.now,
     idempotency: null,
+    audit: {
+      tenantId: null,
+      clientId: null,
+      patientId: null,
+      isCommitted: false,
+      rowOf: () => {
+        throw new Error('nothing is audited without a request');
+      },
+    },
   });
 }
 

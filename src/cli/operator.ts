@@ -7,6 +7,7 @@ import { readConfig } from '../config.js';
 import type { DomainContext } from '../context.js';
 import { systemContext } from '../runtime/systemContext.js';
 import type { CliIo } from './cliIo.js';
+import { recordCommand } from './commandAudit.js';
 
 /** An operator waits longer than a caller: a catalog has thousands of rows. */
 const TIMEOUT_MS = 120_000;
@@ -14,7 +15,7 @@ const TIMEOUT_MS = 120_000;
 /**
  * Runs a command on the service's database: that of DATABASE_URL, else the embedded one in DATA_DIR, which is started
  * for the command if no server runs it. The database's clock counts, because the operator's may be wrong. A signal ends
- * the command and rolls back its work.
+ * the command and rolls back its work. The command is recorded in the audit.
  * @throws Error when the database does not answer or its schema is not that of this build
  */
 export async function withDatabase<T>(terminal: CliIo, work: (context: DomainContext) => Promise<T>): Promise<T> {
@@ -31,12 +32,28 @@ export async function withDatabase<T>(terminal: CliIo, work: (context: DomainCon
   const stop = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    return await work({ ...systemContext(db), now: await databaseClock(db) });
+    return await recorded(terminal, { ...systemContext(db), now: await databaseClock(db) }, work);
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
     await db.$disconnect();
     await database.close();
   }
+}
+
+/** Nothing is shown of a command that could not be recorded. */
+async function recorded<T>(
+  { command }: CliIo,
+  context: DomainContext,
+  work: (context: DomainContext) => Promise<T>,
+): Promise<T> {
+  if (!command) return work(context);
+  const result = await work(context).catch(async (error: unknown) => {
+    // What failed first is what the operator needs to know.
+    await recordCommand(context, command, 'failed', null).catch(() => undefined);
+    throw error;
+  });
+  await recordCommand(context, command, 'success', result);
+  return result;
 }
 
 /** The store of the service's documents, to put objects into it. */

@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs';
 import { isUnavailable } from '../adapters/database/database.js';
 import { configWarnings } from '../runtime/configWarnings.js';
 import { packageRoot } from '../packageRoot.js';
+import { addAuditCommands } from './audit.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
 import { addKeyCommands } from './keys.js';
 import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
+import { commandOf } from './commandAudit.js';
 import { example, PROGRAM } from './output.js';
 import { addTenantCommands } from './tenant.js';
 import type { CliIo } from './cliIo.js';
@@ -54,14 +56,18 @@ function jsonOf(error: unknown): object {
 function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Provisions tenants, API clients, catalogs and keys, cancels orders and migrates. It works on the database of ' +
+      'Provisions tenants, API clients, catalogs and keys, cancels orders, verifies the audit and migrates. It works on the database of ' +
         'DATABASE_URL, else on the embedded one in DATA_DIR, whether a server is running or not.',
     )
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: usage })
     .version(packageVersion())
-    .hook('preAction', () => configWarnings(terminal.environment).forEach((text) => terminal.err(`Warning: ${text}\n`)))
+    .option('--as <name>', 'who runs the command, for the audit (default: USER)')
+    .hook('preAction', (parent, command) => {
+      configWarnings(terminal.environment).forEach((text) => terminal.err(`Warning: ${text}\n`));
+      terminal.command = commandOf(command, terminal, parent.opts().as);
+    })
     .addHelpText(
       'after',
       example('tenant create "Lakeside Health"', 'client create --tenant lakeside-health --preset partner'),
@@ -71,6 +77,7 @@ function createProgram(terminal: CliIo, usage: (text: string) => void): Command 
   addCatalogCommands(program, terminal);
   addOrderCommands(program, terminal);
   addKeyCommands(program, terminal);
+  addAuditCommands(program, terminal);
   addMigrateCommand(program, terminal);
   return program;
 }

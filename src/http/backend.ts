@@ -1,16 +1,25 @@
 import { OpenAPIBackend } from 'openapi-backend';
-import { withMembers, type Context, type IdempotencyRequest, type PublicContext, type Services } from '../context.js';
+import {
+  withMembers,
+  type Context,
+  type IdempotencyRequest,
+  type PublicContext,
+  type RequestAudit,
+  type Services,
+} from '../context.js';
 import type { OperationId } from '../contract.js';
+import { auditRecorder } from '../domain/audit/recorder.js';
 import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
 import { inTenantTime } from '../domain/transactions/transaction.js';
 import type { Operations } from '../operations/operation.js';
 import { readBody } from './body.js';
 import { contractVersion, readContract } from './contractDocument.js';
-import { RETRY_AFTER } from './errors.js';
+import { failureOf, RETRY_AFTER } from './errors.js';
 import { idempotencyOf } from './idempotencyKey.js';
 import { buildMatcher, type Match } from './matcher.js';
 import type { Head } from './parameters.js';
 import { planOf, type Plan, type Run } from './plan.js';
+import { requestAudit, type ValidatedRequest } from './requestAudit.js';
 import type { Answer } from './responseCheck.js';
 import { setRoute, type Request, type Response } from './route.js';
 import { bearerAuthentication, type Authenticated } from './security.js';
@@ -46,6 +55,7 @@ export async function createBackend(
   const common = { ...protective, 'API-Version': contractVersion(), 'Cache-Control': 'no-store' };
   const { authenticate, forget } = bearerAuthentication();
   const { validateResponses } = services.config;
+  const record = auditRecorder(services);
   const sampleFiles = { download: withSampleFiles(services.download) };
 
   /** What a secured operation gets. A sandbox has its own time, and sample files. */
@@ -58,23 +68,45 @@ export async function createBackend(
     return caller.tenantMode === 'live' ? live : inTenantTime(withMembers(live, sampleFiles), clockOffsetMs);
   };
 
-  const answer = async (plan: Plan, head: Head, req: Request, res: Response): Promise<void> => {
-    const { locals } = res;
-    setRoute(res, plan);
-    const context = publicContext(services, locals.requestId, req.headers.authorization);
+  /** @param request gets what has been validated */
+  const run = async (
+    plan: Plan,
+    head: Head,
+    req: Request,
+    res: Response,
+    context: PublicContext,
+    request: ValidatedRequest,
+  ): Promise<Answer> => {
     const authenticated = plan.permissions && (await authenticate(context, plan.permissions));
     const caller = authenticated?.caller;
-    locals.caller = caller;
-    const parameters = plan.readParameters(head);
+    res.locals.caller = caller;
+    Object.assign(request, plan.readParameters(head));
     // 401 and 403 go before 400 and 413: not a byte of the body is read for a caller who may not send it.
     const body = plan.mediaTypes ? await readBody(req, res, plan.mediaTypes) : undefined;
     plan.checkBody(body);
-    const input = { path: parameters.path, query: parameters.query, body };
+    request.body = body;
     const key = plan.takesKey ? idempotencyOf(plan.operationId, head, body) : null;
     const result = await plan
-      .run(input, authenticated ? securedContext(context, authenticated, key) : context)
+      .run(request, authenticated ? securedContext(context, authenticated, key) : context)
       .finally(() => caller && plan.mayMoveClock && forget(caller.tenantId));
     if (validateResponses || caller?.tenantMode === 'sandbox') plan.checkResponse(result);
+    return result;
+  };
+
+  /** The response leaves after the audit's row of it is committed, and each request has one row. */
+  const answer = async (plan: Plan, head: Head, req: Request, res: Response): Promise<void> => {
+    setRoute(res, plan);
+    const { requestId } = res.locals;
+    const audit = requestAudit(plan, plan.audit, services, req, requestId);
+    const recorded = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
+      if (plan.audit && audit.clientId !== null && !audit.isCommitted) await record(audit.rowOf(response));
+    };
+    const context = publicContext(services, requestId, req.headers.authorization, audit);
+    const result = await run(plan, head, req, res, context, audit.request).catch(async (error: unknown) => {
+      await recorded(failureOf(plan.operationId, error));
+      throw error;
+    });
+    await recorded(result);
     send(res, common, result);
   };
   return { match: buildMatcher(plans), headers: common, answer };
@@ -101,8 +133,13 @@ async function plansOf(operations: Operations): Promise<Plan[]> {
 }
 
 /** The services are the prototype: a copy of them would cost more than most of what a request does. */
-function publicContext(services: Services, requestId: string, authorization: string | undefined): PublicContext {
-  return Object.assign(Object.create(services) as Services, { requestId, authorization });
+function publicContext(
+  services: Services,
+  requestId: string,
+  authorization: string | undefined,
+  audit: RequestAudit,
+): PublicContext {
+  return Object.assign(Object.create(services) as Services, { requestId, authorization, audit });
 }
 
 function send(res: Response, common: Readonly<Record<string, string>>, { status, headers, body }: Answer): void {

@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { isUnavailable } from '../adapters/database/database.js';
+import type { OperationId } from '../contract.js';
 import { describeCauses } from '../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
 import { requestIdOf, routeOf } from './route.js';
@@ -14,7 +15,7 @@ export const MOST_FAULTS = 50;
 /** The only place that turns a failure into an answer, and the only one that logs failures. */
 export function failureHandler(log: Logger): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
-    const problem = problemOf(error);
+    const problem = refusalOf(routeOf(res)?.operationId, error);
     if (!(problem instanceof OAuthProblem) && problems[problem.code].status >= 500) {
       log.error({ requestId: requestIdOf(res), code: problem.code, causes: describeCauses(problem) }, 'request failed');
     }
@@ -22,9 +23,25 @@ export function failureHandler(log: Logger): ErrorRequestHandler {
       res.destroy();
       return;
     }
-    if (routeOf(res)?.operationId === 'issueToken') sendTokenFailure(req, res, problem);
-    else if (problem instanceof Problem) sendProblem(req, res, problem);
+    if (problem instanceof Problem) sendProblem(req, res, problem);
+    else sendTokenFailure(req, res, problem);
   };
+}
+
+/** The problem that a failure of an operation is answered with. RFC 6749 §5.2 rules the faults of a token request. */
+function refusalOf(operationId: OperationId | undefined, error: unknown): Problem | OAuthProblem {
+  const problem = problemOf(error);
+  const isTokenFault =
+    operationId === 'issueToken' && problem instanceof Problem && problems[problem.code].status === 400;
+  return isTokenFault ? tokenRequestFault(problem) : problem;
+}
+
+/** Status and code that a failure of an operation will be answered with. */
+export function failureOf(operationId: OperationId, error: unknown): { status: number; code: string } {
+  const problem = refusalOf(operationId, error);
+  return problem instanceof OAuthProblem
+    ? { status: oauthStatuses[problem.error], code: problem.error }
+    : { status: problems[problem.code].status, code: problem.code };
 }
 
 function problemOf(error: unknown): Problem | OAuthProblem {
@@ -63,10 +80,7 @@ function sendProblem(req: Request, res: Response, problem: Problem): void {
     .send(JSON.stringify(problemBody(problem, requestIdOf(res))));
 }
 
-/** RFC 6749 §5.2 for every fault of a token request; only internal failures keep the common shape. */
-function sendTokenFailure(req: Request, res: Response, problem: Problem | OAuthProblem): void {
-  if (problem instanceof Problem && problems[problem.code].status !== 400) return sendProblem(req, res, problem);
-  const failure = problem instanceof OAuthProblem ? problem : tokenRequestFault(problem);
+function sendTokenFailure(req: Request, res: Response, failure: OAuthProblem): void {
   if (failure.basic) res.set('WWW-Authenticate', `Basic ${REALM}`);
   res.locals['code'] = failure.error;
   closeUnlessRead(req, res);

@@ -2,6 +2,7 @@ import type { OpenAPIBackend, Operation as ContractOperation } from 'openapi-bac
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Context, PublicContext } from '../context.js';
 import type { OperationId, Permission } from '../contract.js';
+import { auditRule, type AuditRule } from './auditRule.js';
 import { KEY_HEADER } from './idempotencyKey.js';
 import { parameterReader, type ReadParameters } from './parameters.js';
 import { assertResponse, type Answer } from './responseCheck.js';
@@ -22,6 +23,8 @@ export interface Plan {
   /** Of the body; null = there is none. */
   readonly mediaTypes: readonly string[] | null;
   readonly takesKey: boolean;
+  /** What the audit says of its requests; null = nothing. */
+  readonly audit: AuditRule | null;
   /** Whether it may change the time of a sandbox. */
   readonly mayMoveClock: boolean;
   readonly readParameters: ReadParameters;
@@ -48,6 +51,7 @@ export function planOf({ validator }: OpenAPIBackend, operation: ContractOperati
     permissions: permissions.length > 0 ? permissions : null,
     mediaTypes: requestBody && 'content' in requestBody ? Object.keys(requestBody.content) : null,
     takesKey: parameters.some((parameter) => 'name' in parameter && parameter.name === KEY_HEADER),
+    audit: auditRule(operation),
     mayMoveClock: permissions.flat().includes('sandbox:simulate' satisfies Permission),
     readParameters: parameterReader(parameters, checkParameters),
     checkBody(body) {

@@ -68,6 +68,7 @@ export function bearerAuthentication(): Authentication {
       const now = context.now();
       const verified = await verify(context, bearerToken(context.authorization), now);
       const { claims } = verified;
+      Object.assign(context.audit, { tenantId: claims.tenantId, clientId: claims.clientId });
       const state = await stateOf(context, claims, now);
       if (!state.isActive) throw new Problem('client_inactive');
       if (isRevoked(claims, state.tokensValidAfter)) {

@@ -3,7 +3,8 @@ import { findEncounter } from '../domain/encounters/lookup.js';
 import { encounterStatusView } from '../views/encounterView.js';
 
 /** POST /encounters/status: by any of the three identifiers. */
-export const getEncounterStatus: Operation<'getEncounterStatus'> = async ({ body }, context) => ({
-  status: 200,
-  body: encounterStatusView(await findEncounter(context, body), context.now()),
-});
+export const getEncounterStatus: Operation<'getEncounterStatus'> = async ({ body }, context) => {
+  const encounter = await findEncounter(context, body);
+  context.audit.patientId = encounter.patientId;
+  return { status: 200, body: encounterStatusView(encounter, context.now()) };
+};

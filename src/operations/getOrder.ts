@@ -3,7 +3,8 @@ import * as orders from '../domain/orders/orders.js';
 import { orderView } from '../views/orderView.js';
 
 /** GET /orders/{order_no}: the stored order with its lines and payments (D-07). */
-export const getOrder: Operation<'getOrder'> = async ({ path }, context) => ({
-  status: 200,
-  body: orderView(await orders.getOrder(context, path.order_no)),
-});
+export const getOrder: Operation<'getOrder'> = async ({ path }, context) => {
+  const order = await orders.getOrder(context, path.order_no);
+  context.audit.patientId = order.encounter.patientId;
+  return { status: 200, body: orderView(order) };
+};

@@ -14,6 +14,7 @@ import { getOrder } from './getOrder.js';
 import { getPatient } from './getPatient.js';
 import { getReadiness } from './getReadiness.js';
 import { issueToken } from './issueToken.js';
+import { listAuditEvents } from './listAuditEvents.js';
 import { listClinics } from './listClinics.js';
 import { listEncounters } from './listEncounters.js';
 import { listEvents } from './listEvents.js';
@@ -46,6 +47,7 @@ export const operations = {
   getPatient,
   getReadiness,
   issueToken,
+  listAuditEvents,
   listClinics,
   listEncounters,
   listEvents,

@@ -20,30 +20,43 @@ interface Response {
  * a crash leaves nothing, and a retry does the work.
  * @throws Problem idempotency_key_reused, idempotency_in_progress, and what the work throws
  */
-export function withIdempotency<R extends Response>(
+export async function withIdempotency<R extends Response>(
   context: Context,
   work: (context: CallerContext) => Promise<R>,
 ): Promise<R> {
-  return inCallerTransaction(context, (transaction) => once(context, transaction, work));
+  return committed(context, await inCallerTransaction(context, (transaction) => once(context, transaction, work)));
 }
 
 /** The same for work that consists of statements. */
-export function statementsWithIdempotency<R extends Response>(
+export async function statementsWithIdempotency<R extends Response>(
   context: Context,
   work: (context: StatementContext) => Promise<R>,
 ): Promise<R> {
-  return inCallerStatements(context, (transaction) => once(context, transaction, work));
+  return committed(context, await inCallerStatements(context, (transaction) => once(context, transaction, work)));
+}
+
+interface Done<R> {
+  readonly response: R;
+  readonly isReplay: boolean;
 }
 
 async function once<C extends StatementContext, R extends Response>(
-  { idempotency }: Context,
+  { idempotency, audit }: Context,
   transaction: C,
   work: (context: C) => Promise<R>,
-): Promise<R> {
-  if (!idempotency) return work(transaction);
-  if (!(await takeKey(transaction, idempotency))) return replayed(await findResult(transaction, idempotency)) as R;
+): Promise<Done<R>> {
+  if (idempotency && !(await takeKey(transaction, idempotency))) {
+    return { response: replayed(await findResult(transaction, idempotency)) as R, isReplay: true };
+  }
   const response = await work(transaction);
-  await storeResult(transaction, idempotency, response);
+  if (idempotency) await storeResult(transaction, idempotency, response);
+  transaction.audited.push(audit.rowOf(response));
+  return { response, isReplay: false };
+}
+
+/** The audit's row of an effect is committed with it; a replay has none yet. */
+function committed<R extends Response>({ audit }: Context, { response, isReplay }: Done<R>): R {
+  audit.isCommitted = !isReplay;
   return response;
 }
 

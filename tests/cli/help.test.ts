@@ -19,6 +19,8 @@ const commands = [
   'catalog export',
   'catalog schema',
   'order cancel',
+  'audit verify',
+  'audit export',
   'keys rotate',
   'migrate',
 ];

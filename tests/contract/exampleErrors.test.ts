@@ -1,4 +1,5 @@
 import { permissions } from '../../src/domain/access/permissions.js';
+import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
 import { addMaria, cast, castTime, resetCast, seedCast } from '../support/cast.js';
 import {
   exampleBody,
@@ -28,6 +29,7 @@ let harness: Harness;
 let fileHost: FileHost;
 let clamd: FakeClamd;
 let partner: Partner;
+let audit: AuditWatch;
 beforeAll(async () => {
   fileHost = await startFileHost();
   clamd = await startFakeClamd();
@@ -41,6 +43,7 @@ beforeAll(async () => {
   });
   partner = await seedCast(harness);
   await addMaria(harness);
+  audit = await watchAudit(harness);
 });
 afterAll(async () => {
   await fileHost.close();
@@ -184,7 +187,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     send(operation, { raw: ' '.repeat(256 * 1024 + 1), headers: { 'Content-Type': 'application/json' } }),
   // Every operation looks something up in one of these tables, and no rule expects it to be gone.
   internal_error: whileFailing((ask) =>
-    withoutTables(harness, ['client', 'clinic', 'product_offer', 'encounter', 'order', 'event'], ask),
+    withoutTables(harness, ['client', 'clinic', 'product_offer', 'encounter', 'order', 'event', 'audit_seal'], ask),
   ),
   'getClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('getClock')]),
   'issueToken internal_error': whileFailing(
@@ -237,6 +240,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   order_not_found: withQuery({ order_no: 'ORD-999999' }),
   cursor_invalid: withQuery({ cursor: 'bm9uc2Vuc2U' }),
   'listEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
+  'listAuditEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
 
   idempotency_key_required: (operation) => {
     const headers = { 'X-Request-Id': cast.requestId };
@@ -282,6 +286,8 @@ it('an example of a failure is what the service answers', () => {
   const failures = failureExamples.filter(({ mediaType }) => mediaType === 'application/json');
   return everyCase(failures, ({ title }) => title, expectProvoked);
 }, 120_000);
+
+it('each of these failures had its one row of the audit before it left', () => audit.expectOneRowEach());
 
 async function expectProvoked(failure: Failure): Promise<void> {
   const { operationId, status, name, example } = failure;

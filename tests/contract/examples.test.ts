@@ -1,4 +1,6 @@
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
+import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
+import { sealAudit } from '../../src/domain/audit/seal.js';
 import { cast, resetCast, seedCast } from '../support/cast.js';
 import {
   exampleBody,
@@ -23,9 +25,11 @@ type Body = Readonly<Record<string, unknown>>;
 
 let harness: Harness;
 let partner: Partner;
+let audit: AuditWatch;
 beforeAll(async () => {
   harness = await startHarness();
   partner = await seedCast(harness);
+  audit = await watchAudit(harness);
 });
 afterAll(() => harness.close());
 
@@ -101,6 +105,24 @@ const by = (operationId: string, name: string) => (): Promise<Answer> => sendExa
 const ask = (operationId: string, changes?: Body) => (): Promise<Answer> =>
   sendQuery(operationOf(operationId), changes);
 
+/** Where the audit ends now. */
+async function auditCursor(): Promise<string> {
+  await sealAudit(harness.domain);
+  const nothing = { patientId: cast.nobody, clientId: undefined, operationId: undefined };
+  const { body } = await ask('listAuditEvents', nothing)();
+  await sealAudit(harness.domain);
+  const all = {
+    patientId: undefined,
+    clientId: undefined,
+    operationId: undefined,
+    limit: 100,
+    after: body.next_cursor,
+  };
+  let page = await ask('listAuditEvents', all)();
+  while (page.body.has_more) page = await ask('listAuditEvents', { ...all, after: page.body.next_cursor })();
+  return page.body.next_cursor;
+}
+
 /** For each example of an answer that is no failure, the request that it answers. */
 const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
   'issueToken issued': by('issueToken', 'client_credentials'),
@@ -141,6 +163,14 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
     const { body } = await ask('listEvents')();
     return ask('listEvents', { after: body.next_cursor })();
   },
+  'listAuditEvents some': async () => {
+    const started = await auditCursor();
+    const headers = { 'X-Request-Id': cast.requestId };
+    await call(harness, targetOf(operationOf('getPatient')), { token: partner.token, headers });
+    await sealAudit(harness.domain);
+    return ask('listAuditEvents', { after: started })();
+  },
+  'listAuditEvents none': async () => ask('listAuditEvents', { after: await auditCursor() })(),
   'simulateEncounter completed': by('simulateEncounter', 'approve_and_pay'),
   'simulateEncounter no_show': by('simulateEncounter', 'no_show'),
   'getClock real_time': ask('getClock'),
@@ -182,6 +212,7 @@ const minted: Readonly<Record<string, readonly string[]>> = {
   submitReview: ['order_no'],
   simulateEncounter: ['order_no'],
   listEvents: ['id', 'next_cursor'],
+  listAuditEvents: ['next_cursor'],
   getJwks: ['x', 'y', 'kid'],
 };
 
@@ -223,3 +254,5 @@ it('the examples are of the same people in all responses', () => {
   const ids = new Set(JSON.stringify(responseExamples.map(({ value }) => value)).match(/"user_id":"[^"]+"/g));
   expect([...ids].sort()).toEqual([`"user_id":"${cast.jane.id}"`, `"user_id":"${cast.maria.id}"`]);
 });
+
+it('each of these responses had its one row of the audit before it left', () => audit.expectOneRowEach());

@@ -1,4 +1,5 @@
 import type { Permission } from '../../src/contract.js';
+import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
 import { operations, type ContractOperation } from '../support/contract.js';
 import {
   encounterBody,
@@ -21,10 +22,12 @@ const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 let harness: Harness;
 let fileHost: FileHost;
 let partner: Partner;
+let audit: AuditWatch;
 beforeAll(async () => {
   fileHost = await startFileHost();
   harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host } });
   partner = await newPartner(harness);
+  audit = await watchAudit(harness);
 });
 afterAll(() => Promise.all([harness.close(), fileHost.close()]));
 
@@ -262,3 +265,5 @@ describe('a key', () => {
     for (const secret of [key, 'Miller', '1990-06-30']) expect(log).not.toContain(secret);
   });
 });
+
+it('each request had its one row of the audit before its response left, replays too', () => audit.expectOneRowEach());

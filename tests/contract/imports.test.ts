@@ -53,7 +53,8 @@ const floors: readonly (readonly string[])[] = [
   ['documents', 'encounters'],
   ['orders', 'approvals'],
   ['patients', 'catalog'],
-  ['access', 'events'],
+  ['audit', 'events'],
+  ['access'],
   ['transactions', 'values'],
 ];
 

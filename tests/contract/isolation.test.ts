@@ -1,3 +1,4 @@
+import { sealAudit } from '../../src/domain/audit/seal.js';
 import {
   requiredHeaders,
   securedOperations,
@@ -96,6 +97,11 @@ const probes: Readonly<Record<string, Probe>> = {
     }),
     inputs: { patientId: 'patientId', clinicId: 'clinicId' },
   },
+  listAuditEvents: {
+    request: () => ({ clientId: undefined, operationId: undefined, after: undefined }),
+    // The others only leave rows of the own tenant out.
+    inputs: { patientId: 'patientId', clientId: null, operationId: null },
+  },
   getEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
   claimEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
   releaseEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
@@ -130,6 +136,7 @@ beforeAll(async () => {
   partner = await newPartner(harness, 'sandbox');
   own = await newThings(partner);
   foreign = await newThings(await newPartner(harness, 'sandbox'));
+  await sealAudit(harness.domain);
 });
 afterAll(() => harness.close());
 

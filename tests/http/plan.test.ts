@@ -5,7 +5,7 @@ import { call, type Answer } from '../support/http.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { rawCall } from '../support/rawHttp.js';
 import { newSandbox, setClock } from '../support/sandbox.js';
-import { statementsOf } from '../support/statements.js';
+import { ownStatementsOf } from '../support/statements.js';
 
 let database: TestDatabase;
 let harness: Harness;
@@ -49,7 +49,7 @@ it('asks the database no more for a sandbox than for a live tenant once it knows
       const target = `GET /clients/${await newPatient(harness, partner)}`;
       const read = (): Promise<Answer> => call(harness, target, partner);
       await read();
-      sent.push((await statementsOf(read)).length);
+      sent.push((await ownStatementsOf(read)).length);
     }
     return sent;
   });

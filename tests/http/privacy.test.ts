@@ -228,6 +228,12 @@ describe('whatever the partner sends, in success and in failure', () => {
     for (const secret of secrets) expect(lines.filter((line) => holds(line, secret))).toEqual([]);
   });
 
+  it('none of it is in the audit', async () => {
+    const rows = await harness.domain.db.$queryRaw<{ row: string }[]>`SELECT audit_event::text AS row FROM audit_event`;
+    expect(rows.length).toBeGreaterThan(100);
+    for (const secret of secrets) expect(rows.filter(({ row }) => holds(row, secret))).toEqual([]);
+  });
+
   it('none of it is repeated in a failure', () => {
     const answers = failures.map(({ status, text, headers }) => `${status} ${JSON.stringify([...headers])} ${text}`);
     expect(answers.length).toBeGreaterThan(100);

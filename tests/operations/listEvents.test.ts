@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { purgeEvents } from '../../src/domain/events/retention.js';
 import { recordEvent } from '../../src/domain/events/record.js';
+import { permissions } from '../../src/domain/access/permissions.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { eventsUpTo, feedPage, paid, recordPaid } from '../support/events.js';
@@ -9,7 +10,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/refusals.js';
-import { scansOf, statementsOf } from '../support/statements.js';
+import { scansOf, ownStatementsOf } from '../support/statements.js';
 
 let database: TestDatabase;
 let harness: Harness;
@@ -124,17 +125,19 @@ describe('200', () => {
     expect(pages.map(({ data }) => data.length)).toEqual([0, 0, 1]);
   });
 
-  it('is for a client limited to clinics what happened in these, and what is of no clinic', async () => {
+  it('is for a client limited to clinics what happened in these, and to the patients that it may see', async () => {
     const mine = await newPartner(harness);
     const { tenantId } = mine;
     const [here, elsewhere] = [await newClinic(harness, mine), await newClinic(harness, mine)];
-    for (const [index, clinicId] of [elsewhere, here, null, elsewhere].entries()) {
+    const limited = await newClient(harness, tenantId, permissions, [here]);
+    for (const [index, clinicId] of [elsewhere, here, elsewhere].entries()) {
       await recordPaid(harness, { tenantId, clinicId }, `ORD-10100${index}`);
     }
-    await eventsUpTo(harness, mine, 'order.paid', 4);
-    const limited = await newClient(harness, tenantId, ['read:event'], [here]);
+    await newPatient(harness, mine);
+    const own = await newPatient(harness, limited);
+    await eventsUpTo(harness, mine, 'patient.created', 2);
     const { data, next_cursor } = await feedPage(harness, limited);
-    expect(data.map((event) => event.data['order_no'])).toEqual(['ORD-101001', 'ORD-101002']);
+    expect(data.map((event) => event.data)).toMatchObject([{ order_no: 'ORD-101001' }, { user_id: own }]);
     expect(next_cursor).toBe((await feedPage(harness, mine)).next_cursor);
   });
 
@@ -168,7 +171,9 @@ describe('200', () => {
     await observer.query('ANALYZE event');
     await list('', { token: mine.token });
     const { next_cursor } = await feedPage(harness, mine, { limit: 100 });
-    const statements = await statementsOf(() => list(`?after=${next_cursor}&limit=20${types}`, { token: mine.token }));
+    const statements = await ownStatementsOf(() =>
+      list(`?after=${next_cursor}&limit=20${types}`, { token: mine.token }),
+    );
     const [statement, ...more] = statements;
     if (!statement) throw new Error('nothing was asked');
     const scans = await scansOf(observer, statement);

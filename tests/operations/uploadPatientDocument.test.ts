@@ -63,7 +63,7 @@ describe('200', () => {
       userDocument: {
         id: body.documentId, user_id: patientId, clientId: patientId, clinicId: null, storageProvider: 'file',
         container: 'documents',
-        blobPath: `${tenantId}/clients/${patientId}/lab-results/${body.documentId}/blood.pdf`, fileUrl: body.fileUrl,
+        blobPath: `${tenantId}/clients/${patientId}/lab-results/${body.documentId}`, fileUrl: body.fileUrl,
         contentType: 'application/pdf', sizeBytes: sampleFiles.pdf.length, checksum: sha256(sampleFiles.pdf),
         docType: 'lab-results', fileName: 'blood.pdf', metadata: { uploadedById, originalFilename: 'blood.pdf' }, createdAt: now, updatedAt: now,
       },

@@ -41,6 +41,8 @@ describe('without any variable', () => {
       keepAliveTimeout: 65_000,
       maxConnections: 5_000,
       workers: 1,
+      trustedProxies: 0,
+      auditRetentionDays: 2_192,
     } satisfies Config);
   });
 

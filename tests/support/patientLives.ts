@@ -19,6 +19,15 @@ export function callerContext(
     requestId: '',
     authorization: undefined,
     idempotency: null,
+    audit: {
+      tenantId: null,
+      clientId: null,
+      patientId: null,
+      isCommitted: false,
+      rowOf: () => {
+        throw new Error('nothing is audited without a request');
+      },
+    },
     caller: {
       tenantId,
       tenantMode: 'live',

@@ -24,6 +24,14 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<Statem
   }
 }
 
+/** Whether a statement only writes the audit of requests, whatever they are. */
+export const isAudit = ({ text }: Pick<Statement, 'text'>): boolean => text.startsWith('INSERT INTO "audit_event"');
+
+/** {@link statementsOf} without the one that writes the audit of the requests. */
+export async function ownStatementsOf(work: () => Promise<unknown>): Promise<Statement[]> {
+  return (await statementsOf(work)).filter((statement) => !isAudit(statement));
+}
+
 /** The statements of each transaction that ends while the work is done, from BEGIN to COMMIT or ROLLBACK. */
 export async function transactionsOf(work: () => Promise<unknown>): Promise<string[][]> {
   const open = new Map<unknown, string[]>();

@@ -16,7 +16,7 @@ import { assertTenantFirst, assertTenantNamed, isRecord } from './tenantGuard.js
 export type Database = ReturnType<typeof openDatabase>;
 
 /** What reads: a {@link Database} or a {@link Transaction}. */
-export type Queries = Omit<Database, '$connect' | '$disconnect' | '$extends' | '$on' | '$use' | '$statements'>;
+export type Queries = Omit<Database, '$connect' | '$disconnect' | '$extends' | '$on' | '$use' | '$statement' | '$statements'>;
 
 /** Queries of one transaction. */
 export type Transaction = Queries & Atomic;
@@ -81,6 +81,10 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
         const db = Prisma.getExtensionContext(this);
         if (!('$connect' in db)) return (db as unknown as Statements).$queryRaw<Row[]>(sql);
         return (await send<Row>(pool, statementNameGenerator, sql)).rows;
+      },
+      /** One statement by itself, whose rows name their tenants. */
+      $statement: async (sql: Prisma.Sql): Promise<void> => {
+        await send(pool, statementNameGenerator, sql);
       },
       /** A transaction of statements alone, which costs half of Prisma's. */
       $statements: <T>(work: (db: TransactionStatements) => Promise<T>): Promise<T> =>

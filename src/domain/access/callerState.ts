@@ -9,6 +9,7 @@ export interface ClientState {
   readonly tenantMode: 'live' | 'sandbox';
   readonly isActive: boolean;
   readonly tokensValidAfter: Date | null;
+  readonly permissions: readonly string[];
   readonly allowedClinicIds: readonly string[] | null;
   /** How far the time of its tenant is ahead of the world's, in milliseconds. */
   readonly clockOffsetMs: number;
@@ -21,25 +22,31 @@ export async function findClientState(
 ): Promise<ClientState | null> {
   const client = await db.apiClient.findUnique({ where: { tenantId, clientId }, include: { tenant: true } });
   if (!client) return null;
-  const { tenant, allowedClinicIds } = client;
+  const { tenant, permissions, allowedClinicIds } = client;
   return {
     apiClientId: client.id,
     tenantMode: tenant.mode === 'sandbox' ? 'sandbox' : 'live',
     isActive: client.isActive && tenant.isActive,
     tokensValidAfter: client.tokensValidAfter,
+    permissions,
     allowedClinicIds: allowedClinicIds.length > 0 ? allowedClinicIds : null,
     clockOffsetMs: Number(tenant.clockOffsetMs),
   };
 }
 
-/** Who calls: the token's permissions, the client's clinics. */
+/** Who calls: the token's permissions, as far as the client still has them, and the client's clinics. */
 export function callerOf(claims: TokenClaims, state: ClientState): Caller {
   return {
     tenantId: claims.tenantId,
     tenantMode: state.tenantMode,
     apiClientId: state.apiClientId,
     clientId: claims.clientId,
-    permissions: new Set<Permission>(claims.scope.split(' ').filter(isPermission)),
+    permissions: new Set<Permission>(
+      claims.scope
+        .split(' ')
+        .filter(isPermission)
+        .filter((name) => state.permissions.includes(name)),
+    ),
     allowedClinicIds: state.allowedClinicIds,
   };
 }

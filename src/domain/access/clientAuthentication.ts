@@ -40,6 +40,8 @@ export async function authenticateClient(
   const presented = hashClientSecret(clientSecret);
   const now = context.now();
   const rows = /^ces_[a-z2-7]{20}$/.test(clientId) ? await liveSecrets(context, clientId, now) : [];
+  const [known] = rows;
+  if (known) Object.assign(context.audit, { tenantId: known.tenantId, clientId });
   const used = (rows.length > 0 ? rows : [null]).find((row) => sameHash(row?.secretHash ?? NOBODY, presented));
   if (!used) return null;
   await noteUse(context, used, now);

@@ -13,6 +13,7 @@ export const permissions = [
   'write:order',
   'read:event',
   'admin:webhook',
+  'read:audit',
   'review:encounter',
   'sandbox:simulate',
 ] as const satisfies readonly Permission[];
@@ -30,6 +31,7 @@ export const presets = {
     'read:order',
     'read:event',
     'admin:webhook',
+    'read:audit',
   ],
   provider: ['review:encounter', 'read:encounter'],
   billing: ['read:order', 'write:order'],

@@ -268,10 +268,12 @@ export interface BlobLocation {
   readonly patientId: string;
   readonly documentType: DocumentType;
   readonly documentId: string;
-  readonly fileName: string;
 }
 
-/** The key of a document's object, `blobPath` on the wire (R-64). */
-export function blobPath({ tenantId, patientId, documentType, documentId, fileName }: BlobLocation): string {
-  return `${tenantId}/clients/${patientId}/${documentType}/${documentId}/${fileName}`;
+/**
+ * The key of a document's object, `blobPath` on the wire (R-64). The file's name, which may be a patient's, is not in it:
+ * keys appear in logs and bills of object stores.
+ */
+export function blobPath({ tenantId, patientId, documentType, documentId }: BlobLocation): string {
+  return `${tenantId}/clients/${patientId}/${documentType}/${documentId}`;
 }

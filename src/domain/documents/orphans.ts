@@ -6,8 +6,8 @@ const SAFE_AGE_MS = 24 * 60 * 60 * 1000;
 const BATCH = 1000;
 
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-/** What `blobPath` makes. Anything else in the store is somebody else's. */
-const keyPattern = new RegExp(`^[^/]+/clients/${uuid}/[a-z-]+/${uuid}/[^/]+$`);
+/** What `blobPath` makes, or made when keys ended in a file name. Anything else in the store is somebody else's. */
+const keyPattern = new RegExp(`^[^/]+/clients/${uuid}/[a-z-]+/${uuid}(/[^/]+)?$`);
 
 export interface RemovedWaste {
   /** Objects that no row names. */

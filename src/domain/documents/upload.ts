@@ -1,10 +1,11 @@
-import type { Document } from '../../../generated/prisma/client.js';
+import { Prisma, type Document } from '../../../generated/prisma/client.js';
 import { isUnavailable } from '../../adapters/database/database.js';
 import type { Context } from '../../context.js';
 import type { Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { wholeDocument } from './content.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
+import { visiblePatient } from '../access/visiblePatients.js';
 import { recordEvent } from '../events/record.js';
 import { lockPatient } from '../patients/patients.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
@@ -61,10 +62,11 @@ export async function uploadDocument<T>(
   );
 }
 
-/** Unknown and another tenant's patient get the same answer, which is about access, not existence. */
+/** An unknown patient, another tenant's, and one that the caller may not see: the answer is about access, not existence. */
 async function requirePatient({ db, caller }: ReadContext, id: string): Promise<string> {
-  const { tenantId } = caller;
-  const patient = await db.patient.findUnique({ where: { tenantId_id: { tenantId, id } }, select: { id: true } });
+  const [patient] = await db.rows<{ id: string }>(Prisma.sql`
+    SELECT id FROM client WHERE tenant_id = ${caller.tenantId} AND id = ${id}::uuid
+      AND ${visiblePatient(caller, 'client')}`);
   if (!patient) throw new Problem('patient_access_denied');
   return patient.id;
 }
@@ -83,8 +85,8 @@ export async function storeFile(
   const { maxBytes } = documentRules[documentType];
   const { value, sizeBytes, checksum } = await download(url, { maxBytes }, async (file) => {
     const description = describeFile(request, file);
-    const { contentType, fileName } = description;
-    const key = blobPath({ tenantId, patientId, documentType, documentId, fileName });
+    const { contentType } = description;
+    const key = blobPath({ tenantId, patientId, documentType, documentId });
     await objects.put(key, scanner.scanned(wholeDocument(contentType, file.body)), contentType);
     return { ...description, blobPath: key };
   });

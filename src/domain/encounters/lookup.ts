@@ -76,8 +76,8 @@ export async function showEncounter(context: LookupContext, encounterNo: bigint)
 
 /**
  * The encounter that all given identifiers belong to.
- * @throws Problem identifier_mismatch when they do not agree (D-32); encounter_not_found, also for another tenant's;
- * clinic_not_permitted (D-31)
+ * @throws Problem clinic_not_permitted (D-31); identifier_mismatch when they do not agree (D-32); encounter_not_found,
+ * also for another tenant's
  */
 export async function findEncounter(
   context: LookupContext,
@@ -96,6 +96,10 @@ export async function findEncounter(
   ].filter((lookup) => lookup !== false);
   const [row, ...others] = await context.db.rows<ShownRow>(Prisma.sql`${SHOWN}
     WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`);
+  // Whether identifiers agree is not for a client that may not see what one of them names.
+  if ([row, ...others].some((one) => one && !mayUseClinic(context, one.clinicId))) {
+    throw new Problem('clinic_not_permitted');
+  }
   const agrees = (value: unknown, wanted: unknown): boolean => wanted === undefined || value === wanted;
   const isMismatch =
     row &&

@@ -15,6 +15,7 @@ import type { Schemas } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import type { ProblemCode } from '../../contract.js';
 import { canonicalUuid } from '../values/uuid.js';
+import { visiblePatient } from '../access/visiblePatients.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
@@ -77,7 +78,8 @@ export async function loadParts(context: LookupContext, body: Body): Promise<Enc
           WHERE place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary))
       FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid) AS clinic,
     (SELECT json_build_object('id', id, 'accountIsActive', account_is_active)
-      FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid) AS patient,
+      FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid
+        AND ${visiblePatient(context.caller, 'client')}) AS patient,
     (SELECT coalesce(json_agg(json_build_object('id', p.id, 'sku', p.sku, 'name', p.name, 'isActive', p.is_active,
         'pharmacyId', p.pharmacy_id, 'pharmacyName', p.pharmacy_name, 'categoryId', p.category_id,
         'subcategoryId', p.subcategory_id, 'category', json_build_object('id', c.id, 'categoryName', c.category_name,
@@ -95,8 +97,10 @@ export async function loadParts(context: LookupContext, body: Body): Promise<Enc
       JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id
       WHERE p.tenant_id = ${tenantId} AND p.id = ANY(${treatmentIds}::uuid[]) AND NOT p.is_deleted) AS treatments,
     (SELECT coalesce(json_agg(json_build_object('id', id, 'patientId', patient_id)), '[]')
-      FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${documentIds}::uuid[])) AS documents,
-    (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS "reuseMonths"`);
+      FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${documentIds}::uuid[])
+        AND EXISTS (SELECT FROM client WHERE client.tenant_id = ${tenantId} AND client.id = document.patient_id
+          AND ${visiblePatient(context.caller, 'client')})) AS documents,
+    (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS \"reuseMonths\"`);
   if (!row) throw new Error('a statement returned no row');
   const treatments = row.treatments.map(({ offer, ...treatment }) => ({ ...treatment, offer: offer && priced(offer) }));
   return {

@@ -35,12 +35,14 @@ export function claimEncounter(
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, (encounter, now) => {
     const leaseExpiresAt = new Date(now.getTime() + leaseSeconds * 1000);
-    const actor = actorOf(encounter, { reviewerRef });
+    const actor = actorOf(context, encounter, { reviewerRef });
     if (encounter.status === 'in_review')
       return { event: 'renew', actor, set: { leaseExpiresAt }, effects: nothingElse };
     nextState(encounter.status, 'claim', actor);
     if (now < encounter.claimableFrom) throw new Problem('not_due');
-    return { event: 'claim', actor, set: { reviewerRef, claimedAt: now, leaseExpiresAt }, effects: tellOfReview };
+    const claim = { claimedById: context.caller.apiClientId, ...context.fixed?.claim };
+    const set = { reviewerRef, ...claim, claimedAt: now, leaseExpiresAt };
+    return { event: 'claim', actor, set, effects: tellOfReview };
   });
 }
 
@@ -55,7 +57,7 @@ export function releaseEncounter(
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, (encounter) => ({
     event: 'release',
-    actor: actorOf(encounter, reviewer),
+    actor: actorOf(context, encounter, reviewer),
     ...release,
   }));
 }
@@ -73,19 +75,24 @@ export async function submitReview(
 ): Promise<EncounterRecord> {
   const visit = readVisit(body.visit);
   return changeEncounter(context, encounterNo, (encounter, now) => {
-    const actor = actorOf(encounter, body);
+    const actor = actorOf(context, encounter, body);
     // Both outcomes are open to the same actors, and whether one may decide goes before what is decided.
     nextState(encounter.status, 'approve', actor);
     requireVisit(encounter, visit);
     const decided = matchDecisions(encounter.gfeItems, body.decisions);
-    const set = { ...reviewColumns(visit, body.notes), completedAt: now, leaseExpiresAt: null };
+    const { apiClientId: reviewedById } = context.caller;
+    const set = { ...reviewColumns(visit, body.notes), reviewedById, completedAt: now, leaseExpiresAt: null };
     return { actor, set, ...(isApproved(encounter, decided) ? completion(decided) : denial(decided)) };
   });
 }
 
-/** A reference is compared as it was sent: it is another system's. */
-function actorOf(encounter: EncounterRecord, { reviewerRef }: Reviewer): EncounterActor {
-  return encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';
+/**
+ * A reference is compared as it was sent: it is another system's. That system vouches for it, so the same reference from
+ * another API client is another provider (R-39).
+ */
+function actorOf({ caller }: CallerContext, encounter: EncounterRecord, { reviewerRef }: Reviewer): EncounterActor {
+  const isOfClient = encounter.claimedById === null || encounter.claimedById === caller.apiClientId;
+  return isOfClient && encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';
 }
 
 function nothingElse(): void {}

@@ -22,7 +22,7 @@ export interface Change<Row> {
 }
 
 /** What an encounter is without a claim. */
-const unclaimed = { reviewerRef: null, claimedAt: null, leaseExpiresAt: null } as const;
+const unclaimed = { reviewerRef: null, claimedById: null, claimedAt: null, leaseExpiresAt: null } as const;
 
 /**
  * Locks an encounter until commit, and before it its patient, whose approvals it may decide about: requests wait, sweeps

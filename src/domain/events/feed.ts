@@ -1,7 +1,8 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { EventType, Schemas } from '../../contract.js';
-import { Problem } from '../../problem.js';
+import { visiblePatient } from '../access/visiblePatients.js';
+import { cursorInvalid, cursorOf, positionOf } from '../values/positionCursor.js';
 
 export interface FeedRequest {
   /** `nextCursor` of an earlier page; undefined: from the oldest event that is kept. */
@@ -42,7 +43,7 @@ type FeedRow = Frame & ((FeedEvent & { readonly position: bigint }) | { readonly
 
 /**
  * The tenant's events, each once, by their positions, which follow the order of commits and have no gap (R-71). A client
- * that is limited to clinics gets the events of these and those of no clinic.
+ * that is limited to clinics gets the events of these, and of the patients that it may see (R-89).
  * @throws Problem cursor_invalid: it was not issued to this tenant, or events after it are no longer kept
  */
 export async function readEvents(context: Context, request: FeedRequest): Promise<FeedPage> {
@@ -68,6 +69,12 @@ export async function readEvents(context: Context, request: FeedRequest): Promis
 /** One statement, so that all of it is seen at one moment: a purge in between would go unnoticed. */
 async function scan({ db, caller }: Context, { types, limit }: FeedRequest, after: bigint): Promise<FeedRow[]> {
   const { tenantId, allowedClinicIds: clinics } = caller;
+  // An event of no clinic is about a patient.
+  const isVisible = clinics
+    ? Prisma.sql`(clinic_id = ANY (${clinics}::uuid[]) OR EXISTS (SELECT FROM client
+        WHERE client.tenant_id = ${tenantId} AND client.id = (data->>'user_id')::uuid
+          AND ${visiblePatient(caller, 'client')}))`
+    : Prisma.sql`true`;
   const most = types || clinics ? MOST_SCANNED : limit + 1;
   return db.rows<FeedRow>(Prisma.sql`
     WITH scanned AS (
@@ -76,24 +83,13 @@ async function scan({ db, caller }: Context, { types, limit }: FeedRequest, afte
     ), found AS (
       SELECT id, type, timestamp, data, position FROM scanned
       WHERE (${types ?? null}::event_type[] IS NULL OR type = ANY (${types ?? null}::event_type[]))
-        AND (${clinics}::uuid[] IS NULL OR clinic_id IS NULL OR clinic_id = ANY (${clinics}::uuid[]))
+        AND ${isVisible}
       ORDER BY position LIMIT ${limit + 1}
     )
     SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest, frame.*, found.*
     FROM (SELECT count(*)::int AS scanned, min(position) AS first, max(position) AS "end" FROM scanned) AS frame
     LEFT JOIN found ON true ORDER BY found.position`);
 }
-
-/** @throws Problem cursor_invalid */
-function positionOf(cursor: string, tenantId: string): bigint {
-  const [owner, position = ''] = Buffer.from(cursor, 'base64url').toString().split(' ');
-  // No more digits than bigint holds.
-  if (owner !== tenantId || !/^\d{1,18}$/.test(position)) throw cursorInvalid('is not a cursor of this list');
-  return BigInt(position);
-}
-
-const cursorOf = (tenantId: string, position: bigint): string =>
-  Buffer.from(`${tenantId} ${position}`).toString('base64url');
 
 /**
  * To go on as if nothing had happened would leave events out in silence: those that were deleted, and, after a database
@@ -104,6 +100,3 @@ function requireNext(after: bigint, next: bigint): void {
   if (after + 1n < next) throw cursorInvalid('is too old: events after it are no longer kept');
   if (after + 1n > next) throw cursorInvalid('is not a cursor of this list');
 }
-
-const cursorInvalid = (detail: string): Problem =>
-  new Problem('cursor_invalid', undefined, { errors: [{ parameter: 'after', code: 'cursor_invalid', detail }] });

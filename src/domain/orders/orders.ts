@@ -12,7 +12,7 @@ import type { ReadContext, StatementContext, TransactionContext } from '../trans
 export const orderDetails = {
   lines: { orderBy: { position: 'asc' } },
   payments: { orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] },
-  encounter: { select: { encounterNo: true, clinicId: true } },
+  encounter: { select: { encounterNo: true, clinicId: true, patientId: true } },
 } satisfies Prisma.OrderInclude;
 
 /** A stored order with its lines and payments. */
@@ -45,7 +45,7 @@ export async function createOrder(context: OrderContext, encounter: OrderedEncou
 
 /** The order and its lines, in one statement. */
 async function insertOrder(context: OrderContext, encounter: OrderedEncounter): Promise<OrderRecord> {
-  const { tenantId, id: encounterId, encounterNo, clinicId } = encounter;
+  const { tenantId, id: encounterId, encounterNo, clinicId, patientId } = encounter;
   const { db, fixed } = context;
   const [tenant] = await db.$queryRaw<{ currency: string }[]>`SELECT currency FROM tenant WHERE id = ${tenantId}`;
   const treatments = approvedTreatments(encounter);
@@ -69,7 +69,7 @@ async function insertOrder(context: OrderContext, encounter: OrderedEncounter): 
     ${tenantInsertion(tenantId, 'order', [row])} RETURNING ${fieldsOf('Order', 'order')}`);
   if (!order) throw new Error('an insertion returned no row');
   const stored = lines.map((line) => ({ ...line, tenantId, unitPrice: new Prisma.Decimal(line.unitPrice) }));
-  return { ...order, lines: stored, payments: [], encounter: { encounterNo, clinicId } };
+  return { ...order, lines: stored, payments: [], encounter: { encounterNo, clinicId, patientId } };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { Prisma, type Patient, type RefState } from '../../../generated/prisma/client.js';
 import type { Schemas } from '../../contract.js';
 import { Problem } from '../../problem.js';
+import { visiblePatient } from '../access/visiblePatients.js';
 import { recordEvent } from '../events/record.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 import type { LookupContext, StatementContext } from '../transactions/transaction.js';
@@ -51,6 +52,7 @@ export async function createPatient(
     address1: address ?? null,
     postal: postalCode ?? null,
     isVerified: 'NOTVERIFIED',
+    createdByApiClientId: context.caller.apiClientId,
     createdAt: now,
     updatedAt: now,
     ...context.fixed?.patient,
@@ -63,24 +65,25 @@ export async function createPatient(
   return patient;
 }
 
-/** The patient with that e-mail, whatever its case: none or one (D-17). */
+/** The patient with that e-mail, whatever its case, if the caller may see it: none or one (D-17, R-89). */
 export function findPatients({ caller, db }: LookupContext, email: string): Promise<Patient[]> {
   return db.rows<Patient>(Prisma.sql`
     SELECT ${patientFields} FROM client
-    WHERE client.tenant_id = ${caller.tenantId} AND client.email_key = ${emailKey(email)}`);
+    WHERE client.tenant_id = ${caller.tenantId} AND client.email_key = ${emailKey(email)}
+      AND ${visiblePatient(caller, 'client')}`);
 }
 
 /** A patient with the reference data of its state (D-02). */
 export type PatientRecord = Patient & { readonly state: RefState | null };
 
-/** @throws Problem patient_not_found, also for another tenant's patient */
+/** @throws Problem patient_not_found, also for another tenant's patient, or one that the caller may not see (R-89) */
 export async function getPatient({ caller, db }: LookupContext, id: string): Promise<PatientRecord> {
   const [patient] = await db.rows<PatientRecord>(Prisma.sql`
     SELECT ${patientFields}, CASE WHEN state.id IS NOT NULL
       THEN json_build_object('id', state.id, 'code', state.code, 'name', state.name, 'countryId', state.country_id) END
       AS state
     FROM client LEFT JOIN ref_state AS state ON state.id = client.state_id
-    WHERE client.tenant_id = ${caller.tenantId} AND client.id = ${id}::uuid`);
+    WHERE client.tenant_id = ${caller.tenantId} AND client.id = ${id}::uuid AND ${visiblePatient(caller, 'client')}`);
   if (!patient) throw new Problem('patient_not_found');
   return patient;
 }

@@ -123,7 +123,11 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   });
   await create(now, 100_124, { treatmentIds: [botox] });
   const { encounterNo } = await create(now, 100_125, {});
-  await claimEncounter(at(now), encounterNo, { reviewerRef, leaseSeconds: 4 * 3_600 });
+  // Whoever tries the sandbox may go on as this provider.
+  await claimEncounter(at(now, { claim: { claimedById: null } }), encounterNo, {
+    reviewerRef,
+    leaseSeconds: 4 * 3_600,
+  });
   // Consumers ignore an event whose id they have seen, so each reset has events of its own.
   context.events.push(...events.map((event) => ({ ...event, id: context.newId() })));
 }

@@ -1,4 +1,4 @@
-import type { Context } from '../../context.js';
+import { withMembers } from '../../context.js';
 import type { Schemas } from '../../contract.js';
 import { displayedStatus } from '../approvals/approvals.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
@@ -8,7 +8,7 @@ import { recordPayment } from '../orders/payments.js';
 import { claimEncounter, submitReview } from '../encounters/review.js';
 import { revokeApprovals } from '../encounters/revocation.js';
 import { requireSandbox } from './requireSandbox.js';
-import { inCallerTransaction, type CallerContext } from '../transactions/transaction.js';
+import type { CallerContext } from '../transactions/transaction.js';
 
 type Outcome = Schemas['SimulateEncounterRequest']['outcome'];
 type Decision = Schemas['ReviewDecision'];
@@ -24,17 +24,15 @@ const REVOCATION = 'Revoked in the sandbox.';
  * @throws Problem sandbox_only, encounter_not_found, clinic_not_permitted, invalid_state, not_due
  */
 export async function simulateEncounter(
-  context: Context,
+  context: CallerContext,
   encounterNo: bigint,
   { outcome, pay }: Schemas['SimulateEncounterRequest'],
 ): Promise<EncounterRecord> {
   requireSandbox(context);
-  return inCallerTransaction(context, async (transaction) => {
-    // Otherwise another provider could claim it after its holder is read, and refuse what is done in that name.
-    await lockEncounter(transaction, encounterNo);
-    const encounter = await outcomes[outcome](transaction, encounterNo);
-    return pay ? paid(transaction, encounter) : encounter;
-  });
+  // Otherwise another provider could claim it after its holder is read, and refuse what is done in that name.
+  await lockEncounter(context, encounterNo);
+  const encounter = await outcomes[outcome](context, encounterNo);
+  return pay ? paid(context, encounter) : encounter;
 }
 
 type Play = (context: CallerContext, encounterNo: bigint) => Promise<EncounterRecord>;
@@ -51,15 +49,24 @@ const outcomes: Readonly<Record<Outcome, Play>> = {
 
 /** As the provider that has it, if one has. */
 async function claim(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
-  const { reviewerRef, leaseExpiresAt } = await getEncounter(context, encounterNo);
-  const holder = leaseExpiresAt !== null && context.now() < leaseExpiresAt ? reviewerRef : null;
-  return claimEncounter(context, encounterNo, { reviewerRef: holder ?? REVIEWER });
+  const encounter = await getEncounter(context, encounterNo);
+  const { reviewerRef, leaseExpiresAt } = encounter;
+  const isHeld = leaseExpiresAt !== null && context.now() < leaseExpiresAt;
+  if (!isHeld || reviewerRef === null) return claimEncounter(context, encounterNo, { reviewerRef: REVIEWER });
+  return claimEncounter(asHolder(context, encounter), encounterNo, { reviewerRef });
+}
+
+/** As the API client of the claim, which alone may go on with it. */
+function asHolder(context: CallerContext, { claimedById }: EncounterRecord): CallerContext {
+  const { caller } = context;
+  return withMembers(context, { caller: { ...caller, apiClientId: claimedById ?? caller.apiClientId } });
 }
 
 /** Decides the items that wait, in their order. */
 function review(approves: (index: number) => boolean): Play {
   return async (context, encounterNo) => {
-    const { reviewerRef, reviewType, gfeItems } = await claim(context, encounterNo);
+    const claimed = await claim(context, encounterNo);
+    const { reviewerRef, reviewType, gfeItems } = claimed;
     const waiting = gfeItems.filter(({ status }) => status === 'pending_review');
     const decisions = waiting.map(({ categoryId, subcategoryId }, index): Decision => {
       const item = { categoryId, subcategoryId };
@@ -67,7 +74,8 @@ function review(approves: (index: number) => boolean): Play {
     });
     const now = context.now().toISOString();
     const visit = reviewType === 'synchronous' ? { visit: { startedAt: now, endedAt: now } } : {};
-    return submitReview(context, encounterNo, { reviewerRef: reviewerRef ?? REVIEWER, decisions, ...visit });
+    const body = { reviewerRef: reviewerRef ?? REVIEWER, decisions, ...visit };
+    return submitReview(asHolder(context, claimed), encounterNo, body);
   };
 }
 

@@ -73,5 +73,12 @@ export function identifier(name: string): Prisma.Sql {
 
 /** Prisma's field to PostgreSQL's column: `legalName` → `legal_name`. */
 function columnOf(field: string): string {
-  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const known = columns.get(field);
+  if (known !== undefined) return known;
+  const column = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  columns.set(field, column);
+  return column;
 }
+
+/** Fields are those of the schema, so they are few. */
+const columns = new Map<string, string>();

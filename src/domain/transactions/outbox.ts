@@ -1,12 +1,15 @@
 import type { EventType, Schemas } from '../../contract.js';
 import type { TransactionStatements } from '../../adapters/database/statements.js';
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { AuditRow } from '../../context.js';
+import { auditInsertion } from './auditRows.js';
 import { recordset } from './bulkSql.js';
 
 /** An event as it waits for the end of its transaction. */
 export interface NewEvent {
   readonly id: string;
   readonly tenantId: string;
-  /** Null = of no clinic, so that every client of the tenant reads it. */
+  /** Null = of no clinic, but of a patient, whom `data` names as `user_id`. */
   readonly clinicId: string | null;
   readonly type: EventType;
   readonly data: Schemas['EventData'];
@@ -14,15 +17,24 @@ export interface NewEvent {
 }
 
 /**
- * Writes the events of a transaction with the next positions of their tenants (R-71). Must be its last statement: the
- * counter's row stays locked until the commit, so that positions follow commits, and a transaction that waits for it holds
- * all its other locks already. Several tenants' counters are locked in the order of the tenants.
+ * Writes the events of a transaction with the next positions of their tenants (R-71), and its rows of the audit. Must be
+ * its last statement: the counter's row stays locked until the commit, so that positions follow commits, and a
+ * transaction that waits for it holds all its other locks already. Several tenants' counters are locked in the order of
+ * the tenants.
  */
-export async function writeEvents(db: TransactionStatements, events: readonly NewEvent[]): Promise<void> {
-  if (events.length === 0) return;
+export async function writeOutbox(
+  db: TransactionStatements,
+  events: readonly NewEvent[],
+  audited: readonly AuditRow[],
+): Promise<void> {
+  if (events.length === 0) {
+    if (audited.length > 0) await db.$executeRaw(auditInsertion(audited));
+    return;
+  }
   const rows = events.map((event, position) => ({ ...event, position }));
+  const audit = audited.length > 0 ? Prisma.sql`audited AS (${auditInsertion(audited)}),` : Prisma.empty;
   await db.$executeRaw`
-    WITH collected AS (
+    WITH ${audit} collected AS (
       SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY position) AS number FROM ${recordset('event', rows)}
     ), counter AS (
       INSERT INTO event_counter AS counter (tenant_id, position)

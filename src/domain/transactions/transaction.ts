@@ -1,14 +1,15 @@
 import { Prisma, type Encounter, type Order, type Patient } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/database.js';
 import type { Statements, TransactionStatements } from '../../adapters/database/statements.js';
-import { withMembers, type Context, type DomainContext } from '../../context.js';
+import { withMembers, type AuditRow, type Context, type DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
-import { writeEvents, type NewEvent } from './outbox.js';
+import { writeOutbox, type NewEvent } from './outbox.js';
 
-/** What work in a transaction has: its queries, and the events that are written when the work is done. */
+/** What work in a transaction has: its queries, and what is written when the work is done. */
 interface TransactionParts<Db extends TransactionStatements = Transaction> {
   readonly db: Db;
   readonly events: NewEvent[];
+  readonly audited: AuditRow[];
 }
 
 /** A context whose queries are part of one transaction; only {@link inTransaction} makes one. */
@@ -18,6 +19,7 @@ export type TransactionContext = Omit<DomainContext, 'db'> & TransactionParts & 
 interface FixedColumns {
   readonly patient?: Pick<Patient, 'id' | 'isVerified'>;
   readonly encounter?: Pick<Encounter, 'id' | 'encounterNo'>;
+  readonly claim?: Pick<Encounter, 'claimedById'>;
   readonly order?: Pick<Order, 'id' | 'orderSequence'>;
 }
 
@@ -65,22 +67,23 @@ export function inCallerTransaction<T>(context: Context, work: (context: CallerC
 /** The same for statements alone, without Prisma. */
 export function inCallerStatements<T>(context: Context, work: (context: StatementContext) => Promise<T>): Promise<T> {
   return context.db.$statements((db) =>
-    untilEvents(db, async (inside) => work(await inSandboxTime(withMembers(context, inside)))),
+    untilOutbox(db, async (inside) => work(await inSandboxTime(withMembers(context, inside)))),
   );
 }
 
 function transact<T>({ db }: Pick<DomainContext, 'db'>, work: (inside: TransactionParts) => Promise<T>): Promise<T> {
-  return db.$transaction((queries: Queries) => untilEvents(queries as Transaction, work));
+  return db.$transaction((queries: Queries) => untilOutbox(queries as Transaction, work));
 }
 
-/** Writes the events when the work is done. */
-async function untilEvents<Db extends TransactionStatements, T>(
+/** Writes events and audit when the work is done. */
+async function untilOutbox<Db extends TransactionStatements, T>(
   db: Db,
   work: (inside: TransactionParts<Db>) => Promise<T>,
 ): Promise<T> {
   const events: NewEvent[] = [];
-  const result = await work({ db, events });
-  await writeEvents(db, events);
+  const audited: AuditRow[] = [];
+  const result = await work({ db, events, audited });
+  await writeOutbox(db, events, audited);
   return result;
 }
 

@@ -1,7 +1,7 @@
 import { newCategory, newClinic, newPartner, newPatient, newProduct, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
-import { statementsOf } from '../../support/statements.js';
+import { ownStatementsOf } from '../../support/statements.js';
 
 let harness: Harness;
 /** Has 100 clinics and 100 products with everything that can be nested in them. */
@@ -50,7 +50,7 @@ async function costOf(target: string, length: number): Promise<number> {
     if (body.data) expect(body.data).toHaveLength(length);
   };
   await ask();
-  return (await statementsOf(ask)).length;
+  return (await ownStatementsOf(ask)).length;
 }
 
 describe('the number of SQL statements', () => {

@@ -3,7 +3,7 @@ import { newCategory, newClinic, newPartner, newProduct, type Partner } from '..
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
-import { scansOf, statementsOf, type Scan } from '../../support/statements.js';
+import { scansOf, ownStatementsOf, type Scan } from '../../support/statements.js';
 
 const names = [
   '100% Care',
@@ -175,7 +175,7 @@ describe('beside a tenant with 20,000 clinics and products and ten smaller ones'
 
   /** How the tables of many rows are read for one request, by statement. */
   async function scans(path: string, { token }: Partner): Promise<{ text: string; read: Scan[] }[]> {
-    const statements = await statementsOf(async () => {
+    const statements = await ownStatementsOf(async () => {
       expect((await call(crowded, `GET ${path}`, { token })).status).toBe(200);
     });
     expect(statements).not.toEqual([]);

@@ -228,9 +228,9 @@ describe('the name of a stored file', () => {
 });
 
 describe('the key of a stored file', () => {
-  it('is tenant, patient, documentType, document and name', () => {
+  it('is tenant, patient, documentType and document, and has no name of a file', () => {
     const ids = { tenantId: 'glow', patientId: 'p', documentId: 'd' };
-    const place = { ...ids, documentType: 'id-card', fileName: 'a b.pdf' } as const;
-    expect(blobPath(place)).toBe('glow/clients/p/id-card/d/a b.pdf');
+    const place = { ...ids, documentType: 'id-card' } as const;
+    expect(blobPath(place)).toBe('glow/clients/p/id-card/d');
   });
 });

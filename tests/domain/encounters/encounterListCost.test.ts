@@ -3,7 +3,7 @@ import { newCategory, newClient, newClinic, newPartner, newPatient, type Partner
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
-import { genericPlan, statementsOf, type Statement } from '../../support/statements.js';
+import { genericPlan, ownStatementsOf, type Statement } from '../../support/statements.js';
 
 const ENCOUNTERS = 20_000;
 
@@ -114,7 +114,7 @@ it.each([
       expect([status, body.data.length]).toEqual([200, 10]);
     };
     await ask();
-    const statements = await statementsOf(ask);
+    const statements = await ownStatementsOf(ask);
     expect(statements).toHaveLength(1);
     // Eleven encounters, to know whether more come, each with an item and a treatment, and some that a filter leaves out.
     for (const statement of statements) expect(await rowsRead(statement)).toBeLessThanOrEqual(60);

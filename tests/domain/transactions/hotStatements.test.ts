@@ -16,7 +16,7 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { completedEncounter } from '../../support/reviews.js';
-import { statementsOf } from '../../support/statements.js';
+import { isAudit, statementsOf } from '../../support/statements.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -28,14 +28,18 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** The statements of a request by a caller who is known already, without those that begin and end a transaction. */
+/**
+ * The statements of a request by a caller who is known already, without those that begin and end a transaction, and
+ * without the one that writes the batch of the audit that the request is in.
+ */
 async function statementsPerRequest(caller: Partner, target: string, json?: unknown): Promise<number> {
   const request = () => call(harness, target, { token: caller.token, ...(json === undefined ? {} : { json }) });
   await request();
   const answers: number[] = [];
   const statements = await statementsOf(async () => answers.push((await request()).status));
   expect(answers).toEqual([200]);
-  return statements.filter(({ text }) => !['BEGIN', 'COMMIT', 'ROLLBACK'].includes(text)).length;
+  expect(statements.filter(isAudit)).toHaveLength(1);
+  return statements.filter((one) => !isAudit(one) && !['BEGIN', 'COMMIT', 'ROLLBACK'].includes(one.text)).length;
 }
 
 /** A context without anything but the database. */
@@ -56,7 +60,7 @@ it('a read is one statement, in a sandbox as in a live tenant', async () => {
   }
 });
 
-it('a write is few statements between begin and commit', async () => {
+it('a write is few statements between begin and commit, the audit costs none', async () => {
   const { token } = partner;
   const encounter = await encounterBody(harness, partner);
   const verbsOf = async (target: string, json: object, key?: string) => {
@@ -65,9 +69,9 @@ it('a write is few statements between begin and commit', async () => {
     return sent.map(({ text }) => text.trim().split(/\s/)[0]).join(' ');
   };
   await verbsOf('POST /clients', patientBody());
-  // The row; its event.
+  // The row; its event and its row of the audit.
   expect(await verbsOf('POST /clients', patientBody())).toBe('BEGIN INSERT WITH COMMIT');
-  // What the body names; the row and its parts; the event.
+  // What the body names; the row and its parts; event and audit.
   expect(await verbsOf('POST /encounters', encounter)).toBe('BEGIN SELECT WITH WITH COMMIT');
   expect(await verbsOf('POST /encounters', encounter, 'k')).toBe('BEGIN INSERT SELECT WITH UPDATE WITH COMMIT');
 });

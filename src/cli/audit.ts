@@ -1,0 +1,65 @@
+import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
+import { findTenant } from '../domain/access/tenants.js';
+import { readAudit } from '../domain/audit/export.js';
+import { verifyAudit } from '../domain/audit/verify.js';
+import { fhirAuditEvent } from './auditFhir.js';
+import { withDatabase } from './operator.js';
+import { example, fields, print } from './output.js';
+import type { CliIo } from './cliIo.js';
+
+/** Adds `audit verify|export`. */
+export function addAuditCommands(program: Command, terminal: CliIo): void {
+  const audit = program.command('audit').description('who saw or did what').helpCommand(false);
+  addVerify(audit, terminal);
+  addExport(audit, terminal);
+}
+
+function addVerify(audit: Command, terminal: CliIo): void {
+  audit
+    .command('verify')
+    .description('recompute the chain of seals; names the first row or seal that was touched; exit code 1 if one was')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('audit verify'))
+    .action(async ({ json }) => {
+      const { fault, head, ...counts } = await withDatabase(terminal, verifyAudit);
+      if (fault !== null) throw new Error(`The audit is not as it was sealed. ${fault}`);
+      print(terminal, json, { ...counts, head }, () =>
+        fields({
+          seals: String(counts.seals),
+          'sealed rows': String(counts.rows),
+          'latest seal': head ? `${head.number} ${head.hash}` : 'none',
+        }),
+      );
+    });
+}
+
+function addExport(audit: Command, terminal: CliIo): void {
+  audit
+    .command('export')
+    .description('print the audit, one JSON object a line')
+    .requiredOption('--since <time>', 'from this moment on, such as 2026-11-01 or 2026-11-01T06:00:00Z', moment)
+    .requiredOption('--until <time>', 'before this moment', moment)
+    .option('--tenant <tenant>', 'id or name of one tenant (default: all, and what concerns none)')
+    .addOption(
+      new Option('--format <format>', 'the rows as they are, or AuditEvents of FHIR R4')
+        .choices(['ndjson', 'fhir'])
+        .default('ndjson'),
+    )
+    .option('--json', 'print JSON, as without it')
+    .addHelpText('after', example('audit export --since 2026-11-01 --until 2026-12-01 > november.ndjson'))
+    .action(async ({ since, until, tenant, format }) => {
+      await withDatabase(terminal, async (context) => {
+        const tenantId = tenant === undefined ? undefined : (await findTenant(context, tenant)).id;
+        for await (const row of readAudit(context, { since, until, tenantId })) {
+          const shown = format === 'fhir' ? fhirAuditEvent(row) : { ...row, position: Number(row.position) };
+          terminal.out(`${JSON.stringify(shown)}\n`);
+        }
+      });
+    });
+}
+
+function moment(text: string): Date {
+  const time = new Date(text);
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time.getTime())) return time;
+  throw new InvalidArgumentError('Give a date, or a date and a time with its zone.');
+}

@@ -1,0 +1,49 @@
+import type { AuditRecord } from '../domain/audit/export.js';
+
+const DICOM = 'http://dicom.nema.org/resources/ontology/DCM';
+
+/** What kind of event it is, by the code systems that FHIR binds. */
+function typeOf({ clientId, operationId }: AuditRecord): object {
+  if (clientId === null) return { system: DICOM, code: '110100', display: 'Application Activity' };
+  if (operationId === 'issueToken') return { system: DICOM, code: '110114', display: 'User Authentication' };
+  const system = 'http://terminology.hl7.org/CodeSystem/audit-event-type';
+  return { system, code: 'rest', display: 'RESTful Operation' };
+}
+
+/** Success, minor failure (the request was refused), serious failure (of the service). */
+const outcomes: Readonly<Record<string, string>> = { success: '0', refused: '4', failed: '8' };
+
+/** A row of the audit as an AuditEvent of FHIR R4. */
+export function fhirAuditEvent(row: AuditRecord): object {
+  const { position, at, tenantId, clientId, operator, operationId, patientId, resourceType, resourceId } = row;
+  const identifier = (kind: string, value: string) => ({ system: `urn:clinical-encounter:${kind}`, value });
+  const who = clientId === null ? identifier('operator', operator ?? 'unknown') : identifier('client', clientId);
+  const entities = [
+    ...(patientId === null
+      ? []
+      : [
+          {
+            what: { reference: `Patient/${patientId}` },
+            type: { system: 'http://terminology.hl7.org/CodeSystem/audit-entity-type', code: '1', display: 'Person' },
+            role: { system: 'http://terminology.hl7.org/CodeSystem/object-role', code: '1', display: 'Patient' },
+          },
+        ]),
+    ...(resourceType === null || resourceId === null || resourceType === 'patient'
+      ? []
+      : [{ what: { identifier: identifier(resourceType, resourceId) } }]),
+  ];
+  return {
+    resourceType: 'AuditEvent',
+    id: String(position),
+    type: typeOf(row),
+    subtype: [{ system: 'urn:clinical-encounter:operation', code: operationId.replaceAll(' ', '-') }],
+    recorded: at.toISOString(),
+    outcome: outcomes[row.outcome],
+    ...(row.code === null ? {} : { outcomeDesc: row.code }),
+    agent: [
+      { who: { identifier: who }, requestor: true, ...(row.ip ? { network: { address: row.ip, type: '2' } } : {}) },
+    ],
+    source: { observer: { identifier: identifier('tenant', tenantId ?? 'none') } },
+    ...(entities.length > 0 ? { entity: entities } : {}),
+  };
+}

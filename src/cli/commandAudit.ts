@@ -1,0 +1,66 @@
+import { hostname } from 'node:os';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { auditRecorder } from '../domain/audit/recorder.js';
+import type { AuditRow, DomainContext } from '../context.js';
+import type { CliIo, RunningCommand } from './cliIo.js';
+
+const CLIENT_ID = /^ces_[a-z2-7]{20}$/;
+const ORDER_NO = /^[A-Za-z]{2,10}-\d{1,18}$/;
+
+/**
+ * What is known of a command before it runs.
+ * @param as who runs it, if that is not the user of the shell
+ */
+export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, as: string | undefined): RunningCommand {
+  const group = command.parent?.name() ?? '';
+  const [first] = command.args;
+  const { tenant }: Readonly<Record<string, unknown>> = command.opts();
+  const named = typeof tenant === 'string' ? tenant : group === 'tenant' ? first : undefined;
+  return {
+    name: `${group} ${command.name()}`,
+    operator: `${as ?? environment['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`}@${hostname()}`,
+    tenant: named ?? null,
+    subject: first ?? null,
+  };
+}
+
+/**
+ * Records that a command has run, for the tenant that it was about.
+ * @param result what its work returned: it may name an API client that is new
+ * @throws Problem dependency_unavailable
+ */
+export async function recordCommand(
+  context: DomainContext,
+  { name, operator, tenant, subject }: RunningCommand,
+  outcome: AuditRow['outcome'],
+  result: unknown,
+): Promise<void> {
+  const [resourceType = null] = name.split(' ');
+  const { clientId: made } = Object(result) as { readonly clientId?: unknown };
+  const clientId = [subject, made].find((id) => typeof id === 'string' && CLIENT_ID.test(id));
+  const [found] = await context.db.$queryRaw<{ id: string }[]>`
+    SELECT tenant_id AS id FROM api_client WHERE client_id = ${clientId ?? null}::text
+    UNION ALL (SELECT id FROM tenant WHERE id = ${tenant}::text OR lower(name) = lower(${tenant}::text)
+      ORDER BY id <> ${tenant}::text)`;
+  const tenantId = found?.id ?? null;
+  const ids: Readonly<Record<string, unknown>> = {
+    client: clientId,
+    tenant: tenantId,
+    order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
+  };
+  await auditRecorder(context)({
+    at: context.now(),
+    tenantId,
+    clientId: null,
+    operator,
+    operationId: name,
+    resourceType,
+    resourceId: (ids[resourceType ?? ''] as string | null | undefined) ?? null,
+    patientId: null,
+    status: null,
+    code: null,
+    requestId: null,
+    ip: null,
+    outcome,
+  });
+}

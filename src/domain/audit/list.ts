@@ -1,0 +1,84 @@
+import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
+import type { Context } from '../../context.js';
+import { visiblePatient } from '../access/visiblePatients.js';
+import { cursorOf, positionOf } from '../values/positionCursor.js';
+
+export interface AuditFilter {
+  readonly patientId?: string;
+  readonly clientId?: string;
+  readonly operationId?: string;
+  /** `nextCursor` of an earlier page; undefined: from the oldest row that is kept. */
+  readonly after?: string;
+  readonly limit: number;
+}
+
+export interface AuditPage {
+  readonly rows: readonly AuditEvent[];
+  readonly nextCursor: string;
+  /** More is there; or, when only some rows are wanted, not all have been looked through. */
+  readonly hasMore: boolean;
+}
+
+/** What one request looks through for the rows that it wants, so that its cost has a bound. */
+const MOST_SCANNED = 1_000;
+
+interface Frame {
+  readonly scanned: number;
+  /** The last row that was looked through; null when there is none. */
+  readonly end: bigint | null;
+}
+type Row = Frame & (AuditEvent | { readonly position: null });
+
+/**
+ * Who saw or did what in the tenant, oldest first (R-87). Rows that are sealed: no other can appear before them any
+ * more, so that a reader misses none. A client that is limited to clinics reads of its own requests and of the patients
+ * that it may see.
+ * @throws Problem cursor_invalid
+ */
+export async function listAudit(context: Context, filter: AuditFilter): Promise<AuditPage> {
+  const { limit } = filter;
+  const owner = `${context.caller.tenantId}/audit`;
+  const after = filter.after === undefined ? 0n : positionOf(filter.after, owner);
+  const rows = await scan(context, filter, after);
+  const [frame] = rows;
+  if (!frame) throw new Error('an aggregate has a row');
+  const found = rows.filter((row) => row.position !== null);
+  const shown = found.slice(0, limit);
+  const goesOn = found.length > limit;
+  const end = goesOn ? shown.at(-1)?.position : frame.end;
+  return {
+    rows: shown,
+    nextCursor: cursorOf(owner, end ?? after),
+    hasMore: goesOn || frame.scanned === MOST_SCANNED,
+  };
+}
+
+function scan({ db, caller }: Context, filter: AuditFilter, after: bigint): Promise<Row[]> {
+  const { tenantId, clientId: own, allowedClinicIds } = caller;
+  const { patientId, clientId = null, operationId = null, limit } = filter;
+  const isSelective = clientId !== null || operationId !== null || allowedClinicIds !== null;
+  const ofPatient = patientId === undefined ? Prisma.empty : Prisma.sql`AND patient_id = ${patientId}::uuid`;
+  const isVisible =
+    allowedClinicIds === null
+      ? Prisma.empty
+      : Prisma.sql`AND ("clientId" = ${own} OR EXISTS (SELECT FROM client WHERE client.tenant_id = ${tenantId}
+          AND client.id = "patientId" AND ${visiblePatient(caller, 'client')}))`;
+  return db.rows<Row>(Prisma.sql`
+    WITH scanned AS (
+      SELECT position, at, client_id AS "clientId", operation_id AS "operationId", resource_type AS "resourceType",
+        resource_id AS "resourceId", patient_id AS "patientId", status, code, request_id AS "requestId",
+        host(ip) AS ip, outcome
+      FROM audit_event
+      WHERE tenant_id = ${tenantId} AND position > ${after} ${ofPatient}
+        AND position <= (SELECT through FROM audit_seal ORDER BY number DESC LIMIT 1)
+      ORDER BY position LIMIT ${isSelective ? MOST_SCANNED : limit + 1}
+    ), found AS (
+      SELECT * FROM scanned
+      WHERE (${clientId}::text IS NULL OR "clientId" = ${clientId})
+        AND (${operationId}::text IS NULL OR "operationId" = ${operationId}) ${isVisible}
+      ORDER BY position LIMIT ${limit + 1}
+    )
+    SELECT frame.*, found.*
+    FROM (SELECT count(*)::int AS scanned, max(position) AS "end" FROM scanned) AS frame
+    LEFT JOIN found ON true ORDER BY found.position`);
+}

@@ -1,0 +1,56 @@
+import type { AuditRow, DomainContext } from '../../context.js';
+import { Problem } from '../../problem.js';
+import { auditInsertion } from '../transactions/auditRows.js';
+
+/** Resolves when the row is committed. @throws Problem dependency_unavailable when it cannot be */
+export type RecordAudit = (row: AuditRow) => Promise<void>;
+
+/** Milliseconds that a row waits for the batch before it. */
+const MOST_WAIT_MS = 5;
+/** Batches under way at once, so that a commit that hangs does not hold up the rest, nor take all connections. */
+const MOST_BATCHES = 3;
+
+interface Waiting {
+  readonly row: AuditRow;
+  readonly resolve: () => void;
+  readonly reject: (problem: Problem) => void;
+}
+
+/**
+ * Commits the rows of requests that run at the same time together (R-87): the first at once, those that come meanwhile
+ * in one statement when it is done, or after a few milliseconds.
+ */
+export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
+  let waiting: Waiting[] = [];
+  let underWay = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  const write = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting.length === 0 || underWay >= MOST_BATCHES) return;
+    const batch = waiting;
+    waiting = [];
+    underWay += 1;
+    context.db
+      .$statement(auditInsertion(batch.map(({ row }) => row)))
+      .then(
+        () => batch.forEach(({ resolve }) => resolve()),
+        (cause: unknown) => {
+          const problem = new Problem('dependency_unavailable', undefined, { cause });
+          batch.forEach(({ reject }) => reject(problem));
+        },
+      )
+      .finally(() => {
+        underWay -= 1;
+        write();
+      });
+  };
+
+  return (row) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ row, resolve, reject });
+      if (underWay === 0) write();
+      else timer ??= setTimeout(write, MOST_WAIT_MS);
+    });
+}

@@ -1,0 +1,32 @@
+import type { DomainContext } from '../../context.js';
+import { addSeal, latestSeal } from './seal.js';
+
+/** Rows in one statement: few enough to be done well within its time. */
+const BATCH = 10_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Removes the rows whose time is over, seal by seal (R-88): the removal is in the chain before the first row goes, and
+ * what is left can still be verified. Safe to run concurrently, and again after a failure.
+ * @param days how long a row is kept
+ * @returns how many rows were removed
+ */
+export async function purgeAudit(context: DomainContext, days: number): Promise<number> {
+  const { db, now } = context;
+  const before = new Date(now().getTime() - days * DAY_MS);
+  const last = await db.auditSeal.findFirst({ where: { sealedAt: { lt: before } }, orderBy: { number: 'desc' } });
+  const { _max: known } = await db.auditSeal.aggregate({ _max: { removes: true } });
+  const head = await latestSeal(context);
+  if (last && head && last.number > (known.removes ?? 0n)) {
+    // Another seal came between: the next run removes.
+    const removal = { through: head.through, removes: last.number, digests: new Uint8Array() };
+    if (!(await addSeal(context, head, removal))) return 0;
+  }
+  let removed = 0;
+  for (;;) {
+    const [row] = await db.$queryRaw<{ count: bigint }[]>`SELECT remove_sealed_audit(${BATCH}::int) AS count`;
+    const count = Number(row?.count ?? 0n);
+    removed += count;
+    if (count < BATCH) return removed;
+  }
+}

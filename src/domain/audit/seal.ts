@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
+import type { DomainContext } from '../../context.js';
+
+/** A seal as its hash covers it. */
+export type SealContent = Pick<AuditSeal, 'number' | 'through' | 'removes' | 'digests' | 'sealedAt'>;
+
+/** Rows of one seal: few enough for one statement, many enough for the busiest minute in some dozens. */
+const MOST_ROWS = 10_000;
+/** What the first seal follows. */
+export const NOTHING_BEFORE = Buffer.alloc(32);
+
+/**
+ * Position and digest of each row, one after the other. The digest leaves the position out, so that a row which was
+ * moved is known again; its columns are spelt, so that a later column changes no digest.
+ */
+export const digestsOf = (rows: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  SELECT max(position) AS through, string_agg(int8send(position) || sha256(convert_to(json_build_array(
+      (extract(epoch FROM at) * 1000)::bigint, tenant_id, client_id, operator, operation_id, resource_type, resource_id,
+      patient_id, status, code, request_id, host(ip), outcome)::text, 'UTF8')), ''::bytea ORDER BY position) AS digests
+  FROM ${rows}`;
+
+/** Rows as {@link digestsOf} returns them; null = there is none. */
+export interface Digests {
+  readonly through: bigint | null;
+  readonly digests: Uint8Array | null;
+}
+
+/** The hash of a seal, which binds it to all seals before it. */
+export function hashOfSeal(
+  before: Uint8Array,
+  { number, through, removes, digests, sealedAt }: SealContent,
+): Uint8Array<ArrayBuffer> {
+  const text = [number, through, removes ?? '', sealedAt.toISOString()].join(' ');
+  return new Uint8Array(createHash('sha256').update(before).update(text).update(digests).digest());
+}
+
+/** The latest seal; null before the first. */
+export function latestSeal({ db }: Pick<DomainContext, 'db'>): Promise<AuditSeal | null> {
+  return db.auditSeal.findFirst({ orderBy: { number: 'desc' } });
+}
+
+/**
+ * Adds a seal after the one that was read as the latest.
+ * @returns false if somebody else has added one meanwhile
+ */
+export async function addSeal(
+  { db, now }: Pick<DomainContext, 'db' | 'now'>,
+  before: AuditSeal | null,
+  added: Pick<SealContent, 'through' | 'removes' | 'digests'>,
+): Promise<boolean> {
+  const content = { ...added, number: (before?.number ?? 0n) + 1n, sealedAt: now() };
+  const hash = hashOfSeal(before?.hash ?? NOTHING_BEFORE, content);
+  const { count } = await db.auditSeal.createMany({ data: { ...content, hash }, skipDuplicates: true });
+  return count === 1;
+}
+
+/**
+ * Seals the rows that have come since the latest seal (R-88). Rows get their positions before they are committed, so
+ * what is below the horizon is sealed: no row can appear there any more. Safe to run concurrently.
+ * @returns how many seals were added
+ */
+export async function sealAudit(context: DomainContext): Promise<number> {
+  const { db } = context;
+  const [{ horizon } = { horizon: null }] = await db.$queryRaw<{ horizon: bigint | null }[]>`
+    SELECT audit_horizon() AS horizon`;
+  for (let added = 0; ; added += 1) {
+    const before = await latestSeal(context);
+    const [found] = await db.$queryRaw<Digests[]>(
+      digestsOf(Prisma.sql`(SELECT * FROM audit_event
+        WHERE position > ${before?.through ?? 0n} AND position <= ${horizon ?? 0n}
+        ORDER BY position LIMIT ${MOST_ROWS}) AS unsealed`),
+    );
+    const { through, digests } = found ?? { through: null, digests: null };
+    if (through === null || digests === null) return added;
+    const content = { through, removes: null, digests: new Uint8Array(digests) };
+    if (!(await addSeal(context, before, content))) return added;
+  }
+}

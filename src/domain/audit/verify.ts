@@ -1,0 +1,107 @@
+import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
+import type { DomainContext } from '../../context.js';
+import { digestsOf, hashOfSeal, NOTHING_BEFORE, type Digests } from './seal.js';
+
+/** What a look at the whole chain has found. */
+export interface AuditVerdict {
+  readonly seals: number;
+  readonly rows: number;
+  /** Number and hash of the latest seal. Who keeps them elsewhere notices that the end of the chain was cut off. */
+  readonly head: { readonly number: number; readonly hash: string } | null;
+  /** The first break of the chain, in words; null = there is none. */
+  readonly fault: string | null;
+}
+
+type Context = Pick<DomainContext, 'db'>;
+
+const POSITION_BYTES = 8;
+/** Nothing is before it, whatever positions somebody may invent. */
+const LOWEST = -(2n ** 63n);
+const ENTRY_BYTES = POSITION_BYTES + 32;
+
+/** Recomputes the chain over the audit and compares it with the rows (R-88). */
+export async function verifyAudit(context: Context): Promise<AuditVerdict> {
+  const [{ anchor } = { anchor: null }] = await context.db.$queryRaw<{ anchor: bigint | null }[]>`
+    SELECT max(removes) AS anchor FROM audit_seal`;
+  let [seals, rows] = [0, 0];
+  let before: AuditSeal | null = null;
+  let fault: string | null = null;
+  for await (const seal of sealsInOrder(context)) {
+    fault = linkFault(before, seal, anchor) ?? (await rowFault(context, before, seal, anchor));
+    if (fault !== null) break;
+    seals += 1;
+    rows += seal.number <= (anchor ?? 0n) ? 0 : seal.digests.length / ENTRY_BYTES;
+    before = seal;
+  }
+  const head = before && { number: Number(before.number), hash: Buffer.from(before.hash).toString('hex') };
+  return { seals, rows, head, fault };
+}
+
+async function* sealsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
+  let after = 0n;
+  for (;;) {
+    const seals = await db.auditSeal.findMany({
+      where: { number: { gt: after } },
+      orderBy: { number: 'asc' },
+      take: 20,
+    });
+    yield* seals;
+    const last = seals.at(-1);
+    if (!last) return;
+    after = last.number;
+  }
+}
+
+/**
+ * What is wrong with a seal itself.
+ * @param anchor the last seal whose rows were removed after their time; the seals before it may be gone as well
+ */
+function linkFault(before: AuditSeal | null, seal: AuditSeal, anchor: bigint | null): string | null {
+  const { number, hash } = seal;
+  const expected = before ? before.number + 1n : 1n;
+  if (before === null && number === anchor) return null;
+  if (number !== expected) return `Seal ${expected} is missing.`;
+  const isWhole = Buffer.compare(hashOfSeal(before?.hash ?? NOTHING_BEFORE, seal), hash) === 0;
+  return isWhole ? null : `Seal ${number} was changed, or the one before it.`;
+}
+
+async function rowFault(
+  { db }: Context,
+  before: AuditSeal | null,
+  { number, through, digests }: AuditSeal,
+  anchor: bigint | null,
+): Promise<string | null> {
+  const isRemoved = anchor !== null && number <= anchor;
+  // The rows of seals that are still there are just being removed.
+  if (isRemoved && (before !== null || number < anchor)) return null;
+  const [found] = await db.$queryRaw<Digests[]>(
+    digestsOf(Prisma.sql`audit_event WHERE position > ${before?.through ?? LOWEST} AND position <= ${through}`),
+  );
+  return difference(isRemoved ? new Uint8Array() : digests, found?.digests ?? new Uint8Array());
+}
+
+/** The first row that is not as it was sealed. */
+function difference(sealed: Uint8Array, found: Uint8Array): string | null {
+  if (Buffer.compare(sealed, found) === 0) return null;
+  const [then, now] = [entriesOf(sealed), entriesOf(found)];
+  const positions = [...new Set([...then.keys(), ...now.keys()])].sort((one, other) => Number(one - other));
+  const first = positions.find((position) => then.get(position) !== now.get(position));
+  if (first === undefined) return null;
+  const digest = now.get(first);
+  if (digest === undefined) return `Row ${first} was removed.`;
+  const [origin] = [...then].find(([, sealedDigest]) => sealedDigest === digest) ?? [];
+  if (origin !== undefined) return `Row ${first} was reordered: it was sealed as row ${origin}.`;
+  return `Row ${first} was ${then.has(first) ? 'changed' : 'inserted'}.`;
+}
+
+function entriesOf(digests: Uint8Array): Map<bigint, string> {
+  const bytes = Buffer.from(digests);
+  const count = bytes.length / ENTRY_BYTES;
+  return new Map(
+    Array.from({ length: count }, (_, index) => {
+      const start = index * ENTRY_BYTES;
+      const digest = bytes.subarray(start + POSITION_BYTES, start + ENTRY_BYTES).toString('hex');
+      return [bytes.readBigInt64BE(start), digest] as const;
+    }),
+  );
+}

@@ -1,0 +1,20 @@
+import { isIP } from 'node:net';
+import type { Request } from './route.js';
+
+/**
+ * The address that a request came from: the peer's or, behind proxies that append to `X-Forwarded-For`, the one that the
+ * outermost of them saw. What stands before it in that header is the caller's own text.
+ * @param trustedProxies how many proxies there are
+ */
+export function callerAddress({ headers, socket }: Request, trustedProxies: number): string | null {
+  const peer = plain(socket.remoteAddress ?? '');
+  if (trustedProxies === 0) return peer;
+  const hops = [headers['x-forwarded-for'] ?? ''].flat().join(',').split(',');
+  return plain(hops.at(-trustedProxies)?.trim() ?? '') ?? peer;
+}
+
+/** An IPv4 address that is written as IPv6 is the same address. */
+function plain(text: string): string | null {
+  const address = text.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  return isIP(address) ? address : null;
+}

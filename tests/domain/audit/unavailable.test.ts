@@ -1,0 +1,59 @@
+import { Client } from 'pg';
+import { newPartner, newPatient, patientBody, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { expectProblem, withoutTable } from '../../support/refusals.js';
+import { loginBody } from '../../support/tokens.js';
+
+let database: TestDatabase;
+let harness: Harness;
+let partner: Partner;
+let patientId: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  harness = await startHarness({ databaseUrl: database.url });
+  partner = await newPartner(harness);
+  patientId = await newPatient(harness, partner);
+});
+afterAll(async () => {
+  await harness.close();
+  await database.drop();
+});
+
+/** A read, a refusal, a token, and a change. */
+function requests(): Promise<Answer[]> {
+  const { token } = partner;
+  return Promise.all([
+    call(harness, `GET /clients/${patientId}`, { token }),
+    call(harness, 'GET /clients/nobody', { token }),
+    call(harness, 'POST /oauth/token', { json: loginBody(partner) }),
+    call(harness, 'POST /clients', { token, json: patientBody({ email: 'unrecorded@example.com' }) }),
+  ]);
+}
+
+const statuses = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status);
+
+/** While the audit cannot be written, nothing is sent but that; and nothing is done. */
+async function expectNothingSent(answers: readonly Answer[]): Promise<void> {
+  for (const answer of answers) {
+    expectProblem(answer, 503, 'dependency_unavailable');
+    expect(answer.headers.get('Retry-After')).toBe('5');
+    expect(answer.text).not.toContain(patientId);
+  }
+  const where = { tenantId: partner.tenantId, email: 'unrecorded@example.com' };
+  expect(await harness.domain.db.patient.count({ where })).toBe(0);
+}
+
+it('answers 503 while the audit is locked or gone, sends nothing and does nothing, and goes on afterwards', async () => {
+  await expectNothingSent(await withoutTable(harness, 'audit_event', requests));
+
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  await other.query('BEGIN; LOCK TABLE audit_event');
+  const answers = await requests();
+  await other.query('ROLLBACK');
+  await other.end();
+  await expectNothingSent(answers);
+  expect(statuses(await requests())).toEqual([200, 400, 200, 201]);
+}, 60_000);

@@ -1,0 +1,64 @@
+import type { ServerResponse } from 'node:http';
+import { routeOf } from '../../src/http/route.js';
+import { operationOf } from './contract.js';
+import type { Harness } from './harness.js';
+
+/** Refusals by which no API client is known, or which come when nothing can be recorded. */
+const unrecorded = ['token_missing', 'token_invalid', 'token_expired', 'dependency_unavailable'];
+/** Refusals of a token request that come after its client is known. */
+const recordedOfTokens = [undefined, 'invalid_client', 'invalid_grant', 'invalid_scope'];
+
+export interface AuditWatch {
+  /** Fails unless each response since the start had its row of the audit before it left, and there are no others. */
+  expectOneRowEach(): Promise<void>;
+}
+
+/**
+ * Holds each response of the service until its rows of the audit have been counted.
+ */
+export async function watchAudit({ server, domain: { db } }: Harness): Promise<AuditWatch> {
+  const [start] = await db.$queryRaw<{ after: bigint }[]>`SELECT coalesce(max(position), 0) AS after FROM audit_event`;
+  const countRows = async (): Promise<Map<string, number>> => {
+    const rows = await db.$queryRaw<{ name: string; count: number }[]>`
+      SELECT concat_ws(' ', request_id, operation_id, status, code) AS name, count(*)::int AS count
+      FROM audit_event WHERE position > ${start?.after} GROUP BY 1`;
+    return new Map(rows.map(({ name, count }) => [name, count]));
+  };
+  const sent = new Map<string, number>();
+  const late: string[] = [];
+
+  const check = async (name: string): Promise<void> => {
+    const count = (sent.get(name) ?? 0) + 1;
+    sent.set(name, count);
+    if (((await countRows()).get(name) ?? 0) < count) late.push(name);
+  };
+  server.prependListener('request', (_req, res) => {
+    res.end = new Proxy(res.end, {
+      apply(end, self: ServerResponse & { locals: Record<string, unknown> }, args: unknown[]) {
+        const name = nameOf(self, String(args[0]));
+        if (name === null) return Reflect.apply(end, self, args);
+        void check(name).finally(() => Reflect.apply(end, self, args));
+        return self;
+      },
+    });
+  });
+  return {
+    async expectOneRowEach() {
+      expect(late).toEqual([]);
+      expect(sent.size).toBeGreaterThan(0);
+      expect([...(await countRows())].sort()).toEqual([...sent].sort());
+    },
+  };
+}
+
+/** Null: nothing is recorded of it. */
+function nameOf(res: ServerResponse & { locals: Record<string, unknown> }, text: string): string | null {
+  const operationId = routeOf(res)?.operationId;
+  if (!operationId || (operationId !== 'issueToken' && operationOf(operationId).security.length === 0)) return null;
+  const { code, error } = res.statusCode < 400 ? {} : (JSON.parse(text) as Record<string, unknown>);
+  const problem = (code ?? error) as string | undefined;
+  const isRecorded =
+    operationId === 'issueToken' ? recordedOfTokens.includes(problem) : !unrecorded.includes(String(problem));
+  if (!isRecorded) return null;
+  return [res.locals['requestId'], operationId, res.statusCode, problem].filter(Boolean).join(' ');
+}
