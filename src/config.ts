@@ -38,6 +38,8 @@ export interface Config {
   readonly maxConnections: number;
   /** Processes that take requests. */
   readonly workers: number;
+  /** Where Prometheus reads the metrics; null = nothing is counted. */
+  readonly metrics: { readonly host: string; readonly port: number } | null;
 }
 
 export type ObjectStoreConfig =
@@ -83,6 +85,8 @@ interface Variables {
   KEEP_ALIVE_TIMEOUT: number;
   MAX_CONNECTIONS: number;
   WORKERS: string;
+  METRICS_HOST: string;
+  METRICS_PORT?: number;
 }
 
 const text = { type: 'string', minLength: 1 };
@@ -137,6 +141,8 @@ export const variables = {
       default: '1',
       description: 'auto or a number from 1 to 99',
     },
+    METRICS_HOST: { ...text, default: '127.0.0.1' },
+    METRICS_PORT: { type: 'integer', minimum: 0, maximum: 65_535 },
   },
   allOf: [requires('OBJECT_STORE', 's3', s3Variables), requires('DOCUMENT_SCANNER', 'clamav', ['CLAMAV_ADDRESS'])],
 };
@@ -187,6 +193,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT * 1000,
     maxConnections: values.MAX_CONNECTIONS,
     workers: values.WORKERS === 'auto' ? availableParallelism() : Number(values.WORKERS),
+    metrics: values.METRICS_PORT === undefined ? null : { host: values.METRICS_HOST, port: values.METRICS_PORT },
   });
 }
 

@@ -63,6 +63,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     for (const warning of configWarnings(process.env)) log.warn(warning);
     await assertFree(config);
   }
+  const serveMetrics = config.metrics && (await import('./runtime/monitoring.js')).startMonitoring(config.metrics);
   let stopping = false;
   let baseUrl = config.baseUrl ?? '';
   const { databaseUrl, dataDir, databasePoolSize, workers } = config;
@@ -100,6 +101,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
       baseUrl = `http://${urlHost(config.host)}:${listener.port}`;
       if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
     }
+    const metrics = cluster.isPrimary ? await serveMetrics?.({ db: domain.db, dataDir }) : undefined;
     // Last of all: a start that fails after this would leave jobs at work on a database that is being closed.
     const jobs = cluster.isPrimary
       ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
@@ -107,12 +109,16 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     return {
       announce() {
         if (cluster.isWorker) return;
-        log.info({ baseUrl, database: databaseUrl === null ? 'embedded' : 'external' }, 'started');
+        log.info(
+          { baseUrl, database: databaseUrl === null ? 'embedded' : 'external', metrics: metrics?.url },
+          'started',
+        );
         welcome(baseUrl, config, demo);
       },
       async stop() {
         stopping = true;
         await Promise.all([listener.stop(), jobs?.stop(config.drainTimeout)]);
+        metrics?.close();
         await domain.db.$disconnect();
         await database.close();
         if (cluster.isPrimary) log.info('stopped');

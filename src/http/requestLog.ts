@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { metrics } from '../metrics.js';
 import { problems } from '../problem.js';
 import type { Request, Response } from './route.js';
 import type { RefusalObserver } from './server.js';
@@ -11,18 +12,21 @@ export function logWhenClosed(log: Logger, { method }: Request, res: Response): 
   const start = performance.now();
   res.once('close', () => {
     const { requestId, route, caller, code } = res.locals;
+    // Null: no response was sent.
+    const status = res.headersSent ? res.statusCode : null;
+    const durationMs = performance.now() - start;
+    countRequest(route?.operationId, status, durationMs);
     log.info(
       {
         requestId,
         method,
         route: route?.path ?? null,
         operationId: route?.operationId ?? null,
-        // Null: no response was sent.
-        status: res.headersSent ? res.statusCode : null,
+        status,
         code,
         tenantId: caller?.tenantId,
         clientId: caller?.clientId,
-        durationMs: performance.now() - start,
+        durationMs,
         ...(res.writableFinished ? {} : { aborted: true }),
       },
       'request',
@@ -33,8 +37,13 @@ export function logWhenClosed(log: Logger, { method }: Request, res: Response): 
 /** The same for what Node refused before there was a request. */
 export function refusalLog(log: Logger, version: string): RefusalObserver {
   return (requestId, code) => {
+    countRequest(undefined, problems[code].status, 0);
     const nothing = { method: null, route: null, operationId: null };
     log.info({ requestId, ...nothing, status: problems[code].status, code, durationMs: 0 }, 'request');
     return { 'API-Version': version, 'X-Content-Type-Options': 'nosniff' };
   };
+}
+
+function countRequest(operation = 'none', status: number | null, durationMs: number): void {
+  metrics?.requests.observe({ operation, status: status ?? 'none' }, durationMs / 1000);
 }

@@ -1,5 +1,7 @@
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createMetrics } from '../../src/adapters/metrics/createMetrics.js';
+import { startMetrics } from '../../src/metrics.js';
 import { operationOf, operations, type Schema } from '../support/contract.js';
 import { encounterBody, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
@@ -21,8 +23,10 @@ let files: FileHost;
 /** What may be in no log and in no failure: the marks, and the credentials as they come. */
 const secrets = new Set([MARK, birthDate, phone]);
 const failures: Answer[] = [];
+const metrics = createMetrics();
 
 beforeAll(async () => {
+  startMetrics(metrics);
   files = await startFileHost();
   harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
   partner = await newPartner(harness);
@@ -226,6 +230,15 @@ describe('whatever the partner sends, in success and in failure', () => {
     const lines = harness.logged.map((line) => JSON.stringify(line));
     expect(lines.length).toBeGreaterThan(100);
     for (const secret of secrets) expect(lines.filter((line) => holds(line, secret))).toEqual([]);
+  });
+
+  it('none of it is in the metrics, and no id', async () => {
+    const page = await metrics.registry.metrics();
+    expect(page.split('\n').filter((line) => /^ces_(http|document|object|database)/.test(line)).length).toBeGreaterThan(
+      50,
+    );
+    expect([...secrets, partner.tenantId, partner.clientId].filter((secret) => holds(page, secret))).toEqual([]);
+    expect(page).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   });
 
   it('none of it is repeated in a failure', () => {

@@ -41,6 +41,7 @@ describe('without any variable', () => {
       keepAliveTimeout: 65_000,
       maxConnections: 5_000,
       workers: 1,
+      metrics: null,
     } satisfies Config);
   });
 

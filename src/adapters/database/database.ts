@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { DatabaseError, Pool } from 'pg';
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.js';
+import { metrics } from '../../metrics.js';
 import {
   parsers,
   runTransaction,
@@ -57,6 +58,7 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
     keepAlive: true,
     types: parsers,
   });
+  metrics?.watchPool('requests', pool);
   const statementNameGenerator = ({ sql }: { sql: string }): string => {
     const known = names.get(sql);
     if (known !== undefined) return known;

@@ -1,5 +1,6 @@
 import type { EventType, Schemas } from '../../contract.js';
 import type { TransactionStatements } from '../../adapters/database/statements.js';
+import { metrics } from '../../metrics.js';
 import { recordset } from './bulkSql.js';
 
 /** An event as it waits for the end of its transaction. */
@@ -34,4 +35,5 @@ export async function writeEvents(db: TransactionStatements, events: readonly Ne
     SELECT id, tenant_id, counter.position - count(*) OVER (PARTITION BY tenant_id) + number,
       type, clinic_id, data, timestamp
     FROM collected JOIN counter USING (tenant_id)`;
+  for (const { type } of events) metrics?.events.inc({ type });
 }
