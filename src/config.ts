@@ -40,6 +40,8 @@ export interface Config {
   readonly workers: number;
   /** Where Prometheus reads the metrics; null = nothing is counted. */
   readonly metrics: { readonly host: string; readonly port: number } | null;
+  /** The name that spans of requests bear; null = none are sent. Where to, OpenTelemetry reads by itself. */
+  readonly tracedAs: string | null;
 }
 
 export type ObjectStoreConfig =
@@ -87,6 +89,8 @@ interface Variables {
   WORKERS: string;
   METRICS_HOST: string;
   METRICS_PORT?: number;
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string;
+  OTEL_SERVICE_NAME: string;
 }
 
 const text = { type: 'string', minLength: 1 };
@@ -143,6 +147,8 @@ export const variables = {
     },
     METRICS_HOST: { ...text, default: '127.0.0.1' },
     METRICS_PORT: { type: 'integer', minimum: 0, maximum: 65_535 },
+    OTEL_EXPORTER_OTLP_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://', description: 'http(s)://…' },
+    OTEL_SERVICE_NAME: { ...text, default: 'clinical-encounter-service' },
   },
   allOf: [requires('OBJECT_STORE', 's3', s3Variables), requires('DOCUMENT_SCANNER', 'clamav', ['CLAMAV_ADDRESS'])],
 };
@@ -194,6 +200,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     maxConnections: values.MAX_CONNECTIONS,
     workers: values.WORKERS === 'auto' ? availableParallelism() : Number(values.WORKERS),
     metrics: values.METRICS_PORT === undefined ? null : { host: values.METRICS_HOST, port: values.METRICS_PORT },
+    tracedAs: values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? null : values.OTEL_SERVICE_NAME,
   });
 }
 

@@ -3,6 +3,7 @@ import cluster from 'node:cluster';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { openDatabase } from './adapters/database/database.js';
+import { startTracing } from './adapters/tracing/startTracing.js';
 import { startJobWorker } from './adapters/jobs/jobWorker.js';
 import { openServiceDatabase } from './runtime/serviceDatabase.js';
 import { createApp } from './app.js';
@@ -19,6 +20,7 @@ import { openServiceLog } from './runtime/serviceLog.js';
 import { openServices } from './runtime/services.js';
 import { startWorkers, type Listener } from './runtime/workers.js';
 import type { Services } from './context.js';
+import { startTelemetry, tracing } from './telemetry.js';
 
 interface StartOptions {
   readonly migrate?: true;
@@ -63,6 +65,8 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     for (const warning of configWarnings(process.env)) log.warn(warning);
     await assertFree(config);
   }
+  const { tracedAs } = config;
+  if (tracedAs !== null) startTelemetry({ tracing: await startTracing(tracedAs) });
   const serveMetrics = config.metrics && (await import('./runtime/monitoring.js')).startMonitoring(config.metrics);
   let stopping = false;
   let baseUrl = config.baseUrl ?? '';
@@ -119,6 +123,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
         stopping = true;
         await Promise.all([listener.stop(), jobs?.stop(config.drainTimeout)]);
         metrics?.close();
+        await tracing?.stop().catch(() => undefined);
         await domain.db.$disconnect();
         await database.close();
         if (cluster.isPrimary) log.info('stopped');

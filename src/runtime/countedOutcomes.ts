@@ -1,6 +1,6 @@
 import type { Downloader } from '../adapters/download/downloader.js';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
-import { metrics } from '../metrics.js';
+import { metrics } from '../telemetry.js';
 import { Problem } from '../problem.js';
 
 /** The store with its calls counted by outcome, if anything is counted. */

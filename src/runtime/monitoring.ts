@@ -8,7 +8,7 @@ import { createMetrics } from '../adapters/metrics/createMetrics.js';
 import { jobCounts } from '../adapters/jobs/jobCounts.js';
 import type { Config } from '../config.js';
 import type { DomainContext } from '../context.js';
-import { startMetrics } from '../metrics.js';
+import { startTelemetry } from '../telemetry.js';
 
 /** A worker that is dying must not keep the others' metrics from being read. */
 const WORKER_TIMEOUT_MS = 2_000;
@@ -29,7 +29,7 @@ export interface MetricsPage {
  */
 export function startMonitoring(place: NonNullable<Config['metrics']>): (sources: Sources) => Promise<MetricsPage> {
   const created = createMetrics();
-  startMetrics(created);
+  startTelemetry({ metrics: created });
   const { registry } = created;
   if (cluster.isWorker) {
     process.on('message', () => void registry.getMetricsAsJSON().then((report) => process.send?.(report)));

@@ -42,6 +42,7 @@ describe('without any variable', () => {
       maxConnections: 5_000,
       workers: 1,
       metrics: null,
+      tracedAs: null,
     } satisfies Config);
   });
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { DatabaseError, Pool } from 'pg';
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.js';
-import { metrics } from '../../metrics.js';
+import { metrics } from '../../telemetry.js';
 import {
   parsers,
   runTransaction,

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger as EngineLogger, parseCronItems, run, type Runner, type Task } from 'graphile-worker';
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { sqlState } from '../database/database.js';
 import { describeCauses } from '../../failures.js';
-import { metrics } from '../../metrics.js';
+import { metrics } from '../../telemetry.js';
 
 /** Work that is done again and again; it may run twice at the same time, and again after it was cut off. */
 export interface ScheduledJob {
@@ -153,7 +154,11 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
       const level = halt.aborted ? 'info' : 'error';
       const causes = describeCauses(error);
       metrics?.jobRuns.inc({ job: job.name, outcome: halt.aborted ? 'interrupted' : 'failed' });
-      log[level]({ job: job.name, attempt: attempts, causes }, halt.aborted ? 'job interrupted' : 'job failed');
+      const sqlstate = sqlState(error);
+      log[level](
+        { job: job.name, attempt: attempts, sqlstate, causes },
+        halt.aborted ? 'job interrupted' : 'job failed',
+      );
       // The engine keeps the message, and only that, in its table.
       throw new Error(`${job.name} failed`, { cause: error });
     } finally {

@@ -38,7 +38,7 @@ export async function authenticateClient(
 ): Promise<AuthenticatedClient | null> {
   const presented = hashClientSecret(clientSecret);
   const now = context.now();
-  const rows = /^ces_[a-z2-7]{20}$/.test(clientId) ? await liveSecrets(context, clientId, now) : [];
+  const rows = isClientId(clientId) ? await liveSecrets(context, clientId, now) : [];
   const used = (rows.length > 0 ? rows : [null]).find((row) => sameHash(row?.secretHash ?? NOBODY, presented));
   if (!used) return null;
   await noteUse(context, used, now);
@@ -52,6 +52,9 @@ export async function authenticateClient(
     liveSecretIds: rows.map(({ secretId }) => secretId),
   };
 }
+
+/** Whether the text has the form of a client_id; what a caller sends in its place may be anything. */
+export const isClientId = (text: string): boolean => /^ces_[a-z2-7]{20}$/.test(text);
 
 /** Raw, because the tenant is not known before the client is: client_id is unique over all tenants. */
 function liveSecrets({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {

@@ -1,6 +1,6 @@
 import type { EventType, Schemas } from '../../contract.js';
 import type { TransactionStatements } from '../../adapters/database/statements.js';
-import { metrics } from '../../metrics.js';
+import { metrics } from '../../telemetry.js';
 import { recordset } from './bulkSql.js';
 
 /** An event as it waits for the end of its transaction. */
