@@ -15,6 +15,8 @@ export interface Config {
   readonly dataDir: string;
   /** null = the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
+  /** Where migrations connect to; null = `databaseUrl`, whose role then owns the schema. */
+  readonly databaseOwnerUrl: string | null;
   readonly databasePoolSize: number;
   /** Seconds. */
   readonly accessTokenTtl: number;
@@ -69,6 +71,7 @@ interface Variables {
   LOG_LEVEL: string;
   DATA_DIR: string;
   DATABASE_URL?: string;
+  DATABASE_OWNER_URL?: string;
   DATABASE_POOL_SIZE: number;
   ACCESS_TOKEN_TTL: number;
   REFRESH_TOKEN_TTL: number;
@@ -115,6 +118,7 @@ export const variables = {
     LOG_LEVEL: { enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info' },
     DATA_DIR: { ...text, default: '.data' },
     DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' },
+    DATABASE_OWNER_URL: { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' },
     DATABASE_POOL_SIZE: { type: 'integer', minimum: 1, maximum: 500, default: 10 },
     ACCESS_TOKEN_TTL: seconds(25_200),
     REFRESH_TOKEN_TTL: seconds(2_592_000),
@@ -184,6 +188,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     logLevel: values.LOG_LEVEL,
     dataDir: resolve(values.DATA_DIR),
     databaseUrl: values.DATABASE_URL ?? null,
+    databaseOwnerUrl: values.DATABASE_OWNER_URL ?? null,
     databasePoolSize: values.DATABASE_POOL_SIZE,
     accessTokenTtl: values.ACCESS_TOKEN_TTL,
     refreshTokenTtl: values.REFRESH_TOKEN_TTL,

@@ -70,9 +70,10 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
   const serveMetrics = config.metrics && (await import('./runtime/monitoring.js')).startMonitoring(config.metrics);
   let stopping = false;
   let baseUrl = config.baseUrl ?? '';
-  const { databaseUrl, dataDir, databasePoolSize, workers } = config;
+  const { databaseUrl, databaseOwnerUrl, dataDir, databasePoolSize, workers } = config;
   const database = await openServiceDatabase({
     databaseUrl,
+    databaseOwnerUrl,
     dataDir,
     role: 'server',
     applyMigrations: options.migrate ?? false,

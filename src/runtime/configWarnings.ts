@@ -7,6 +7,7 @@ const names = Object.keys(variables.properties);
 const DEPENDENT = [
   { prefix: 'S3_', needs: 'OBJECT_STORE', value: 's3' },
   { prefix: 'CLAMAV_', needs: 'DOCUMENT_SCANNER', value: 'clamav' },
+  { prefix: 'DATABASE_OWNER_URL', needs: 'DATABASE_URL', value: undefined },
   { prefix: 'METRICS_HOST', needs: 'METRICS_PORT', value: undefined },
 ] as const;
 

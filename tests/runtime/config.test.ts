@@ -28,6 +28,7 @@ describe('without any variable', () => {
       logLevel: 'info',
       dataDir: resolve('.data'),
       databaseUrl: null,
+      databaseOwnerUrl: null,
       databasePoolSize: 10,
       accessTokenTtl: 25_200,
       refreshTokenTtl: 2_592_000,

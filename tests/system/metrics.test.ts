@@ -19,7 +19,7 @@ let pages: [string, string];
 beforeAll(async () => {
   database = await createTestDatabase();
   dataDir = await mkdtemp(join(tmpdir(), 'ces-metrics-'));
-  const place = { DATABASE_URL: database.url, DATA_DIR: dataDir };
+  const place = { DATABASE_URL: database.serviceUrl, DATA_DIR: dataDir };
   const server = startServer({ ...place, WORKERS: '2', METRICS_PORT: '0' }, '--demo');
   const baseUrl = await server.started;
   const url = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
