@@ -14,8 +14,9 @@ const tell = (message: string): void => void process.stderr.write(`${message}\n`
 async function main(olderSchema: string | undefined): Promise<void> {
   if (olderSchema?.startsWith('-')) return tell(usage);
   const older = olderSchema === undefined ? undefined : await readFile(olderSchema, 'utf8');
-  const { databaseUrl, dataDir } = readConfig(process.env);
-  const { url, close } = await configuredDatabase({ databaseUrl, dataDir, role: 'tool', log: tell });
+  const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(process.env);
+  const place = { databaseUrl, databaseOwnerUrl, dataDir };
+  const { url, close } = await configuredDatabase({ ...place, role: 'tool', log: tell });
   try {
     process.stdout.write(await schemaDiff(url, older));
   } finally {

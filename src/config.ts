@@ -15,6 +15,8 @@ export interface Config {
   readonly dataDir: string;
   /** null = the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
+  /** Where migrations connect to; null = `databaseUrl`, whose role then owns the schema. */
+  readonly databaseOwnerUrl: string | null;
   readonly databasePoolSize: number;
   /** Seconds. */
   readonly accessTokenTtl: number;
@@ -42,6 +44,10 @@ export interface Config {
   readonly trustedProxies: number;
   /** Days that rows of the audit are kept. */
   readonly auditRetentionDays: number;
+  /** Where Prometheus reads the metrics; null = nothing is counted. */
+  readonly metrics: { readonly host: string; readonly port: number } | null;
+  /** The name that spans of requests bear; null = none are sent. Where to, OpenTelemetry reads by itself. */
+  readonly tracedAs: string | null;
 }
 
 export type ObjectStoreConfig =
@@ -69,6 +75,7 @@ interface Variables {
   LOG_LEVEL: string;
   DATA_DIR: string;
   DATABASE_URL?: string;
+  DATABASE_OWNER_URL?: string;
   DATABASE_POOL_SIZE: number;
   ACCESS_TOKEN_TTL: number;
   REFRESH_TOKEN_TTL: number;
@@ -89,6 +96,10 @@ interface Variables {
   WORKERS: string;
   TRUSTED_PROXIES: number;
   AUDIT_RETENTION_DAYS: number;
+  METRICS_HOST: string;
+  METRICS_PORT?: number;
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string;
+  OTEL_SERVICE_NAME: string;
 }
 
 const text = { type: 'string', minLength: 1 };
@@ -113,6 +124,7 @@ export const variables = {
     LOG_LEVEL: { enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info' },
     DATA_DIR: { ...text, default: '.data' },
     DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' },
+    DATABASE_OWNER_URL: { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' },
     DATABASE_POOL_SIZE: { type: 'integer', minimum: 1, maximum: 500, default: 10 },
     ACCESS_TOKEN_TTL: seconds(25_200),
     REFRESH_TOKEN_TTL: seconds(2_592_000),
@@ -146,6 +158,10 @@ export const variables = {
     TRUSTED_PROXIES: { type: 'integer', minimum: 0, maximum: 10, default: 0 },
     // 45 CFR 164.316(b)(2)(i) asks for six years.
     AUDIT_RETENTION_DAYS: { type: 'integer', minimum: 1, maximum: 36_500, default: 2_192 },
+    METRICS_HOST: { ...text, default: '127.0.0.1' },
+    METRICS_PORT: { type: 'integer', minimum: 0, maximum: 65_535 },
+    OTEL_EXPORTER_OTLP_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://', description: 'http(s)://…' },
+    OTEL_SERVICE_NAME: { ...text, default: 'clinical-encounter-service' },
   },
   allOf: [requires('OBJECT_STORE', 's3', s3Variables), requires('DOCUMENT_SCANNER', 'clamav', ['CLAMAV_ADDRESS'])],
 };
@@ -181,6 +197,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     logLevel: values.LOG_LEVEL,
     dataDir: resolve(values.DATA_DIR),
     databaseUrl: values.DATABASE_URL ?? null,
+    databaseOwnerUrl: values.DATABASE_OWNER_URL ?? null,
     databasePoolSize: values.DATABASE_POOL_SIZE,
     accessTokenTtl: values.ACCESS_TOKEN_TTL,
     refreshTokenTtl: values.REFRESH_TOKEN_TTL,
@@ -198,6 +215,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: values.TRUSTED_PROXIES,
     auditRetentionDays: values.AUDIT_RETENTION_DAYS,
     workers: values.WORKERS === 'auto' ? availableParallelism() : Number(values.WORKERS),
+    metrics: values.METRICS_PORT === undefined ? null : { host: values.METRICS_HOST, port: values.METRICS_PORT },
+    tracedAs: values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? null : values.OTEL_SERVICE_NAME,
   });
 }
 

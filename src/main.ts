@@ -3,6 +3,7 @@ import cluster from 'node:cluster';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { openDatabase } from './adapters/database/database.js';
+import { startTracing } from './adapters/tracing/startTracing.js';
 import { startJobWorker } from './adapters/jobs/jobWorker.js';
 import { openServiceDatabase } from './runtime/serviceDatabase.js';
 import { createApp } from './app.js';
@@ -19,6 +20,7 @@ import { openServiceLog } from './runtime/serviceLog.js';
 import { openServices } from './runtime/services.js';
 import { startWorkers, type Listener } from './runtime/workers.js';
 import type { Services } from './context.js';
+import { startTelemetry, tracing } from './telemetry.js';
 
 interface StartOptions {
   readonly migrate?: true;
@@ -63,11 +65,15 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     for (const warning of configWarnings(process.env)) log.warn(warning);
     await assertFree(config);
   }
+  const { tracedAs } = config;
+  if (tracedAs !== null) startTelemetry({ tracing: await startTracing(tracedAs) });
+  const serveMetrics = config.metrics && (await import('./runtime/monitoring.js')).startMonitoring(config.metrics);
   let stopping = false;
   let baseUrl = config.baseUrl ?? '';
-  const { databaseUrl, dataDir, databasePoolSize, workers } = config;
+  const { databaseUrl, databaseOwnerUrl, dataDir, databasePoolSize, workers } = config;
   const database = await openServiceDatabase({
     databaseUrl,
+    databaseOwnerUrl,
     dataDir,
     role: 'server',
     applyMigrations: options.migrate ?? false,
@@ -100,6 +106,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
       baseUrl = `http://${urlHost(config.host)}:${listener.port}`;
       if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
     }
+    const metrics = cluster.isPrimary ? await serveMetrics?.({ db: domain.db, dataDir }) : undefined;
     // Last of all: a start that fails after this would leave jobs at work on a database that is being closed.
     const jobs = cluster.isPrimary
       ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
@@ -107,12 +114,17 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     return {
       announce() {
         if (cluster.isWorker) return;
-        log.info({ baseUrl, database: databaseUrl === null ? 'embedded' : 'external' }, 'started');
+        log.info(
+          { baseUrl, database: databaseUrl === null ? 'embedded' : 'external', metrics: metrics?.url },
+          'started',
+        );
         welcome(baseUrl, config, demo);
       },
       async stop() {
         stopping = true;
         await Promise.all([listener.stop(), jobs?.stop(config.drainTimeout)]);
+        metrics?.close();
+        await tracing?.stop().catch(() => undefined);
         await domain.db.$disconnect();
         await database.close();
         if (cluster.isPrimary) log.info('stopped');

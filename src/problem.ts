@@ -165,12 +165,15 @@ export class OAuthProblem extends Error {
   readonly error: OAuthErrorCode;
   /** Whether the client authenticated by HTTP Basic, so that the answer must challenge it. */
   readonly basic: boolean;
+  /** Who tried, for the log: only an id of the form of ours, because a caller may send anything. */
+  readonly clientId: string | undefined;
 
-  constructor(error: OAuthErrorCode, description: string, basic = false) {
+  constructor(error: OAuthErrorCode, description: string, basic = false, clientId?: string) {
     super(description);
     this.name = 'OAuthProblem';
     this.error = error;
     this.basic = basic;
+    this.clientId = clientId;
   }
 }
 

@@ -94,7 +94,7 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
 const dataDir = await mkdtemp(join(tmpdir(), 'ces-growth-'));
 const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
 const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined, settings });
-await migrateDatabase(database.url);
+await migrateDatabase({ ownerUrl: database.url, url: database.url });
 const client = new Client({ connectionString: database.url });
 await client.connect();
 // The plans that must do for all values.

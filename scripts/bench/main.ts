@@ -162,7 +162,7 @@ if (isWhole) {
   await second.stop();
 }
 const database = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => undefined });
-await migrateDatabase(database.url);
+await migrateDatabase({ ownerUrl: database.url, url: database.url });
 const domain = systemContext(openDatabase(database.url, { poolSize: 2 }));
 const service = await startMeasured(SERVICE, flags, { DATA_DIR: dataDir, DATABASE_URL: database.url, PORT: '0' });
 const rows = await measure(domain, database.url, service);

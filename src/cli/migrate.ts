@@ -1,5 +1,10 @@
 import type { Command } from '@commander-js/extra-typings';
-import { configuredDatabase, migrateDatabase, pendingMigrations } from '../runtime/serviceDatabase.js';
+import {
+  configuredDatabase,
+  migrateDatabase,
+  pendingMigrations,
+  type ServiceDatabase,
+} from '../runtime/serviceDatabase.js';
 import { readConfig } from '../config.js';
 import { example, print, PROGRAM } from './output.js';
 import type { CliIo } from './cliIo.js';
@@ -16,27 +21,27 @@ export function addMigrateCommand(program: Command, terminal: CliIo): void {
 }
 
 async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void> {
-  const applied = await withAnySchema(terminal, (url) => migrateDatabase(url));
+  const applied = await withAnySchema(terminal, (database) => migrateDatabase(database));
   print(terminal, json, { applied }, () =>
     applied.length === 0 ? 'The schema is up to date.' : applied.map((name) => `Applied ${name}`).join('\n'),
   );
 }
 
 async function showPending(terminal: CliIo, json: boolean | undefined): Promise<void> {
-  const pending = await withAnySchema(terminal, pendingMigrations);
+  const pending = await withAnySchema(terminal, ({ ownerUrl }) => pendingMigrations(ownerUrl));
   print(terminal, json, { pending }, () =>
     pending.length === 0 ? 'The schema is up to date.' : pending.map((name) => `Pending ${name}`).join('\n'),
   );
   if (pending.length > 0) throw new Error(`Migrations are pending: run "${PROGRAM} migrate".`);
 }
 
-async function withAnySchema<T>(terminal: CliIo, work: (url: string) => Promise<T>): Promise<T> {
-  const { databaseUrl, dataDir } = readConfig(terminal.environment);
+async function withAnySchema<T>(terminal: CliIo, work: (database: ServiceDatabase) => Promise<T>): Promise<T> {
+  const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(terminal.environment);
   const log = (message: string): void => terminal.err(`${message}\n`);
-  const { url, close } = await configuredDatabase({ databaseUrl, dataDir, role: 'tool', log });
+  const database = await configuredDatabase({ databaseUrl, databaseOwnerUrl, dataDir, role: 'tool', log });
   try {
-    return await work(url);
+    return await work(database);
   } finally {
-    await close();
+    await database.close();
   }
 }

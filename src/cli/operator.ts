@@ -19,9 +19,10 @@ const TIMEOUT_MS = 120_000;
  * @throws Error when the database does not answer or its schema is not that of this build
  */
 export async function withDatabase<T>(terminal: CliIo, work: (context: DomainContext) => Promise<T>): Promise<T> {
-  const { databaseUrl, dataDir } = readConfig(terminal.environment);
+  const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(terminal.environment);
   const database = await openServiceDatabase({
     databaseUrl,
+    databaseOwnerUrl,
     dataDir,
     role: 'tool',
     applyMigrations: false,

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import { Client, escapeLiteral } from 'pg';
 import { prepareCluster } from './postgresCluster.js';
 import type { Cluster } from './postgresCluster.js';
-import { findPostgres, startPostgres, stopPostgres } from './postgresProcess.js';
+import { findPostgres, startPostgres, stopPostgres, urlOf } from './postgresProcess.js';
 import type { RunningPostgres } from './postgresProcess.js';
 
 /** The advisory lock that makes one process the owner: any two fixed numbers that nothing else locks. */
@@ -20,13 +20,19 @@ export interface EmbeddedPostgresOptions {
 }
 
 export interface EmbeddedPostgres {
+  /** Of the superuser, who owns everything. */
   readonly url: string;
+  /** Of the service's role, which has only the rights that the migrations grant. */
+  readonly serviceUrl: string;
   /** This process started PostgreSQL. */
   readonly started: boolean;
   /** This process made the cluster: it holds nothing yet. */
   readonly firstStart: boolean;
   close(): Promise<void>;
 }
+
+/** Its password is the superuser's: both lie in DATA_DIR, which only the service reads. */
+const SERVICE_ROLE = 'clinical_encounter_service';
 
 interface Session {
   readonly running: RunningPostgres;
@@ -66,9 +72,11 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
     });
   };
   watch();
+  await createServiceRole(url, cluster.password);
 
   return {
     url,
+    serviceUrl: urlOf(SERVICE_ROLE, cluster.password, session.running.port),
     started: child !== undefined,
     firstStart: created,
     async close() {
@@ -80,6 +88,23 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
       await release();
     },
   };
+}
+
+/** Made at every start, because a cluster may come from a build that had no such role. Two may do it at once. */
+async function createServiceRole(url: string, password: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await client.query(`DO $$ BEGIN
+      IF to_regrole('${SERVICE_ROLE}') IS NULL THEN
+        CREATE ROLE ${SERVICE_ROLE} LOGIN PASSWORD ${escapeLiteral(password)};
+      END IF;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+    END $$`);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Finds or starts PostgreSQL until this process may use it in its role. */

@@ -67,7 +67,14 @@ const defaultSettings = {
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
+  log_parameter_max_length: '0',
+  log_parameter_max_length_on_error: '0',
 };
+
+/** The address of the cluster for one of its roles. */
+export function urlOf(role: string, password: string, port: number): string {
+  return `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
+}
 
 /** The PostgreSQL of this cluster; 'busy' while it starts up or shuts down, undefined when there is none. */
 export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 'busy' | undefined> {
@@ -76,7 +83,7 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
   if (!(pid > 0) || !(await isPostgres(cluster, pid))) return undefined;
   const port = Number(portLine);
   if (!(port > 0)) return 'busy';
-  const url = `postgresql://postgres:${encodeURIComponent(cluster.password)}@127.0.0.1:${port}/postgres`;
+  const url = urlOf('postgres', cluster.password, port);
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => {});
   try {

@@ -1,10 +1,10 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { isUnavailable } from '../adapters/database/database.js';
+import { isUnavailable, sqlState } from '../adapters/database/database.js';
 import type { OperationId } from '../contract.js';
 import { describeCauses } from '../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
-import { requestIdOf, routeOf } from './route.js';
+import { logIdsOf, requestIdOf, routeOf } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
 /** Seconds until another try is worth it: what every 503 says. */
@@ -17,7 +17,12 @@ export function failureHandler(log: Logger): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const problem = refusalOf(routeOf(res)?.operationId, error);
     if (!(problem instanceof OAuthProblem) && problems[problem.code].status >= 500) {
-      log.error({ requestId: requestIdOf(res), code: problem.code, causes: describeCauses(problem) }, 'request failed');
+      const sqlstate = sqlState(problem.cause);
+      log.error({ ...logIdsOf(res), code: problem.code, sqlstate, causes: describeCauses(problem) }, 'request failed');
+    }
+    if (problem instanceof OAuthProblem && problem.error === 'invalid_client') {
+      const { clientId } = problem;
+      log.warn({ ...logIdsOf(res), clientId, address: req.socket.remoteAddress }, 'login failed');
     }
     if (res.headersSent) {
       res.destroy();

@@ -1,28 +1,35 @@
 import type { Logger } from 'pino';
+import { metrics, tracing } from '../telemetry.js';
 import { problems } from '../problem.js';
-import type { Request, Response } from './route.js';
+import { logIdsOf, type Request, type Response } from './route.js';
 import type { RefusalObserver } from './server.js';
 
 /**
  * One line a request, with ids and the path template only: no path, query, header or body, which may hold health data or
  * secrets. (A general request logger would have to be told to leave out nearly everything that it logs.)
  */
-export function logWhenClosed(log: Logger, { method }: Request, res: Response): void {
+export function logWhenClosed(log: Logger, req: Request, res: Response): void {
+  const span = tracing?.startRequest(req);
+  res.locals.traceId = span?.traceId ?? traceIdOf(req.headers['traceparent']);
   const start = performance.now();
   res.once('close', () => {
-    const { requestId, route, caller, code } = res.locals;
+    const { route, caller, code } = res.locals;
+    // Null: no response was sent.
+    const status = res.headersSent ? res.statusCode : null;
+    const durationMs = performance.now() - start;
+    countRequest(route?.operationId, status, durationMs);
+    span?.end({ route: route?.path, operationId: route?.operationId, status });
     log.info(
       {
-        requestId,
-        method,
+        ...logIdsOf(res),
+        method: req.method,
         route: route?.path ?? null,
         operationId: route?.operationId ?? null,
-        // Null: no response was sent.
-        status: res.headersSent ? res.statusCode : null,
+        status,
         code,
         tenantId: caller?.tenantId,
         clientId: caller?.clientId,
-        durationMs: performance.now() - start,
+        durationMs,
         ...(res.writableFinished ? {} : { aborted: true }),
       },
       'request',
@@ -30,11 +37,24 @@ export function logWhenClosed(log: Logger, { method }: Request, res: Response): 
   });
 }
 
+/** Version 00 has four parts and no more; later ones may have more behind them. `ff` and zeros are no values. */
+const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:$|-)/;
+
+/** The trace that the caller's `traceparent` names (W3C Trace Context); a malformed one is ignored. */
+function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
+  return TRACEPARENT.exec(String(traceparent ?? ''))?.[1];
+}
+
 /** The same for what Node refused before there was a request. */
 export function refusalLog(log: Logger, version: string): RefusalObserver {
   return (requestId, code) => {
+    countRequest(undefined, problems[code].status, 0);
     const nothing = { method: null, route: null, operationId: null };
     log.info({ requestId, ...nothing, status: problems[code].status, code, durationMs: 0 }, 'request');
     return { 'API-Version': version, 'X-Content-Type-Options': 'nosniff' };
   };
+}
+
+function countRequest(operation = 'none', status: number | null, durationMs: number): void {
+  metrics?.requests.observe({ operation, status: status ?? 'none' }, durationMs / 1000);
 }

@@ -11,6 +11,8 @@ export interface Route {
 /** What is known of a request so far, for its log line and for failures. Express leaves it as it is. */
 export interface Locals {
   readonly requestId: string;
+  /** Of the caller's `traceparent` (W3C), or of the request's span. */
+  traceId?: string | undefined;
   route?: Route;
   caller?: Caller | undefined;
   /** The code of the problem that it was refused with. */
@@ -36,3 +38,9 @@ export const routeOf = (res: HasLocals): Route | undefined => res.locals.route;
 
 /** The id that the request was given first of all. */
 export const requestIdOf = ({ locals }: { readonly locals: object }): string => (locals as Locals).requestId;
+
+/** What every line of the log about a request has. */
+export function logIdsOf({ locals }: { readonly locals: object }): { requestId: string; trace_id: string | undefined } {
+  const { requestId, traceId } = locals as Locals;
+  return { requestId, trace_id: traceId };
+}

@@ -7,6 +7,8 @@ const names = Object.keys(variables.properties);
 const DEPENDENT = [
   { prefix: 'S3_', needs: 'OBJECT_STORE', value: 's3' },
   { prefix: 'CLAMAV_', needs: 'DOCUMENT_SCANNER', value: 'clamav' },
+  { prefix: 'DATABASE_OWNER_URL', needs: 'DATABASE_URL', value: undefined },
+  { prefix: 'METRICS_HOST', needs: 'METRICS_PORT', value: undefined },
 ] as const;
 
 /** What in the environment is probably a mistake, though it is not wrong: a sentence each, without any value. */
@@ -19,8 +21,10 @@ export function configWarnings(environment: Readonly<Record<string, string | und
       return [`${name} is not a variable of this service: did you mean ${meant}?`];
     }
     const dependence = DEPENDENT.find(({ prefix }) => name.startsWith(prefix));
-    if (!dependence || environment[dependence.needs] === dependence.value) return [];
-    return [`${name} has no effect without ${dependence.needs}=${dependence.value}.`];
+    if (!dependence) return [];
+    const { needs, value } = dependence;
+    if (value === undefined ? environment[needs] : environment[needs] === value) return [];
+    return [`${name} has no effect without ${needs}${value === undefined ? '' : `=${value}`}.`];
   });
 }
 

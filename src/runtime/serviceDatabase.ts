@@ -1,4 +1,6 @@
-import { isUnavailable } from '../adapters/database/database.js';
+import { isUnavailable, sqlState } from '../adapters/database/database.js';
+import { protectedUrl } from '../adapters/database/databaseUrl.js';
+import { grantServiceRights } from '../adapters/database/serviceRole.js';
 import { makeDataDir } from '../adapters/dataDir.js';
 import { checkJobSchema, migrateJobSchema } from '../adapters/jobs/jobSchema.js';
 import { checkSchema, migrate } from '../adapters/database/migrations.js';
@@ -7,6 +9,8 @@ import { checkSchema, migrate } from '../adapters/database/migrations.js';
 export interface DatabasePlace {
   /** null = the embedded PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | null;
+  /** Where migrations connect to; null = `databaseUrl`. */
+  readonly databaseOwnerUrl: string | null;
   readonly dataDir: string;
   /** The server owns the embedded PostgreSQL; a tool joins it, or starts it for the time of its work. */
   readonly role: 'server' | 'tool';
@@ -19,20 +23,30 @@ export interface ServiceDatabaseOptions extends DatabasePlace {
 }
 
 export interface ServiceDatabase {
+  /** For everything but migrations. */
   readonly url: string;
+  /** For migrations; perhaps the same. */
+  readonly ownerUrl: string;
   close(): Promise<void>;
 }
 
-/** The database that the configuration names, whatever its schema. */
-export async function configuredDatabase({ databaseUrl, ...embedded }: DatabasePlace): Promise<ServiceDatabase> {
+/**
+ * The database that the configuration names, whatever its schema.
+ * @throws Error naming the variable whose address must not be connected to (see {@link protectedUrl})
+ */
+export async function configuredDatabase(place: DatabasePlace): Promise<ServiceDatabase> {
+  const { databaseUrl, databaseOwnerUrl, ...embedded } = place;
   if (databaseUrl === null) {
     // A server with a database of its own never loads the embedded one.
     const { openEmbeddedPostgres } = await import('../embedded/embeddedPostgres.js');
-    return openEmbeddedPostgres(embedded);
+    const { url, serviceUrl, close } = await openEmbeddedPostgres(embedded);
+    return { url: serviceUrl, ownerUrl: url, close };
   }
   // A server keeps keys and files there in any case.
   if (embedded.role === 'server') await makeDataDir(embedded.dataDir);
-  return { url: databaseUrl, close: async () => undefined };
+  const url = protectedUrl('DATABASE_URL', databaseUrl);
+  const ownerUrl = databaseOwnerUrl === null ? url : protectedUrl('DATABASE_OWNER_URL', databaseOwnerUrl);
+  return { url, ownerUrl, close: async () => undefined };
 }
 
 /**
@@ -43,8 +57,8 @@ export async function openServiceDatabase(options: ServiceDatabaseOptions): Prom
   const { databaseUrl, applyMigrations, log } = options;
   const database = await configuredDatabase(options);
   try {
-    if (databaseUrl === null) await migrateDatabase(database.url);
-    else await requireSchema(databaseUrl, applyMigrations, log);
+    if (databaseUrl === null) await migrateDatabase(database);
+    else await requireSchema(database, applyMigrations, log);
     return database;
   } catch (error) {
     await database.close();
@@ -53,13 +67,18 @@ export async function openServiceDatabase(options: ServiceDatabaseOptions): Prom
 }
 
 /**
- * Brings everything in the database up to date: the service's schema, and the one of the job engine.
+ * Brings everything in the database up to date: the service's schema, the one of the job engine, and the rights of the
+ * service's role.
  * @returns the names applied by this call
  * @throws Error naming the migration when its script fails, or when a schema is unknown to this build
  */
-export async function migrateDatabase(url: string, log: (message: string) => void = () => {}): Promise<string[]> {
-  const applied = await migrate(url, log);
-  const ofJobs = await migrateJobSchema(url);
+export async function migrateDatabase(
+  { ownerUrl, url }: Pick<ServiceDatabase, 'ownerUrl' | 'url'>,
+  log: (message: string) => void = () => {},
+): Promise<string[]> {
+  const applied = await migrate(ownerUrl, log);
+  const ofJobs = await migrateJobSchema(ownerUrl);
+  await grantServiceRights(ownerUrl, url);
   for (const name of ofJobs) log(`Applied the migrations of ${name}`);
   return [...applied, ...ofJobs];
 }
@@ -77,12 +96,18 @@ export async function pendingMigrations(url: string): Promise<string[]> {
   return states.flatMap((schema) => (schema.state === 'behind' ? schema.pending : []));
 }
 
-async function requireSchema(url: string, apply: boolean, log: (message: string) => void): Promise<void> {
-  const pending = await (apply ? migrateDatabase(url, log) : Promise.resolve([]))
-    .then(() => pendingMigrations(url))
+const GRANT_ADVICE =
+  'Run "npm run --silent cli -- migrate" with DATABASE_OWNER_URL, which grants its role what it needs.';
+
+async function requireSchema(database: ServiceDatabase, apply: boolean, log: (message: string) => void): Promise<void> {
+  const pending = await (apply ? migrateDatabase(database, log) : Promise.resolve([]))
+    .then(() => pendingMigrations(database.url))
     .catch((cause: unknown) => {
       const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';
-      throw new Error(`DATABASE_URL ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+      // SQLSTATE 42501: insufficient privilege.
+      const advice = sqlState(cause) === '42501' ? `. ${GRANT_ADVICE}` : '';
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new Error(`DATABASE_URL ${what}: ${reason}${advice}`, { cause });
     });
   if (pending.length === 0) return;
   const advice = 'run "npm run --silent cli -- migrate", or start the server with --migrate';

@@ -8,6 +8,7 @@ import { openTokens } from '../adapters/tokens/tokens.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
 import { reasonOf } from '../failures.js';
+import { countedDownloads, countedStore } from './countedOutcomes.js';
 import { partsCheck } from './readiness.js';
 
 /** What main or a test decides; a test also brings its own clock. */
@@ -40,7 +41,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
   await scanner.check().catch((error: unknown) => {
     log.warn({ reason: reasonOf(error) }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
   });
-  const objects = await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore });
+  const objects = countedStore(await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore }));
   return {
     ...domain,
     config,
@@ -50,7 +51,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     objects,
     scanner,
     checkParts: partsCheck(databaseUrl, { objects, scanner, config }),
-    download: createDownloader({ allowedHosts: config.documentFetchAllowedHosts }),
+    download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
     get baseUrl() {
       return baseUrl();
     },

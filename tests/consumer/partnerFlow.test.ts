@@ -1,6 +1,7 @@
 import { cast, seedCast } from '../support/cast.js';
 import { startHarness } from '../support/harness.js';
 import { startMock } from '../support/mock.js';
+import { createTestDatabase } from '../support/postgres.js';
 import { partnerFlow } from './partnerFlow.js';
 import type { Stage } from './session.js';
 
@@ -27,9 +28,12 @@ const server: Stage = {
   hasDocument: true,
   hasOrder: true,
   async open() {
-    const harness = await startHarness();
+    // With the rights that the migrations grant to the service, and no others.
+    const database = await createTestDatabase();
+    const harness = await startHarness({ databaseUrl: database.serviceUrl });
     const { clientId, clientSecret } = await seedCast(harness);
-    return { baseUrl: harness.baseUrl, clientId, clientSecret, ...shown, close: harness.close };
+    const close = () => harness.close().then(database.drop);
+    return { baseUrl: harness.baseUrl, clientId, clientSecret, ...shown, close };
   },
 };
 

@@ -19,7 +19,7 @@ interface Source {
 }
 
 /** What anyone may import: types derived from the contract, contexts, problems. */
-const leaves = ['contract.ts', 'context.ts', 'problem.ts', 'failures.ts', 'packageRoot.ts'];
+const leaves = ['contract.ts', 'context.ts', 'problem.ts', 'failures.ts', 'telemetry.ts', 'packageRoot.ts'];
 
 const prisma = 'generated/prisma/client.ts';
 const databaseErrors = 'src/adapters/database/database.ts';
@@ -30,6 +30,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   'context.ts': ['config.ts', 'adapters'],
   'problem.ts': [],
   'failures.ts': [],
+  'telemetry.ts': ['adapters'],
   'packageRoot.ts': [],
   'config.ts': [],
   'main.ts': ['app.ts', 'config.ts', 'runtime', 'http', 'jobs', 'adapters'],
@@ -74,6 +75,9 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   jsonwebtoken: ['adapters'],
   minio: ['adapters'],
   pg: ['adapters', 'embedded'],
+  'prom-client': ['adapters', 'runtime'],
+  '@opentelemetry/api': ['adapters'],
+  '@opentelemetry/sdk-node': ['adapters'],
 };
 
 /** Who may look at the environment: the two programs hand it to config, PostgreSQL needs the PATH. */

@@ -1,5 +1,7 @@
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createMetrics } from '../../src/adapters/metrics/createMetrics.js';
+import { startTelemetry } from '../../src/telemetry.js';
 import { operationOf, operations, type Schema } from '../support/contract.js';
 import { encounterBody, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
@@ -21,8 +23,10 @@ let files: FileHost;
 /** What may be in no log and in no failure: the marks, and the credentials as they come. */
 const secrets = new Set([MARK, birthDate, phone]);
 const failures: Answer[] = [];
+const metrics = createMetrics();
 
 beforeAll(async () => {
+  startTelemetry({ metrics });
   files = await startFileHost();
   harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
   partner = await newPartner(harness);
@@ -234,6 +238,13 @@ describe('whatever the partner sends, in success and in failure', () => {
     for (const secret of secrets) expect(rows.filter(({ row }) => holds(row, secret))).toEqual([]);
   });
 
+  it('none of it is in the metrics, and no id', async () => {
+    const page = await metrics.registry.metrics();
+    expect(page).toContain('\nces_document_fetches_total{outcome="document_fetch_failed"}');
+    expect([...secrets, partner.tenantId, partner.clientId].filter((secret) => holds(page, secret))).toEqual([]);
+    expect(page).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
+  });
+
   it('none of it is repeated in a failure', () => {
     const answers = failures.map(({ status, text, headers }) => `${status} ${JSON.stringify([...headers])} ${text}`);
     expect(answers.length).toBeGreaterThan(100);
@@ -275,9 +286,10 @@ describe('whatever the partner sends, in success and in failure', () => {
   });
 
   it('an internal error is one more line, which says where in the code it was', () => {
-    const others = harness.logged.filter(({ msg }) => msg !== 'request');
+    const others = harness.logged.filter(({ level }) => level === 50);
     expect(others.length).toBeGreaterThan(10);
-    for (const line of others) {
+    for (const { sqlstate = '00000', ...line } of others) {
+      expect(sqlstate).toMatch(/^[0-9A-Z]{5}$/);
       expect(line).toEqual({
         level: 50,
         time: expect.any(Number),

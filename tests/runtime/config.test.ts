@@ -28,6 +28,7 @@ describe('without any variable', () => {
       logLevel: 'info',
       dataDir: resolve('.data'),
       databaseUrl: null,
+      databaseOwnerUrl: null,
       databasePoolSize: 10,
       accessTokenTtl: 25_200,
       refreshTokenTtl: 2_592_000,
@@ -43,6 +44,8 @@ describe('without any variable', () => {
       workers: 1,
       trustedProxies: 0,
       auditRetentionDays: 2_192,
+      metrics: null,
+      tracedAs: null,
     } satisfies Config);
   });
 

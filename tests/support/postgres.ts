@@ -11,10 +11,15 @@ import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 /** Where the workers find the cluster: the environment is all that jest hands from the parent to them. */
 const adminVariable = 'TEST_CLUSTER_URL';
 const templateVariable = 'TEST_CLUSTER_TEMPLATE';
+/** Also its password. */
+const SERVICE_ROLE = 'ces_test_service';
 
 /** A database of its own for one test file: migrated and empty, apart from the reference data of the migrations. */
 export interface TestDatabase {
+  /** Of the superuser, who owns the schema: tests break it. */
   readonly url: string;
+  /** Of a role with the rights that the migrations grant to the service, and no others. */
+  readonly serviceUrl: string;
   drop(): Promise<void>;
 }
 
@@ -44,7 +49,13 @@ export async function startTestCluster(): Promise<() => Promise<void>> {
   const template = `ces_test_${process.pid}`;
   await dropDatabases(url, (owner) => owner === process.pid || !isAlive(owner));
   await execute(url, `CREATE DATABASE ${template} TEMPLATE template0`);
-  await migrateDatabase(databaseUrl(url, template));
+  const made = databaseUrl(url, template);
+  await execute(
+    url,
+    `DO $$ BEGIN CREATE ROLE ${SERVICE_ROLE} LOGIN PASSWORD '${SERVICE_ROLE}';
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+  );
+  await migrateDatabase({ ownerUrl: made, url: serviceUrl(made) });
   process.env[adminVariable] = url;
   process.env[templateVariable] = template;
   return async () => {
@@ -81,7 +92,8 @@ async function startTemporaryCluster(): Promise<{ url: string; stop: () => Promi
 async function createDatabase(admin: string, prefix: string, template: string): Promise<TestDatabase> {
   const name = `${prefix}_${randomUUID().replaceAll('-', '')}`;
   await execute(admin, `CREATE DATABASE ${name} TEMPLATE ${template}`);
-  return { url: databaseUrl(admin, name), drop: () => execute(admin, `DROP DATABASE ${name} WITH (FORCE)`) };
+  const url = databaseUrl(admin, name);
+  return { url, serviceUrl: serviceUrl(url), drop: () => execute(admin, `DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
 /** Also those of earlier runs that were killed on a server that outlives them. */
@@ -112,6 +124,10 @@ async function query(url: string, sql: string): Promise<string[]> {
   } finally {
     await client.end();
   }
+}
+
+function serviceUrl(url: string): string {
+  return Object.assign(new URL(url), { username: SERVICE_ROLE, password: SERVICE_ROLE }).href;
 }
 
 function databaseUrl(admin: string, name: string): string {

@@ -77,7 +77,11 @@ export async function genericPlan<Node>(observer: Client, options: string, { tex
   const literals = values.map((value) => {
     if (value === null || value === undefined) return 'NULL';
     if (Array.isArray(value)) return observer.escapeLiteral(`{${value.map(String).join(',')}}`);
-    return observer.escapeLiteral(typeof value === 'string' || typeof value === 'bigint' ? String(value) : JSON.stringify(value).replaceAll('"', ''));
+    return observer.escapeLiteral(
+      typeof value === 'string' || typeof value === 'bigint'
+        ? String(value)
+        : JSON.stringify(value).replaceAll('"', ''),
+    );
   });
   await observer.query('SET plan_cache_mode = force_generic_plan');
   await observer.query(`PREPARE ${name} AS ${text}`);

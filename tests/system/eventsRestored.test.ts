@@ -36,7 +36,7 @@ async function onBoth<T>(work: (from: Client, to: Client) => Promise<T>): Promis
 }
 
 it('a dump restored into another cluster: every cursor goes on, and no event is hidden or comes again', async () => {
-  await migrateDatabase(cluster.url);
+  await migrateDatabase({ ownerUrl: cluster.url, url: cluster.url });
   const before = await startHarness({ databaseUrl: database.url });
   const partner = await newPartner(before);
   const { tenantId } = partner;

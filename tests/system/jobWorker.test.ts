@@ -35,7 +35,7 @@ async function start(name: string, run: ScheduledJob['run'], count = 1): Promise
   const log: Logger = pino({ base: null }, { write: (line: string) => void logged.push(JSON.parse(line)) });
   const job = { name, cron: never, run };
   const started = await Promise.all(
-    Array.from({ length: count }, () => startJobWorker({ url: database.url, jobs: [job], log })),
+    Array.from({ length: count }, () => startJobWorker({ url: database.serviceUrl, jobs: [job], log })),
   );
   workers.push(...started);
   return started;
@@ -93,7 +93,7 @@ describe('job workers', () => {
   it('know the timetable of every job of the service', async () => {
     const log = pino({ level: 'silent' });
     const idle = jobs.map(({ name, cron }) => ({ name, cron, run: async () => undefined }));
-    workers = await Promise.all([1, 2].map(() => startJobWorker({ url: database.url, jobs: idle, log })));
+    workers = await Promise.all([1, 2].map(() => startJobWorker({ url: database.serviceUrl, jobs: idle, log })));
     const known = async (): Promise<string[]> => {
       const select = 'SELECT identifier FROM graphile_worker._private_known_crontabs';
       const { rows } = await sql.query<{ identifier: string }>(select);
@@ -243,7 +243,13 @@ describe('the tables of the job engine', () => {
     const revisions = async (): Promise<unknown[]> =>
       (await client.query<{ id: number }>('SELECT id FROM graphile_worker.migrations')).rows;
     const before = await revisions();
-    const options = { databaseUrl: changed.url, dataDir: '/nowhere', applyMigrations: false, log: () => undefined };
+    const options = {
+      databaseUrl: changed.url,
+      databaseOwnerUrl: null,
+      dataDir: '/nowhere',
+      applyMigrations: false,
+      log: () => undefined,
+    };
     await expect(openServiceDatabase({ ...options, role: 'server' })).rejects.toThrow(message);
     expect(await revisions()).toEqual(before);
     await client.end();

@@ -12,16 +12,24 @@ import {
 } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { rowsOf } from '../support/migrations.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { claimedEncounter, completedEncounter } from '../support/reviews.js';
 
 /** Processes that do the same run at the same time, as when one was taken for dead. */
 const PROCESSES = 3;
 
+let database: TestDatabase;
 let harness: Harness;
 beforeAll(async () => {
-  harness = await startHarness();
+  // With the rights that the migrations grant to the service, and no others.
+  database = await createTestDatabase();
+  harness = await startHarness({ databaseUrl: database.serviceUrl });
 });
-afterAll(() => harness.close());
+afterAll(async () => {
+  await harness.close();
+  await database.drop();
+});
 
 type Rows = Readonly<Record<string, number>>;
 
@@ -194,13 +202,19 @@ it.each([
       SELECT tenant_id, id, 'createPatient', 'old', sha256(''), now() - interval '25 hours'
       FROM api_client WHERE tenant_id = ${partner.tenantId}`;
   }
-  await db.$executeRawUnsafe(`CREATE FUNCTION refuse_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001'; END $$`);
-  await db.$executeRawUnsafe(`CREATE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW
-    WHEN (OLD.tenant_id = '${one.tenantId}') EXECUTE FUNCTION refuse_${table}()`);
+  await rowsOf(
+    database.url,
+    `CREATE FUNCTION refuse_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001'; END $$`,
+  );
+  await rowsOf(
+    database.url,
+    `CREATE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW
+    WHEN (OLD.tenant_id = '${one.tenantId}') EXECUTE FUNCTION refuse_${table}()`,
+  );
   const logged = harness.logged.length;
   expect((await runAtOnce(name)).together).toBe(1);
-  await db.$executeRawUnsafe(`DROP TRIGGER refuse ON ${table}`);
+  await rowsOf(database.url, `DROP TRIGGER refuse ON ${table}`);
   const lines = harness.logged.slice(logged).filter(({ msg }) => msg === 'a purge failed');
   expect(lines[0]).toMatchObject({ job: name, tenantId: one.tenantId, sqlstate: 'XX001' });
   expect(JSON.stringify(lines)).not.toContain('Jane');

@@ -45,7 +45,7 @@ const start = (environment: Record<string, string> = {}, ...args: string[]) =>
   startServer(
     {
       DATA_DIR: dataDir,
-      DATABASE_URL: database.url,
+      DATABASE_URL: database.serviceUrl,
       DOCUMENT_FETCH_ALLOWED_HOSTS: files.host,
       ...environment,
     },

@@ -25,7 +25,7 @@ afterAll(async () => {
 
 /** Starts it, expects it to refuse, and returns what it said. */
 async function refusalOf(environment: Record<string, string>, ...args: string[]): Promise<string> {
-  const server = startServer({ DATA_DIR: folder, DATABASE_URL: database.url, ...environment }, ...args);
+  const server = startServer({ DATA_DIR: folder, DATABASE_URL: database.serviceUrl, ...environment }, ...args);
   expect(await server.ended).toEqual({ code: 1, signal: null });
   expect(server.logged().filter(({ msg }) => msg === 'started')).toEqual([]);
   expect(server.stderr()).toMatch(/^The service did not start\. [^\n]+\n$/);

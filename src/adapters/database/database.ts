@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { DatabaseError, Pool } from 'pg';
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.js';
+import { metrics } from '../../telemetry.js';
 import {
   parsers,
   runTransaction,
@@ -16,7 +17,10 @@ import { assertTenantFirst, assertTenantNamed, isRecord } from './tenantGuard.js
 export type Database = ReturnType<typeof openDatabase>;
 
 /** What reads: a {@link Database} or a {@link Transaction}. */
-export type Queries = Omit<Database, '$connect' | '$disconnect' | '$extends' | '$on' | '$use' | '$statement' | '$statements'>;
+export type Queries = Omit<
+  Database,
+  '$connect' | '$disconnect' | '$extends' | '$on' | '$use' | '$statement' | '$statements'
+>;
 
 /** Queries of one transaction. */
 export type Transaction = Queries & Atomic;
@@ -57,6 +61,7 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
     keepAlive: true,
     types: parsers,
   });
+  metrics?.watchPool('requests', pool);
   const statementNameGenerator = ({ sql }: { sql: string }): string => {
     const known = names.get(sql);
     if (known !== undefined) return known;

@@ -2,7 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger as EngineLogger, parseCronItems, run, type Runner, type Task } from 'graphile-worker';
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { sqlState } from '../database/database.js';
 import { describeCauses } from '../../failures.js';
+import { metrics } from '../../telemetry.js';
 
 /** Work that is done again and again; it may run twice at the same time, and again after it was cut off. */
 export interface ScheduledJob {
@@ -125,6 +127,7 @@ function openPool(url: string): Pool {
     query_timeout: 30_000,
     keepAlive: true,
   });
+  metrics?.watchPool('jobs', pool);
   // A lost connection fails the query that is on it, which is where it is dealt with.
   return pool.on('error', () => {}).on('connect', (client) => void client.on('error', () => {}));
 }
@@ -145,11 +148,17 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
     running.add(work);
     try {
       await work;
+      metrics?.jobRuns.inc({ job: job.name, outcome: 'ok' });
       log.debug({ job: job.name }, 'job done');
     } catch (error) {
       const level = halt.aborted ? 'info' : 'error';
       const causes = describeCauses(error);
-      log[level]({ job: job.name, attempt: attempts, causes }, halt.aborted ? 'job interrupted' : 'job failed');
+      metrics?.jobRuns.inc({ job: job.name, outcome: halt.aborted ? 'interrupted' : 'failed' });
+      const sqlstate = sqlState(error);
+      log[level](
+        { job: job.name, attempt: attempts, sqlstate, causes },
+        halt.aborted ? 'job interrupted' : 'job failed',
+      );
       // The engine keeps the message, and only that, in its table.
       throw new Error(`${job.name} failed`, { cause: error });
     } finally {

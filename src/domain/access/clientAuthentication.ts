@@ -39,7 +39,7 @@ export async function authenticateClient(
 ): Promise<AuthenticatedClient | null> {
   const presented = hashClientSecret(clientSecret);
   const now = context.now();
-  const rows = /^ces_[a-z2-7]{20}$/.test(clientId) ? await liveSecrets(context, clientId, now) : [];
+  const rows = isClientId(clientId) ? await liveSecrets(context, clientId, now) : [];
   const [known] = rows;
   if (known) Object.assign(context.audit, { tenantId: known.tenantId, clientId });
   const used = (rows.length > 0 ? rows : [null]).find((row) => sameHash(row?.secretHash ?? NOBODY, presented));
@@ -55,6 +55,9 @@ export async function authenticateClient(
     liveSecretIds: rows.map(({ secretId }) => secretId),
   };
 }
+
+/** Whether the text has the form of a client_id; what a caller sends in its place may be anything. */
+export const isClientId = (text: string): boolean => /^ces_[a-z2-7]{20}$/.test(text);
 
 /** The tenant is not known before the client is: client_id is unique over all tenants. */
 function liveSecrets({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {

@@ -2,7 +2,7 @@ import type { TokenClaims } from '../../adapters/tokens/tokens.js';
 import type { PublicContext } from '../../context.js';
 import type { Schemas } from '../../contract.js';
 import { OAuthProblem } from '../../problem.js';
-import { authenticateClient, basicCredentials, type AuthenticatedClient } from './clientAuthentication.js';
+import { authenticateClient, basicCredentials, isClientId, type AuthenticatedClient } from './clientAuthentication.js';
 
 type Request = Schemas['TokenRequest'];
 
@@ -34,7 +34,10 @@ async function authenticate(context: PublicContext, request: Request): Promise<A
   const basic = /^basic\b/i.test(context.authorization ?? '');
   const { clientId, clientSecret } = credentials(request, basic ? (context.authorization ?? '') : null);
   const client = await authenticateClient(context, clientId, clientSecret);
-  if (!client) throw new OAuthProblem('invalid_client', 'The client credentials are not valid.', basic);
+  if (!client) {
+    const tried = isClientId(clientId) ? clientId : undefined;
+    throw new OAuthProblem('invalid_client', 'The client credentials are not valid.', basic, tried);
+  }
   return client;
 }
 

@@ -3,6 +3,7 @@ import type { TransactionStatements } from '../../adapters/database/statements.j
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { AuditRow } from '../../context.js';
 import { auditInsertion } from './auditRows.js';
+import { metrics } from '../../telemetry.js';
 import { recordset } from './bulkSql.js';
 
 /** An event as it waits for the end of its transaction. */
@@ -46,4 +47,5 @@ export async function writeOutbox(
     SELECT id, tenant_id, counter.position - count(*) OVER (PARTITION BY tenant_id) + number,
       type, clinic_id, data, timestamp
     FROM collected JOIN counter USING (tenant_id)`;
+  for (const { type } of events) metrics?.events.inc({ type });
 }

@@ -1,0 +1,56 @@
+import { Client, escapeIdentifier, escapeLiteral } from 'pg';
+import { roleOf } from './databaseUrl.js';
+
+/** The advisory lock of those who grant: any fixed number that nothing else locks. */
+const LOCK = 0x63_65_73_03;
+/** Rows are added to these and read, never changed. */
+const AUDIT_TABLES = '^audit_(event|seal)';
+
+/**
+ * Grants the service's role what it needs on everything that exists now, as the last step of the migrations: to read and
+ * write rows. It gets no right to change the schema or the record of migrations, nor to change what is in the audit.
+ * Nothing is done when both addresses name one role, or when it has its rights already.
+ * @throws the driver's error, for example when there is no such role
+ */
+export async function grantServiceRights(ownerUrl: string, serviceUrl: string): Promise<void> {
+  const role = roleOf(serviceUrl);
+  if (role === roleOf(ownerUrl)) return;
+  const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000 });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      `SELECT FROM pg_class WHERE relnamespace IN ('public'::regnamespace, 'graphile_worker'::regnamespace)
+         AND relkind IN ('r', 'p', 'v') AND (NOT has_table_privilege($1, oid, 'SELECT')
+           OR relname ~ '${AUDIT_TABLES}' AND has_table_privilege($1, oid, 'UPDATE, DELETE, TRUNCATE')) LIMIT 1`,
+      [role],
+    );
+    if (rows.length > 0) await client.query(grantsTo(role));
+  } finally {
+    await client.end();
+  }
+}
+
+/** The job engine protects its tables by row level security without a policy: only their owner would see rows. */
+const grantsTo = (name: string, role = escapeIdentifier(name)): string => `
+  BEGIN;
+  SELECT pg_advisory_xact_lock(${LOCK});
+  REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+  GRANT USAGE ON SCHEMA public, graphile_worker TO ${role};
+  GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public, graphile_worker TO ${role};
+  GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public, graphile_worker TO ${role};
+  REVOKE INSERT, UPDATE, DELETE ON public._prisma_migrations, graphile_worker.migrations FROM ${role};
+  DO $$
+    DECLARE one regclass;
+    BEGIN
+      FOR one IN SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+        AND relname ~ '${AUDIT_TABLES}'
+      LOOP
+        EXECUTE format('REVOKE UPDATE, DELETE, TRUNCATE ON %s FROM %I', one, ${escapeLiteral(name)});
+      END LOOP;
+      FOR one IN SELECT oid FROM pg_class WHERE relnamespace = 'graphile_worker'::regnamespace AND relrowsecurity LOOP
+        EXECUTE format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', one);
+      END LOOP;
+    END
+  $$;
+  COMMIT`;

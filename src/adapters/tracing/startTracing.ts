@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http';
+
+/** What a span says of a request when it has ended: nothing that a log line would not say. */
+export interface RequestEnd {
+  /** Path template. */
+  readonly route: string | undefined;
+  readonly operationId: string | undefined;
+  /** Null when no response was sent. */
+  readonly status: number | null;
+}
+
+/** The span of one request. */
+export interface RequestSpan {
+  /** The caller's, or a new one. */
+  readonly traceId: string;
+  end(outcome: RequestEnd): void;
+}
+
+/** Sends a span of each request to OpenTelemetry. */
+export interface Tracing {
+  startRequest(request: IncomingMessage): RequestSpan;
+  /** Sends what has not been sent yet. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts OpenTelemetry, which reads its own standard variables.
+ * @throws Error naming OTEL_EXPORTER_OTLP_ENDPOINT when the optional dependency is not installed
+ */
+export async function startTracing(serviceName: string): Promise<Tracing> {
+  const [{ NodeSDK }, { ROOT_CONTEXT, SpanKind, SpanStatusCode, propagation, trace }] = await Promise.all([
+    import('@opentelemetry/sdk-node'),
+    import('@opentelemetry/api'),
+  ]).catch((cause: unknown) => {
+    const what = 'OTEL_EXPORTER_OTLP_ENDPOINT needs the optional dependency @opentelemetry/sdk-node';
+    throw new Error(`${what}: install it, or unset the variable.`, { cause });
+  });
+  // Spans only: the metrics are read by Prometheus, the log is on standard output.
+  const sdk = new NodeSDK({ serviceName, instrumentations: [], metricReaders: [], logRecordProcessors: [] });
+  sdk.start();
+  const tracer = trace.getTracer('clinical-encounter-service');
+  return {
+    startRequest({ headers, method = 'malformed' }) {
+      const parent = propagation.extract(ROOT_CONTEXT, headers);
+      const options = { kind: SpanKind.SERVER, attributes: { 'http.request.method': method } };
+      const span = tracer.startSpan(method, options, parent);
+      return {
+        traceId: span.spanContext().traceId,
+        end({ route, operationId, status }) {
+          if (route) span.updateName(`${method} ${route}`).setAttributes({ 'http.route': route });
+          if (operationId) span.setAttribute('clinical_encounter.operation_id', operationId);
+          if (status !== null) span.setAttribute('http.response.status_code', status);
+          if (status === null || status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+          span.end();
+        },
+      };
+    },
+    stop: () => sdk.shutdown(),
+  };
+}

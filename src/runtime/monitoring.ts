@@ -1,0 +1,105 @@
+import { statfs } from 'node:fs/promises';
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AggregatorRegistry, Gauge, type MetricObject, type Registry } from 'prom-client';
+import { createMetrics } from '../adapters/metrics/createMetrics.js';
+import { jobCounts } from '../adapters/jobs/jobCounts.js';
+import type { Config } from '../config.js';
+import type { DomainContext } from '../context.js';
+import { startTelemetry } from '../telemetry.js';
+
+/** A worker that is dying must not keep the others' metrics from being read. */
+const WORKER_TIMEOUT_MS = 2_000;
+
+/** What the page needs besides what was counted. */
+type Sources = Pick<DomainContext, 'db'> & Pick<Config, 'dataDir'>;
+
+/** Where the metrics are read. */
+export interface MetricsPage {
+  readonly url: string;
+  close(): void;
+}
+
+/**
+ * Counts from now on, so it is called before anything is opened. A worker reports to the first process, which serves the
+ * metrics of all.
+ * @returns what serves the page
+ */
+export function startMonitoring(place: NonNullable<Config['metrics']>): (sources: Sources) => Promise<MetricsPage> {
+  const created = createMetrics();
+  startTelemetry({ metrics: created });
+  const { registry } = created;
+  if (cluster.isWorker) {
+    process.on('message', () => void registry.getMetricsAsJSON().then((report) => process.send?.(report)));
+  }
+  return (sources) => servePage(registry, place, addServerGauges(registry, sources));
+}
+
+/** @throws Error naming METRICS_HOST and METRICS_PORT */
+async function servePage(
+  registry: Registry,
+  { host, port }: NonNullable<Config['metrics']>,
+  refresh: () => Promise<void>,
+): Promise<MetricsPage> {
+  const server = createServer((req, res) => {
+    if (req.url !== '/metrics') return void res.writeHead(404).end();
+    void refresh()
+      .then(() => metricsOfAll(registry))
+      .then((text) => res.writeHead(200, { 'Content-Type': registry.contentType }).end(text))
+      .catch(() => res.writeHead(500).end());
+  });
+  await once(server.listen(port, host), 'listening').catch((cause: unknown) => {
+    throw new Error(`METRICS_HOST and METRICS_PORT cannot be listened on: ${String(cause)}`, { cause });
+  });
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}/metrics`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function metricsOfAll(registry: Registry): Promise<string> {
+  const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected());
+  if (workers.length === 0) return registry.metrics();
+  const reports = workers.map(async (worker) => {
+    if (!worker) return [];
+    worker.send('metrics');
+    const signal = AbortSignal.timeout(WORKER_TIMEOUT_MS);
+    const [report] = (await once(worker, 'message', { signal }).catch(() => [[]])) as [MetricObject[]];
+    return report;
+  });
+  return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...(await Promise.all(reports))]).metrics();
+}
+
+/**
+ * Adds what one process of a server knows for all.
+ * @returns what reads the values anew; one that cannot be read is left out
+ */
+function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Promise<void> {
+  const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+  const free = gauge('ces_data_dir_free_bytes', 'Free bytes of the disk that DATA_DIR is on');
+  const jobs = gauge('ces_jobs', 'Jobs that are due, and jobs whose last run failed, on all servers', 'state');
+  const oldest = gauge('ces_jobs_oldest_due_seconds', 'Seconds that the oldest due job has been waiting');
+  const readDisk = async (): Promise<void> => {
+    const { bavail, bsize } = await statfs(dataDir);
+    free.set(bavail * bsize);
+  };
+  const readJobs = async (): Promise<void> => {
+    const { due, failed, oldestSeconds } = await jobCounts(db);
+    jobs.set({ state: 'due' }, due);
+    jobs.set({ state: 'failed' }, failed);
+    oldest.set(oldestSeconds);
+  };
+  return async () => {
+    free.remove();
+    jobs.reset();
+    oldest.remove();
+    await Promise.allSettled([readDisk(), readJobs()]);
+  };
+}

@@ -1,0 +1,69 @@
+import { newPartner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { withoutTable } from '../support/refusals.js';
+import { loginBody } from '../support/tokens.js';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
+/** What has been logged by a piece of work. */
+async function linesOf(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
+  const before = harness.logged.length;
+  await work();
+  return harness.logged.slice(before);
+}
+
+const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+it('a request with a well-formed traceparent has its trace_id in the log, any other has none', async () => {
+  const parents: readonly [string, string | undefined][] = [
+    [`00-${trace}-00f067aa0ba902b7-01`, trace],
+    [`cc-${trace}-00f067aa0ba902b7-01-more`, trace],
+    [`00-${trace}-00f067aa0ba902b7-01-more`, undefined],
+    [`ff-${trace}-00f067aa0ba902b7-01`, undefined],
+    [`00-${trace.toUpperCase()}-00f067aa0ba902b7-01`, undefined],
+    [`00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, undefined],
+    [`00-${trace}-${'0'.repeat(16)}-01`, undefined],
+    [`00-${trace}`, undefined],
+    ['Jane Miller', undefined],
+  ];
+  for (const [traceparent, expected] of parents) {
+    const lines = await linesOf(() => call(harness, 'GET /healthz', { headers: { traceparent } }));
+    expect(lines.map(({ trace_id: id }) => id)).toEqual([expected]);
+  }
+});
+
+it('a failure of the database is logged with its SQLSTATE, in the trace of its request', async () => {
+  const { token } = await newPartner(harness);
+  const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01` };
+  const statements = ['GET /clients?email=a@example.com', 'GET /orders/ORD-1'];
+  for (const [index, table] of ['client', 'order'].entries()) {
+    const lines = await linesOf(() =>
+      withoutTable(harness, table, () => call(harness, statements[index] ?? '', { token, headers })),
+    );
+    expect(lines).toMatchObject([
+      { msg: 'request failed', sqlstate: '42P01', trace_id: trace },
+      { msg: 'request', status: 500, trace_id: trace },
+    ]);
+  }
+});
+
+it('a failed login is logged with the client_id, if it has the form of one, and the address', async () => {
+  const partner = await newPartner(harness);
+  const clientIds = [partner.clientId, 'jane.miller@example.com'];
+  const tries = clientIds.map((client_id) => async () => {
+    const json = loginBody(partner, { client_id, client_secret: 'wrong' });
+    expect((await call(harness, 'POST /oauth/token', { json })).status).toBe(401);
+  });
+  for (const [index, attempt] of tries.entries()) {
+    const [line] = await linesOf(attempt);
+    const clientId = index === 0 ? partner.clientId : undefined;
+    expect(line).toMatchObject({ level: 40, msg: 'login failed', address: expect.stringContaining('127.0.0.1') });
+    expect(line?.['clientId']).toBe(clientId);
+  }
+  expect(JSON.stringify(harness.logged)).not.toContain('jane.miller');
+});

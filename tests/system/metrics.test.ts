@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newToken, patientBody } from '../support/factories.js';
+import { call } from '../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { hasPromtool, promtool } from '../support/promtool.js';
+import { killServers, startServer } from '../support/serverProcess.js';
+
+const folder = join(import.meta.dirname, '../../scripts/monitoring');
+const alerts = join(folder, 'alerts.yml');
+
+let database: TestDatabase;
+let dataDir: string;
+/** Before and after some requests to a server of two workers. */
+let pages: [string, string];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dataDir = await mkdtemp(join(tmpdir(), 'ces-metrics-'));
+  const place = { DATABASE_URL: database.serviceUrl, DATA_DIR: dataDir };
+  const server = startServer({ ...place, WORKERS: '2', METRICS_PORT: '0' }, '--demo');
+  const baseUrl = await server.started;
+  const url = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
+  const read = async (): Promise<string> => (await fetch(url)).text();
+  const before = await read();
+  const { tenants } = JSON.parse(await readFile(join(dataDir, 'demo-credentials.json'), 'utf8'));
+  const token = await newToken({ baseUrl }, tenants[0]);
+  // Each on a connection of its own, which are dealt out in turn: both workers get some.
+  for (let sent = 0; sent < 4; sent += 1) {
+    const options = { token, json: patientBody(), headers: { Connection: 'close' } };
+    expect((await call({ baseUrl }, 'POST /clients', options)).status).toBe(201);
+  }
+  expect((await call({ baseUrl }, 'GET /nowhere')).status).toBe(404);
+  pages = [before, await read()];
+  expect((await fetch(new URL('/', url))).status).toBe(404);
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toEqual({ code: 0, signal: null });
+});
+
+afterAll(async () => {
+  await killServers();
+  await database.drop();
+  await rm(dataDir, { recursive: true });
+});
+
+/** The sum of a metric's values that have these labels. */
+function valueOf(page: string, name: string, labels = ''): number {
+  const lines = page.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  return lines.filter((line) => line.includes(labels)).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+it('what two workers and the first process count is on one page', () => {
+  const growth = (name: string, labels?: string): number =>
+    valueOf(pages[1], name, labels) - valueOf(pages[0], name, labels);
+  const requests = 'ces_http_request_duration_seconds_count';
+  expect(growth(requests, 'operation="createPatient",status="201"')).toBe(4);
+  expect(growth(requests, 'operation="none",status="404"')).toBe(1);
+  expect(growth('ces_events_written_total', 'type="patient.created"')).toBe(4);
+  expect(growth('ces_database_statements_total', 'pool="requests"')).toBeGreaterThan(8);
+  expect(valueOf(pages[1], 'ces_database_connections', 'pool="requests"')).toBeGreaterThan(1);
+  expect(valueOf(pages[1], 'ces_database_connections', 'pool="jobs"')).toBeGreaterThan(0);
+  expect(valueOf(pages[1], 'ces_data_dir_free_bytes')).toBeGreaterThan(0);
+  expect(pages[1]).toMatch(/^ces_jobs\{state="due"\} \d+$/m);
+});
+
+const describeChecked = hasPromtool() ? describe : describe.skip;
+
+describeChecked("Prometheus' own checks", () => {
+  it('find nothing wrong with the metrics', () => {
+    expect(promtool(['check', 'metrics'], pages[1])).toBe('');
+  });
+
+  it('find nothing wrong with the alert rules', () => {
+    expect(promtool(['check', 'rules', alerts])).toBe('');
+  });
+});
+
+it('the dashboard and the alert rules name only metrics that exist, and each of ours is shown', () => {
+  const known = [...pages[1].matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
+    type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+  );
+  const namesIn = (text: string): string[] => text.match(/\b(ces|nodejs|process)_\w+/g) ?? [];
+  const shown = namesIn(readFileSync(join(folder, 'dashboard.json'), 'utf8'));
+  const missing = [...shown, ...namesIn(readFileSync(alerts, 'utf8'))].filter((name) => !known.includes(name));
+  expect(missing).toEqual([]);
+  expect(known.filter((name) => /^ces_(?!.*_sum$)/.test(name) && !shown.includes(name))).toEqual([]);
+});
