@@ -36,9 +36,16 @@ export interface Config {
   readonly keepAliveTimeout: number;
   /** Further connections are closed at once. */
   readonly maxConnections: number;
+  /** Null = off. */
+  readonly rateLimit: { readonly quotas: Quotas; readonly redisUrl: string | null } | null;
+  /** Proxies in front that add to X-Forwarded-For. */
+  readonly trustedProxies: number;
   /** Processes that take requests. */
   readonly workers: number;
 }
+
+/** How often each may happen in its time: a second for `burst`, a minute for the others (R-84). */
+export type Quotas = Readonly<Record<'default' | 'burst' | 'uploads' | 'bulk' | 'token' | 'token-failures', number>>;
 
 export type ObjectStoreConfig =
   | { readonly kind: 'file' }
@@ -82,11 +89,21 @@ interface Variables {
   DRAIN_TIMEOUT: number;
   KEEP_ALIVE_TIMEOUT: number;
   MAX_CONNECTIONS: number;
+  RATE_LIMIT: 'on' | 'off';
+  RATE_LIMIT_REQUESTS: number;
+  RATE_LIMIT_BURST: number;
+  RATE_LIMIT_UPLOADS: number;
+  RATE_LIMIT_BULK: number;
+  RATE_LIMIT_TOKENS: number;
+  RATE_LIMIT_TOKEN_FAILURES: number;
+  RATE_LIMIT_REDIS_URL?: string;
+  TRUSTED_PROXIES: number;
   WORKERS: string;
 }
 
 const text = { type: 'string', minLength: 1 };
 const seconds = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 31_536_000, default: fallback });
+const quota = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 1_000_000, default: fallback });
 const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
 const socketAddress = 'host:port or /path';
 const origin = 'http(s)://host without a path';
@@ -131,6 +148,15 @@ export const variables = {
     // Above the 60 s after which common load balancers give up an idle connection: they must be the ones to close it.
     KEEP_ALIVE_TIMEOUT: { type: 'integer', minimum: 1, maximum: 3_600, default: 65 },
     MAX_CONNECTIONS: { type: 'integer', minimum: 1, maximum: 100_000, default: 5_000 },
+    RATE_LIMIT: { enum: ['on', 'off'], default: 'on' },
+    RATE_LIMIT_REQUESTS: quota(1_200),
+    RATE_LIMIT_BURST: quota(200),
+    RATE_LIMIT_UPLOADS: quota(60),
+    RATE_LIMIT_BULK: quota(10),
+    RATE_LIMIT_TOKENS: quota(120),
+    RATE_LIMIT_TOKEN_FAILURES: quota(20),
+    RATE_LIMIT_REDIS_URL: { type: 'string', pattern: '^rediss?://.+', description: 'redis(s)://host[:port]' },
+    TRUSTED_PROXIES: { type: 'integer', minimum: 0, maximum: 10, default: 0 },
     WORKERS: {
       type: 'string',
       pattern: '^(auto|[1-9]\\d?)$',
@@ -186,6 +212,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     drainTimeout: values.DRAIN_TIMEOUT * 1000,
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT * 1000,
     maxConnections: values.MAX_CONNECTIONS,
+    rateLimit: values.RATE_LIMIT === 'off' ? null : rateLimitOf(values),
+    trustedProxies: values.TRUSTED_PROXIES,
     workers: values.WORKERS === 'auto' ? availableParallelism() : Number(values.WORKERS),
   });
 }
@@ -196,6 +224,18 @@ function ruleOf(schema: AnySchemaObject): string {
   if (Array.isArray(values)) return `one of ${values.join(', ')}`;
   if (type === 'integer') return `a whole number from ${String(minimum)} to ${String(maximum)}`;
   return type === 'boolean' ? 'true or false' : String(description);
+}
+
+function rateLimitOf(values: Variables): NonNullable<Config['rateLimit']> {
+  const quotas = {
+    default: values.RATE_LIMIT_REQUESTS,
+    burst: values.RATE_LIMIT_BURST,
+    uploads: values.RATE_LIMIT_UPLOADS,
+    bulk: values.RATE_LIMIT_BULK,
+    token: values.RATE_LIMIT_TOKENS,
+    'token-failures': values.RATE_LIMIT_TOKEN_FAILURES,
+  };
+  return { quotas, redisUrl: values.RATE_LIMIT_REDIS_URL ?? null };
 }
 
 function objectStoreOf(values: Variables): ObjectStoreConfig {

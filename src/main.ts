@@ -113,6 +113,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
       async stop() {
         stopping = true;
         await Promise.all([listener.stop(), jobs?.stop(config.drainTimeout)]);
+        services.limits?.close();
         await domain.db.$disconnect();
         await database.close();
         if (cluster.isPrimary) log.info('stopped');

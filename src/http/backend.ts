@@ -1,5 +1,6 @@
 import { OpenAPIBackend } from 'openapi-backend';
 import { withMembers, type Context, type IdempotencyRequest, type PublicContext, type Services } from '../context.js';
+import type { LimitName } from '../adapters/limits/limits.js';
 import type { OperationId } from '../contract.js';
 import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
 import { inTenantTime } from '../domain/transactions/transaction.js';
@@ -9,11 +10,12 @@ import { contractVersion, readContract } from './contractDocument.js';
 import { RETRY_AFTER } from './errors.js';
 import { idempotencyOf } from './idempotencyKey.js';
 import { buildMatcher, type Match } from './matcher.js';
+import { addressOf, limitHeaders, limitsOf } from './limits.js';
 import type { Head } from './parameters.js';
 import { planOf, type Plan, type Run } from './plan.js';
 import type { Answer } from './responseCheck.js';
-import { setRoute, type Request, type Response } from './route.js';
-import { bearerAuthentication, type Authenticated } from './security.js';
+import { setRoute, type Locals, type Request, type Response } from './route.js';
+import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
 import { schemaCompiler } from './validators.js';
 
 /** Its own check of the document knows OpenAPI 3.0 only; ours is checked by `make lint`. */
@@ -33,7 +35,7 @@ export interface Backend {
 }
 
 /**
- * Answers requests as the contract says: authenticate, authorise, read, validate, run, check, send. What can be known
+ * Answers requests as the contract says: authenticate, count, authorise, read, validate, run, check, send. What can be known
  * before a request comes is in the plan of its operation.
  * @param protective headers that every response has besides those of the contract
  */
@@ -61,12 +63,16 @@ export async function createBackend(
   const answer = async (plan: Plan, head: Head, req: Request, res: Response): Promise<void> => {
     const { locals } = res;
     setRoute(res, plan);
-    const context = publicContext(services, locals.requestId, req.headers.authorization);
-    const authenticated = plan.permissions && (await authenticate(context, plan.permissions));
+    const context = publicContext(services, req, locals);
+    const authenticated = plan.permissions && (await authenticate(context));
     const caller = authenticated?.caller;
     locals.caller = caller;
+    if (plan.permissions && authenticated) {
+      await countCall(context, plan.limit, authenticated);
+      requirePermissions(authenticated.caller, plan.permissions);
+    }
     const parameters = plan.readParameters(head);
-    // 401 and 403 go before 400 and 413: not a byte of the body is read for a caller who may not send it.
+    // 401, 429 and 403 go before 400 and 413: not a byte of the body is read for a caller who may not send it.
     const body = plan.mediaTypes ? await readBody(req, res, plan.mediaTypes) : undefined;
     plan.checkBody(body);
     const input = { path: parameters.path, query: parameters.query, body };
@@ -75,7 +81,7 @@ export async function createBackend(
       .run(input, authenticated ? securedContext(context, authenticated, key) : context)
       .finally(() => caller && plan.mayMoveClock && forget(caller.tenantId));
     if (validateResponses || caller?.tenantMode === 'sandbox') plan.checkResponse(result);
-    send(res, common, result);
+    send(res, { ...common, ...limitHeaders(locals) }, result);
   };
   return { match: buildMatcher(plans), headers: common, answer };
 }
@@ -101,8 +107,21 @@ async function plansOf(operations: Operations): Promise<Plan[]> {
 }
 
 /** The services are the prototype: a copy of them would cost more than most of what a request does. */
-function publicContext(services: Services, requestId: string, authorization: string | undefined): PublicContext {
-  return Object.assign(Object.create(services) as Services, { requestId, authorization });
+function publicContext(services: Services, req: Request, locals: Locals): PublicContext {
+  const { requestId } = locals;
+  const { authorization } = req.headers;
+  const requestLimits = limitsOf(services.limits, locals, () => addressOf(req, services.config.trustedProxies));
+  return Object.assign(Object.create(services) as Services, { requestId, authorization, requestLimits });
+}
+
+/** @throws Problem rate_limited */
+async function countCall(
+  { requestLimits }: PublicContext,
+  limit: LimitName,
+  { caller: { apiClientId }, requestsPerMinute }: Authenticated,
+): Promise<void> {
+  if (limit === 'default') await requestLimits.count('burst', apiClientId, requestsPerMinute);
+  await requestLimits.count(limit, apiClientId, requestsPerMinute);
 }
 
 function send(res: Response, common: Readonly<Record<string, string>>, { status, headers, body }: Answer): void {

@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import { isUnavailable } from '../adapters/database/database.js';
 import { describeCauses } from '../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
-import { requestIdOf, routeOf } from './route.js';
+import { limitHeaders } from './limits.js';
+import { requestIdOf, routeOf, type Locals } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
 /** Seconds until another try is worth it: what every 503 says. */
@@ -22,6 +23,7 @@ export function failureHandler(log: Logger): ErrorRequestHandler {
       res.destroy();
       return;
     }
+    res.set(limitHeaders(res.locals as Locals));
     if (routeOf(res)?.operationId === 'issueToken') sendTokenFailure(req, res, problem);
     else if (problem instanceof Problem) sendProblem(req, res, problem);
   };
@@ -53,7 +55,7 @@ function sendProblem(req: Request, res: Response, problem: Problem): void {
   const { status } = problems[problem.code];
   const challenge = challengeOf(problem, status);
   if (challenge) res.set('WWW-Authenticate', challenge);
-  if (status === 503) res.set('Retry-After', String(RETRY_AFTER));
+  setRetryAfter(res, status);
   if (problem.code === 'idempotency_in_progress' || problem.code === 'sandbox_busy') res.set('Retry-After', '1');
   res.locals['code'] = problem.code;
   closeUnlessRead(req, res);
@@ -65,15 +67,26 @@ function sendProblem(req: Request, res: Response, problem: Problem): void {
 
 /** RFC 6749 §5.2 for every fault of a token request; only internal failures keep the common shape. */
 function sendTokenFailure(req: Request, res: Response, problem: Problem | OAuthProblem): void {
-  if (problem instanceof Problem && problems[problem.code].status !== 400) return sendProblem(req, res, problem);
+  if (problem instanceof Problem && !isOAuth(problem)) return sendProblem(req, res, problem);
   const failure = problem instanceof OAuthProblem ? problem : tokenRequestFault(problem);
   if (failure.basic) res.set('WWW-Authenticate', `Basic ${REALM}`);
+  setRetryAfter(res, oauthStatuses[failure.error]);
   res.locals['code'] = failure.error;
   closeUnlessRead(req, res);
   res.status(oauthStatuses[failure.error]).json({ error: failure.error, error_description: failure.message });
 }
 
-function tokenRequestFault({ errors, message }: Problem): OAuthProblem {
+/** What the caller can change. */
+const isOAuth = ({ code }: Problem): boolean => problems[code].status === 400 || code === 'rate_limited';
+
+function setRetryAfter(res: Response, status: number): void {
+  if (status === 503) res.set('Retry-After', String(RETRY_AFTER));
+  if (status === 429) res.set('Retry-After', String((res.locals as Locals).usage?.resetSeconds ?? RETRY_AFTER));
+}
+
+function tokenRequestFault({ code, errors, message }: Problem): OAuthProblem {
+  // RFC 6749 has no code of its own for it; this one says that another try is worth it (D-98).
+  if (code === 'rate_limited') return new OAuthProblem('temporarily_unavailable', message);
   const [first] = errors;
   if (!first) return new OAuthProblem('invalid_request', message);
   const unsupported = first.pointer === '#/grant_type' && first.code === 'enum';

@@ -1,3 +1,4 @@
+import { openLimits } from '../../src/adapters/limits/openLimits.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { addMaria, cast, castTime, resetCast, seedCast } from '../support/cast.js';
 import {
@@ -146,6 +147,16 @@ const withTokenOf =
     return send(operation, { token: await tokenOnce(wanted, async () => tokenOf?.(harness, partner)) });
   };
 
+/** After this one, when every limit is one. */
+const afterAnother =
+  (first: { query?: Body }): Provocation =>
+  async (operation) => {
+    const quotas = { default: 1, burst: 1, uploads: 1, bulk: 1, token: 1, 'token-failures': 1 };
+    Object.assign(harness.services, { limits: await openLimits(quotas, null, harness.services.log) });
+    await send(operation, first);
+    return send(operation).finally(() => Object.assign(harness.services, { limits: null }));
+  };
+
 /** While the patient's account or the clinic's time zone is not as usual. */
 function whileChanged(
   change: () => Promise<unknown>,
@@ -192,6 +203,9 @@ const provocations: Readonly<Record<string, Provocation>> = {
     [operationOf('issueToken')],
   ),
   dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),
+
+  rate_limited: afterAnother({ query: { serch: 'northwind' } }),
+  'issueToken temporarily_unavailable': afterAnother({}),
 
   'issueToken invalid_request': withBody({ client_secret: undefined }),
   'issueToken unsupported_grant_type': withBody({ grant_type: 'password' }),

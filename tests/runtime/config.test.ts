@@ -40,6 +40,11 @@ describe('without any variable', () => {
       drainTimeout: 75_000,
       keepAliveTimeout: 65_000,
       maxConnections: 5_000,
+      rateLimit: {
+        quotas: { default: 1_200, burst: 200, uploads: 60, bulk: 10, token: 120, 'token-failures': 20 },
+        redisUrl: null,
+      },
+      trustedProxies: 0,
       workers: 1,
     } satisfies Config);
   });
@@ -88,6 +93,8 @@ describe('a variable', () => {
     ['DRAIN_TIMEOUT', '1', { drainTimeout: 1_000 }],
     ['KEEP_ALIVE_TIMEOUT', '620', { keepAliveTimeout: 620_000 }],
     ['MAX_CONNECTIONS', '100', { maxConnections: 100 }],
+    ['RATE_LIMIT', 'off', { rateLimit: null }],
+    ['TRUSTED_PROXIES', '1', { trustedProxies: 1 }],
   ])('%s=%s changes just what it says', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });

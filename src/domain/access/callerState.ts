@@ -10,6 +10,8 @@ export interface ClientState {
   readonly isActive: boolean;
   readonly tokensValidAfter: Date | null;
   readonly allowedClinicIds: readonly string[] | null;
+  /** The operator's limit for this client; undefined = that of the server. */
+  readonly requestsPerMinute: number | undefined;
   /** How far the time of its tenant is ahead of the world's, in milliseconds. */
   readonly clockOffsetMs: number;
 }
@@ -28,6 +30,7 @@ export async function findClientState(
     isActive: client.isActive && tenant.isActive,
     tokensValidAfter: client.tokensValidAfter,
     allowedClinicIds: allowedClinicIds.length > 0 ? allowedClinicIds : null,
+    requestsPerMinute: client.requestsPerMinute ?? undefined,
     clockOffsetMs: Number(tenant.clockOffsetMs),
   };
 }
