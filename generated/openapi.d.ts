@@ -356,7 +356,8 @@ export interface paths {
         /**
          * Set the clock
          * @description Moves the time of a sandbox tenant forward, to see claims lapse, encounters expire and approvals end; what is due then
-         *     happens before the answer. Time does not go back but by `resetSandbox`.
+         *     happens before the answer. If more than 500 things of a kind are due, the first 500 happen before it, and the rest within
+         *     the hour. Time does not go back but by `resetSandbox`. Only one move or reset of a sandbox runs at a time.
          */
         put: operations["setClock"];
         post?: never;
@@ -378,7 +379,8 @@ export interface paths {
         /**
          * Reset the sandbox
          * @description Deletes what the tenant has and puts back what the examples of this document show, with the same ids; the clock shows
-         *     real time again. API clients and their tokens stay. Only one reset of a sandbox runs at a time.
+         *     real time again. API clients and their tokens stay. Only one reset or move of the clock
+         *     of a sandbox runs at a time.
          */
         post: operations["resetSandbox"];
         delete?: never;

@@ -75,6 +75,8 @@ export interface Context extends PublicContext {
   readonly realNow: () => Date;
   /** The request's Idempotency-Key; null when it has none. */
   readonly idempotency: IdempotencyRequest | null;
+  /** Does what takes long without the database, so that other requests of the tenant can use it meanwhile. */
+  readonly aside: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /**

@@ -81,6 +81,7 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
     requestLimits: limitsOf(null, { requestId: '' }, () => ''),
     realNow: domain.now,
     idempotency: null,
+    aside: <T>(work: () => Promise<T>) => work(),
   });
 }
 

@@ -1,5 +1,5 @@
 import { OpenAPIBackend } from 'openapi-backend';
-import { withMembers, type Context, type IdempotencyRequest, type PublicContext, type Services } from '../context.js';
+import { withMembers, type Context, type PublicContext, type Services } from '../context.js';
 import type { LimitName } from '../adapters/limits/limits.js';
 import type { OperationId } from '../contract.js';
 import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
@@ -16,6 +16,7 @@ import { planOf, type Plan, type Run } from './plan.js';
 import type { Answer } from './responseCheck.js';
 import { setRoute, type Locals, type Request, type Response } from './route.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
+import { openShares } from './shares.js';
 import { schemaCompiler } from './validators.js';
 
 /** Its own check of the document knows OpenAPI 3.0 only; ours is checked by `make lint`. */
@@ -47,16 +48,17 @@ export async function createBackend(
   const plans = await plansOf(operations);
   const common = { ...protective, 'API-Version': contractVersion(), 'Cache-Control': 'no-store' };
   const { authenticate, forget } = bearerAuthentication();
-  const { validateResponses } = services.config;
+  const { validateResponses, databasePoolSize } = services.config;
+  const shares = openShares(databasePoolSize);
   const sampleFiles = { download: withSampleFiles(services.download) };
 
   /** What a secured operation gets. A sandbox has its own time, and sample files. */
   const securedContext = (
     context: PublicContext,
     { caller, clockOffsetMs }: Authenticated,
-    idempotency: IdempotencyRequest | null,
+    ofRequest: Pick<Context, 'idempotency' | 'aside'>,
   ): Context => {
-    const live = withMembers(context, { caller, realNow: context.now, idempotency });
+    const live = withMembers(context, { caller, realNow: context.now, ...ofRequest });
     return caller.tenantMode === 'live' ? live : inTenantTime(withMembers(live, sampleFiles), clockOffsetMs);
   };
 
@@ -77,9 +79,13 @@ export async function createBackend(
     plan.checkBody(body);
     const input = { path: parameters.path, query: parameters.query, body };
     const key = plan.takesKey ? idempotencyOf(plan.operationId, head, body) : null;
-    const result = await plan
-      .run(input, authenticated ? securedContext(context, authenticated, key) : context)
-      .finally(() => caller && plan.mayMoveClock && forget(caller.tenantId));
+    const result = await (authenticated
+      ? shares
+          .run(authenticated.caller.tenantId, (aside) =>
+            plan.run(input, securedContext(context, authenticated, { idempotency: key, aside })),
+          )
+          .finally(() => plan.mayMoveClock && forget(authenticated.caller.tenantId))
+      : plan.run(input, context));
     if (validateResponses || caller?.tenantMode === 'sandbox') plan.checkResponse(result);
     send(res, { ...common, ...limitHeaders(locals) }, result);
   };

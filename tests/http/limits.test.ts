@@ -1,4 +1,3 @@
-import { openLimits } from '../../src/adapters/limits/openLimits.js';
 import { createApiClient, limitApiClient } from '../../src/domain/access/apiClients.js';
 import { addressOf } from '../../src/http/limits.js';
 import { requiredHeaders, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
@@ -6,6 +5,7 @@ import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, newToken, type Credentials, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { withLimits } from '../support/limits.js';
 import { expectProblem } from '../support/refusals.js';
 import { loginBody } from '../support/tokens.js';
 
@@ -107,11 +107,9 @@ describe('the requests of a client', () => {
   it('may not come all at once', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
     await limitApiClient(harness.domain, clientId, 1_000_000);
-    const { limits, log } = harness.services;
-    const quotas = { default: 1_000_000, burst: 2, uploads: 1, bulk: 1, token: 1, 'token-failures': 1 };
-    Object.assign(harness.services, { limits: await openLimits(quotas, null, log) });
-    const answers = await Promise.all(Array.from({ length: 30 }, () => get('/clinics', token)));
-    Object.assign(harness.services, { limits });
+    const answers = await withLimits(harness, { default: 1_000_000, burst: 2 }, () =>
+      Promise.all(Array.from({ length: 30 }, () => get('/clinics', token))),
+    );
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused.length).toBeGreaterThan(0);
     for (const answer of refused) {

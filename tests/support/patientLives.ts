@@ -21,6 +21,7 @@ export function callerContext(
     authorization: undefined,
     requestLimits: limitsOf(null, { requestId: '' }, () => ''),
     idempotency: null,
+    aside: <T>(work: () => Promise<T>) => work(),
     caller: {
       tenantId,
       tenantMode: 'live',

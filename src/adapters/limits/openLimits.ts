@@ -70,5 +70,12 @@ function usageOf(
   { remainingPoints: remaining, msBeforeNext }: RateLimiterRes,
   isExceeded: boolean,
 ): Usage {
-  return { name, quota, windowSeconds, remaining, resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)), isExceeded };
+  return {
+    name,
+    quota,
+    windowSeconds,
+    remaining,
+    resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
+    isExceeded,
+  };
 }
