@@ -526,8 +526,8 @@ export interface paths {
         };
         /**
          * Tell whether requests can be served
-         * @description For load balancers: whether the database answers. The object store and the malware scanner are reported; while one
-         *     of them is down, only uploads fail, with 503. The response comes within 3 seconds.
+         * @description For load balancers: whether the database answers, and the service is not stopping. The object store, the malware scanner
+         *     and the space on the disk are reported; while one of the first two is down, only uploads fail, with 503. The response comes within 3 seconds.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1671,6 +1671,8 @@ export interface components {
                 objectStore: "ok" | "failing";
                 /** @description `off` if documents are not scanned. */
                 documentScanner: "ok" | "failing" | "off";
+                /** @description `failing` if little is left of the disk that documents or the database are on; `off` if neither is. */
+                disk: "ok" | "failing" | "off";
             };
         };
         /** @description JSON Web Key Set (RFC 7517). */

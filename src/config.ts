@@ -32,6 +32,10 @@ export interface Config {
   readonly validateResponses: boolean;
   /** Milliseconds that requests in flight have to end after SIGTERM. */
   readonly drainTimeout: number;
+  /** Milliseconds after SIGTERM in which connections are still taken, while readiness fails. */
+  readonly shutdownDelay: number;
+  /** Bytes on the disk of `dataDir`; with less, readiness reports it. */
+  readonly minFreeDisk: number;
   /** Milliseconds that a connection stays open after a response. */
   readonly keepAliveTimeout: number;
   /** Further connections are closed at once. */
@@ -87,6 +91,8 @@ interface Variables {
   CLAMAV_ADDRESS?: string;
   VALIDATE_RESPONSES: boolean;
   DRAIN_TIMEOUT: number;
+  SHUTDOWN_DELAY: number;
+  MIN_FREE_DISK: number;
   KEEP_ALIVE_TIMEOUT: number;
   MAX_CONNECTIONS: number;
   RATE_LIMIT: 'on' | 'off';
@@ -145,6 +151,8 @@ export const variables = {
     VALIDATE_RESPONSES: { type: 'boolean', default: false },
     // A timer of more than 24 days fires at once.
     DRAIN_TIMEOUT: { ...seconds(75), maximum: 86_400 },
+    SHUTDOWN_DELAY: { type: 'integer', minimum: 0, maximum: 3_600, default: 0 },
+    MIN_FREE_DISK: { type: 'integer', minimum: 0, maximum: 1_000_000_000, default: 512 },
     // Above the 60 s after which common load balancers give up an idle connection: they must be the ones to close it.
     KEEP_ALIVE_TIMEOUT: { type: 'integer', minimum: 1, maximum: 3_600, default: 65 },
     MAX_CONNECTIONS: { type: 'integer', minimum: 1, maximum: 100_000, default: 5_000 },
@@ -210,6 +218,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     documentScanner: documentScannerOf(values),
     validateResponses: values.VALIDATE_RESPONSES,
     drainTimeout: values.DRAIN_TIMEOUT * 1000,
+    shutdownDelay: values.SHUTDOWN_DELAY * 1000,
+    minFreeDisk: values.MIN_FREE_DISK * 1024 ** 2,
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT * 1000,
     maxConnections: values.MAX_CONNECTIONS,
     rateLimit: values.RATE_LIMIT === 'off' ? null : rateLimitOf(values),

@@ -14,6 +14,8 @@ export interface Parts {
   readonly database: boolean;
   readonly objectStore: boolean;
   readonly documentScanner: boolean | null;
+  /** Whether there is space on it. */
+  readonly disk: boolean | null;
 }
 
 /** What every rule of the domain may use: data, time, ids and randomness. The operator's program has just this. */

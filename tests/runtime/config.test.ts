@@ -38,6 +38,8 @@ describe('without any variable', () => {
       documentScanner: { kind: 'none' },
       validateResponses: false,
       drainTimeout: 75_000,
+      shutdownDelay: 0,
+      minFreeDisk: 512 * 1024 ** 2,
       keepAliveTimeout: 65_000,
       maxConnections: 5_000,
       rateLimit: {
@@ -91,6 +93,8 @@ describe('a variable', () => {
     ['VALIDATE_RESPONSES', 'true', { validateResponses: true }],
     ['VALIDATE_RESPONSES', 'false', { validateResponses: false }],
     ['DRAIN_TIMEOUT', '1', { drainTimeout: 1_000 }],
+    ['SHUTDOWN_DELAY', '15', { shutdownDelay: 15_000 }],
+    ['MIN_FREE_DISK', '0', { minFreeDisk: 0 }],
     ['KEEP_ALIVE_TIMEOUT', '620', { keepAliveTimeout: 620_000 }],
     ['MAX_CONNECTIONS', '100', { maxConnections: 100 }],
     ['RATE_LIMIT', 'off', { rateLimit: null }],
