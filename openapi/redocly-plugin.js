@@ -7,12 +7,12 @@ const operationIdFirst = () => ({
   },
 });
 
-/** Secured operations answer 401 and 403, and every operation with a body may be sent too much of it. */
+/** Secured operations answer 401, 403 and 429, and every operation with a body may be sent too much of it. */
 const documentedStatuses = () => ({
   Operation(operation, { report, location }) {
     const { security, requestBody, responses } = operation;
     if (security === undefined) report({ message: 'An operation names its permission, or [] if it is public.' });
-    const needed = [...(security?.length ? ['401', '403', '500', '503'] : []), ...(requestBody ? ['413'] : [])];
+    const needed = [...(security?.length ? ['401', '403', '429', '500', '503'] : []), ...(requestBody ? ['413'] : [])];
     for (const status of needed.filter((code) => !(code in responses))) {
       report({ message: `This operation documents ${status}.`, location: location.child('responses').key() });
     }
@@ -27,7 +27,7 @@ const exampleOfEachBody = () => ({
 });
 
 /** RFC 6749 rules the errors of the token endpoint; a failing readiness response lists its checks. */
-const notProblems = { issueToken: ['400', '401'], getReadiness: ['503'] };
+const notProblems = { issueToken: ['400', '401', '429'], getReadiness: ['503'] };
 
 /** An error is a problem, the same for callers with a strict `Accept: application/json` and for everybody else. */
 const errorsAreProblems = () => ({
@@ -47,6 +47,19 @@ const headersOfEachResponse = () => ({
   Response(response, { report }) {
     for (const header of ['X-Request-Id', 'API-Version'].filter((name) => !response.headers?.[name])) {
       report({ message: `A response has the header ${header}.` });
+    }
+  },
+});
+
+/** A limited caller sees what is left. A refused token has no client whose limit it could be. */
+const limitHeaders = () => ({
+  Operation({ responses }, { report, location, resolve }) {
+    if (!('429' in responses)) return;
+    for (const [status, response] of Object.entries(responses)) {
+      const { headers = {} } = response.$ref ? resolve(response).node : response;
+      if (status === '401' || ('RateLimit' in headers && 'RateLimit-Policy' in headers)) continue;
+      const message = 'A response of a limited operation has the headers RateLimit and RateLimit-Policy.';
+      report({ message, location: location.child(['responses', status]).key() });
     }
   },
 });
@@ -109,6 +122,7 @@ const rules = {
   'example-of-each-body': exampleOfEachBody,
   'errors-are-problems': errorsAreProblems,
   'headers-of-each-response': headersOfEachResponse,
+  'limit-headers': limitHeaders,
   'request-texts': requestTexts,
   'closed-requests': closedRequests,
 };

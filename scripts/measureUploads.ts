@@ -36,7 +36,12 @@ async function mebibytesOf(pid = 0): Promise<number> {
 
 async function measure(store: string, environment: Record<string, string>): Promise<boolean> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-measure-'));
-  const server = startServer({ DATA_DIR: dataDir, DOCUMENT_FETCH_ALLOWED_HOSTS: files, ...environment });
+  const server = startServer({
+    DATA_DIR: dataDir,
+    RATE_LIMIT: 'off',
+    DOCUMENT_FETCH_ALLOWED_HOSTS: files,
+    ...environment,
+  });
   const baseUrl = await server.started;
   const post = async (path: string, body: object, token = '') => {
     const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` };

@@ -34,10 +34,16 @@ export interface Config {
   readonly validateResponses: boolean;
   /** Milliseconds that requests in flight have to end after SIGTERM. */
   readonly drainTimeout: number;
+  /** Milliseconds after SIGTERM in which connections are still taken, while readiness fails. */
+  readonly shutdownDelay: number;
+  /** Bytes on the disk of `dataDir`; with less, readiness reports it. */
+  readonly minFreeDisk: number;
   /** Milliseconds that a connection stays open after a response. */
   readonly keepAliveTimeout: number;
   /** Further connections are closed at once. */
   readonly maxConnections: number;
+  /** Null = off. */
+  readonly rateLimit: { readonly quotas: Quotas; readonly redisUrl: string | null } | null;
   /** Processes that take requests. */
   readonly workers: number;
   /** How many proxies before the service append to `X-Forwarded-For`; 0 = the peer is the caller. */
@@ -49,6 +55,9 @@ export interface Config {
   /** The name that spans of requests bear; null = none are sent. Where to, OpenTelemetry reads by itself. */
   readonly tracedAs: string | null;
 }
+
+/** How often each may happen in its time: a second for `burst`, a minute for the others (R-84). */
+export type Quotas = Readonly<Record<'default' | 'burst' | 'uploads' | 'bulk' | 'token' | 'token-failures', number>>;
 
 export type ObjectStoreConfig =
   | { readonly kind: 'file' }
@@ -91,8 +100,18 @@ interface Variables {
   CLAMAV_ADDRESS?: string;
   VALIDATE_RESPONSES: boolean;
   DRAIN_TIMEOUT: number;
+  SHUTDOWN_DELAY: number;
+  MIN_FREE_DISK: number;
   KEEP_ALIVE_TIMEOUT: number;
   MAX_CONNECTIONS: number;
+  RATE_LIMIT: 'on' | 'off';
+  RATE_LIMIT_REQUESTS: number;
+  RATE_LIMIT_BURST: number;
+  RATE_LIMIT_UPLOADS: number;
+  RATE_LIMIT_BULK: number;
+  RATE_LIMIT_TOKENS: number;
+  RATE_LIMIT_TOKEN_FAILURES: number;
+  RATE_LIMIT_REDIS_URL?: string;
   WORKERS: string;
   TRUSTED_PROXIES: number;
   AUDIT_RETENTION_DAYS: number;
@@ -104,6 +123,7 @@ interface Variables {
 
 const text = { type: 'string', minLength: 1 };
 const seconds = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 31_536_000, default: fallback });
+const quota = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 1_000_000, default: fallback });
 const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
 const socketAddress = 'host:port or /path';
 const origin = 'http(s)://host without a path';
@@ -146,9 +166,19 @@ export const variables = {
     VALIDATE_RESPONSES: { type: 'boolean', default: false },
     // A timer of more than 24 days fires at once.
     DRAIN_TIMEOUT: { ...seconds(75), maximum: 86_400 },
+    SHUTDOWN_DELAY: { type: 'integer', minimum: 0, maximum: 3_600, default: 0 },
+    MIN_FREE_DISK: { type: 'integer', minimum: 0, maximum: 1_000_000_000, default: 512 },
     // Above the 60 s after which common load balancers give up an idle connection: they must be the ones to close it.
     KEEP_ALIVE_TIMEOUT: { type: 'integer', minimum: 1, maximum: 3_600, default: 65 },
     MAX_CONNECTIONS: { type: 'integer', minimum: 1, maximum: 100_000, default: 5_000 },
+    RATE_LIMIT: { enum: ['on', 'off'], default: 'on' },
+    RATE_LIMIT_REQUESTS: quota(1_200),
+    RATE_LIMIT_BURST: quota(200),
+    RATE_LIMIT_UPLOADS: quota(60),
+    RATE_LIMIT_BULK: quota(10),
+    RATE_LIMIT_TOKENS: quota(120),
+    RATE_LIMIT_TOKEN_FAILURES: quota(20),
+    RATE_LIMIT_REDIS_URL: { type: 'string', pattern: '^rediss?://.+', description: 'redis(s)://host[:port]' },
     WORKERS: {
       type: 'string',
       pattern: '^(auto|[1-9]\\d?)$',
@@ -210,8 +240,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     documentScanner: documentScannerOf(values),
     validateResponses: values.VALIDATE_RESPONSES,
     drainTimeout: values.DRAIN_TIMEOUT * 1000,
+    shutdownDelay: values.SHUTDOWN_DELAY * 1000,
+    minFreeDisk: values.MIN_FREE_DISK * 1024 ** 2,
     keepAliveTimeout: values.KEEP_ALIVE_TIMEOUT * 1000,
     maxConnections: values.MAX_CONNECTIONS,
+    rateLimit: values.RATE_LIMIT === 'off' ? null : rateLimitOf(values),
     trustedProxies: values.TRUSTED_PROXIES,
     auditRetentionDays: values.AUDIT_RETENTION_DAYS,
     workers: values.WORKERS === 'auto' ? availableParallelism() : Number(values.WORKERS),
@@ -226,6 +259,18 @@ function ruleOf(schema: AnySchemaObject): string {
   if (Array.isArray(values)) return `one of ${values.join(', ')}`;
   if (type === 'integer') return `a whole number from ${String(minimum)} to ${String(maximum)}`;
   return type === 'boolean' ? 'true or false' : String(description);
+}
+
+function rateLimitOf(values: Variables): NonNullable<Config['rateLimit']> {
+  const quotas = {
+    default: values.RATE_LIMIT_REQUESTS,
+    burst: values.RATE_LIMIT_BURST,
+    uploads: values.RATE_LIMIT_UPLOADS,
+    bulk: values.RATE_LIMIT_BULK,
+    token: values.RATE_LIMIT_TOKENS,
+    'token-failures': values.RATE_LIMIT_TOKEN_FAILURES,
+  };
+  return { quotas, redisUrl: values.RATE_LIMIT_REDIS_URL ?? null };
 }
 
 function objectStoreOf(values: Variables): ObjectStoreConfig {

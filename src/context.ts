@@ -4,6 +4,7 @@ import type { Permission } from './contract.js';
 import type { Database } from './adapters/database/database.js';
 import type { DocumentScanner } from './adapters/scanner/documentScanner.js';
 import type { Downloader } from './adapters/download/downloader.js';
+import type { LimitName, Limits } from './adapters/limits/limits.js';
 import type { ObjectStore } from './adapters/objects/objectStore.js';
 import type { SigningKeys } from './adapters/tokens/signingKeys.js';
 import type { Tokens } from './adapters/tokens/tokens.js';
@@ -13,6 +14,8 @@ export interface Parts {
   readonly database: boolean;
   readonly objectStore: boolean;
   readonly documentScanner: boolean | null;
+  /** Whether there is space on it. */
+  readonly disk: boolean | null;
 }
 
 /** What every rule of the domain may use: data, time, ids and randomness. The operator's program has just this. */
@@ -30,6 +33,8 @@ export interface Services extends DomainContext {
   readonly objects: ObjectStore;
   readonly scanner: DocumentScanner;
   readonly download: Downloader;
+  /** Null = off. */
+  readonly limits: Limits | null;
   readonly keys: SigningKeys;
   readonly tokens: Tokens;
   /** Whether the database, the object store and the scanner answer, at most a second ago. */
@@ -76,10 +81,25 @@ export interface RequestAudit {
   rowOf(response: { readonly status: number; readonly code?: string; readonly body?: unknown }): AuditRow;
 }
 
+/** The limits that a request counts against; its response says what is left. */
+export interface RequestLimits {
+  /**
+   * Counts the request.
+   * @throws Problem rate_limited
+   */
+  count(name: LimitName, key: string, ownQuota?: number): Promise<void>;
+  /**
+   * Counts nothing.
+   * @throws Problem rate_limited when the next one would be too many
+   */
+  check(name: LimitName, key: string): Promise<void>;
+}
+
 /** What an operation without security gets. */
 export interface PublicContext extends Services {
   readonly requestId: string;
   readonly audit: RequestAudit;
+  readonly requestLimits: RequestLimits;
   /** The request's Authorization header, for client authentication at the token endpoint (RFC 6749 §2.3.1). */
   readonly authorization: string | undefined;
 }
@@ -91,6 +111,8 @@ export interface Context extends PublicContext {
   readonly realNow: () => Date;
   /** The request's Idempotency-Key; null when it has none. */
   readonly idempotency: IdempotencyRequest | null;
+  /** Does what takes long without the database, so that other requests of the tenant can use it meanwhile. */
+  readonly aside: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /**

@@ -42,7 +42,14 @@ type ReturnedStatus<Id extends OperationId> = {
 }[keyof Responses<Id>];
 
 /** Headers that http/ sets by itself. */
-type CommonHeader = 'X-Request-Id' | 'API-Version' | 'Cache-Control' | 'Retry-After' | 'Idempotent-Replayed';
+type CommonHeader =
+  | 'X-Request-Id'
+  | 'API-Version'
+  | 'Cache-Control'
+  | 'RateLimit-Policy'
+  | 'RateLimit'
+  | 'Retry-After'
+  | 'Idempotent-Replayed';
 type OwnHeaders<Response> = Response extends { headers: infer Headers }
   ? { [Name in keyof Headers as string extends Name ? never : Name extends CommonHeader ? never : Name]: string }
   : never;

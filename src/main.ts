@@ -2,6 +2,7 @@ import { Command } from '@commander-js/extra-typings';
 import cluster from 'node:cluster';
 import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from './adapters/database/database.js';
 import { startTracing } from './adapters/tracing/startTracing.js';
 import { startJobWorker } from './adapters/jobs/jobWorker.js';
@@ -125,6 +126,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
         await Promise.all([listener.stop(), jobs?.stop(config.drainTimeout)]);
         metrics?.close();
         await tracing?.stop().catch(() => undefined);
+        services.limits?.close();
         await domain.db.$disconnect();
         await database.close();
         if (cluster.isPrimary) log.info('stopped');
@@ -143,7 +145,12 @@ async function serve(services: Services): Promise<Listener> {
   const app = await createApp(services);
   const server = createHttpServer(app, newId, refusalLog(log, contractVersion()), config);
   const port = await listenAt(server, config);
-  return { port, stop: () => drain(server, config.drainTimeout) };
+  const stop = async (): Promise<void> => {
+    // Load balancers learn of it by the failing readiness, and send nothing more, while connections are still taken.
+    await delay(config.shutdownDelay);
+    await drain(server, config.drainTimeout);
+  };
+  return { port, stop };
 }
 
 /** Before the rest of a start, which takes time and may change the database for nothing. */

@@ -145,13 +145,22 @@ export const problems = {
   invalid_state: conflict('Not possible in this state', 'The current state does not allow this; see current_status.'),
   claimed_by_other: conflict('Claimed by another provider', 'Another provider has this encounter.'),
   not_due: conflict('Not due yet', 'A scheduled synchronous encounter can be claimed from 15 minutes before its time.'),
-  sandbox_busy: conflict('Sandbox is busy', 'A reset of this sandbox is under way. Retry after the given delay.'),
+  sandbox_busy: conflict(
+    'Sandbox is busy',
+    'A reset of this sandbox, or a move of its clock, is under way. Retry after the given delay.',
+  ),
   payment_exceeds_balance: conflict('Payment exceeds the balance', 'The amount is above what is left to pay.'),
   idempotency_in_progress: conflict(
     'Same request under way',
     'A request with this Idempotency-Key is still being worked on. Retry after the given delay.',
   ),
   body_too_large: { status: 413, title: 'Body too large', detail: 'A request body may have 256 KiB at most.' },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    detail:
+      'Your API client has used up a limit, which the header RateLimit-Policy names. Retry after the given delay.',
+  },
   internal_error: { status: 500, title: 'Internal error', detail: 'The request failed on our side; quote request_id.' },
   dependency_unavailable: {
     status: 503,
@@ -177,11 +186,12 @@ export class OAuthProblem extends Error {
   }
 }
 
-/** Statuses of RFC 6749 §5.2; a refused refresh token is 401 (D-55). */
+/** Statuses of RFC 6749 §5.2; a refused refresh token is 401 (D-55), a limit that is used up 429 (D-98). */
 export const oauthStatuses = {
   invalid_request: 400,
   unsupported_grant_type: 400,
   invalid_scope: 400,
   invalid_client: 401,
   invalid_grant: 401,
+  temporarily_unavailable: 429,
 } satisfies Record<OAuthErrorCode, number>;

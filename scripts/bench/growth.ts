@@ -14,6 +14,7 @@ import { withMembers, type Context } from '../../src/context.js';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { openServices } from '../../src/runtime/services.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
+import { limitsOf } from '../../src/http/limits.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { growthOperations, type GrowthOperation } from './growthOperations.js';
 import { seedTenant } from './growthSeed.js';
@@ -77,6 +78,7 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
     },
     requestId: '',
     authorization: undefined,
+    requestLimits: limitsOf(null, { requestId: '' }, () => ''),
     realNow: domain.now,
     idempotency: null,
     audit: {
@@ -88,6 +90,7 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
         throw new Error('nothing is audited without a request');
       },
     },
+    aside: <T>(work: () => Promise<T>) => work(),
   });
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { access, constants, mkdir, readdir } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from '../failures.js';
 
@@ -17,6 +17,12 @@ export async function makeDataDir(dataDir: string): Promise<void> {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`DATA_DIR ${dataDir} cannot be used: ${reason}`, { cause });
   }
+}
+
+/** What can still be written to the disk of a folder. */
+export async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }
 
 /** Makes a folder and its parents. Node's own recursive mkdir never returns where nothing can be made, as in /proc. */

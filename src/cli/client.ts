@@ -8,19 +8,21 @@ import {
 } from '../domain/access/apiClients.js';
 import { permissions, presets, type Preset } from '../domain/access/permissions.js';
 import { assertName } from '../domain/access/tenants.js';
+import { addUpdate, requestsPerMinute } from './clientLimit.js';
 import { addSecretCommands } from './clientSecret.js';
 import { addViewCommands, clinicsOf } from './clientView.js';
 import { withDatabase } from './operator.js';
 import { assertUsage, example, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Adds `client create|list|show|rotate-secret|retire-secret|deactivate|revoke-tokens`. */
+/** Adds `client create|update|list|show|rotate-secret|retire-secret|deactivate|revoke-tokens`. */
 export function addClientCommands(program: Command, terminal: CliIo): void {
   const client = program
     .command('client')
     .description('API clients, the machine callers of a tenant')
     .helpCommand(false);
   addCreate(client, terminal);
+  addUpdate(client, terminal);
   addViewCommands(client, terminal);
   addSecretCommands(client, terminal);
 
@@ -64,6 +66,7 @@ function addCreate(client: Command, terminal: CliIo): void {
     .option('--permissions <list>', 'more permissions, or all of them without a preset, in one argument', words)
     .option('--name <name>', 'for people, unique in the tenant (default: made from preset and client id)')
     .option('--clinic <id...>', 'limit the client to these clinics (default: every clinic of the tenant)')
+    .option('--requests-per-minute <number>', 'its own limit (default: that of the server)', requestsPerMinute)
     .option('--json', 'print JSON: clientId, clientSecret, permissions')
     .addHelpText('after', `\nPresets:\n${presetList}\nPermissions:\n  ${permissions.join(' ')}`)
     .addHelpText(
@@ -73,30 +76,33 @@ function addCreate(client: Command, terminal: CliIo): void {
         'client create --tenant lakeside --permissions "read:product admin:clinic" --json',
       ),
     )
-    .action(async ({ tenant, preset, permissions: more, name, clinic: clinics, json }, command) => {
-      const wanted = { tenant, preset: isPreset(preset) ? preset : undefined, permissions: more, name, clinics };
-      assertUsage(command, () => {
-        grantedPermissions(wanted, 'live');
-        assertClinicIds(clinics ?? []);
-        if (name !== undefined) assertName('client', name);
-      });
-      const created = await withDatabase(terminal, (context) => createApiClient(context, wanted));
-      const { clientId, clientSecret, permissions: granted } = created;
-      print(
-        terminal,
-        json,
-        { clientId, clientSecret, permissions: granted },
-        () =>
-          `${fields({
-            tenant: created.tenantId,
-            name: created.name,
-            'client id': clientId,
-            'client secret': clientSecret,
-            permissions: granted.join(' '),
-            clinics: clinicsOf(created),
-          })}\n${SHOWN_ONCE}`,
-      );
-    });
+    .action(
+      async ({ tenant, preset, permissions: more, name, clinic: clinics, requestsPerMinute: own, json }, command) => {
+        const granted = { preset: isPreset(preset) ? preset : undefined, permissions: more };
+        const wanted = { tenant, ...granted, name, clinics, requestsPerMinute: own };
+        assertUsage(command, () => {
+          grantedPermissions(wanted, 'live');
+          assertClinicIds(clinics ?? []);
+          if (name !== undefined) assertName('client', name);
+        });
+        const created = await withDatabase(terminal, (context) => createApiClient(context, wanted));
+        const { clientId, clientSecret, permissions: held } = created;
+        print(
+          terminal,
+          json,
+          { clientId, clientSecret, permissions: held },
+          () =>
+            `${fields({
+              tenant: created.tenantId,
+              name: created.name,
+              'client id': clientId,
+              'client secret': clientSecret,
+              permissions: held.join(' '),
+              clinics: clinicsOf(created),
+            })}\n${SHOWN_ONCE}`,
+        );
+      },
+    );
 }
 
 function words(text: string): string[] {

@@ -1,28 +1,25 @@
 import { OpenAPIBackend } from 'openapi-backend';
-import {
-  withMembers,
-  type Context,
-  type IdempotencyRequest,
-  type PublicContext,
-  type RequestAudit,
-  type Services,
-} from '../context.js';
+import { withMembers, type Context, type PublicContext, type RequestAudit, type Services } from '../context.js';
+import type { LimitName } from '../adapters/limits/limits.js';
 import type { OperationId } from '../contract.js';
 import { auditRecorder } from '../domain/audit/recorder.js';
 import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
 import { inTenantTime } from '../domain/transactions/transaction.js';
 import type { Operations } from '../operations/operation.js';
 import { readBody } from './body.js';
+import { callerAddress } from './callerAddress.js';
 import { contractVersion, readContract } from './contractDocument.js';
 import { failureOf, RETRY_AFTER } from './errors.js';
 import { idempotencyOf } from './idempotencyKey.js';
 import { buildMatcher, type Match } from './matcher.js';
+import { limitHeaders, limitsOf } from './limits.js';
 import type { Head } from './parameters.js';
 import { planOf, type Plan, type Run } from './plan.js';
 import { requestAudit, type ValidatedRequest } from './requestAudit.js';
 import type { Answer } from './responseCheck.js';
-import { setRoute, type Request, type Response } from './route.js';
-import { bearerAuthentication, type Authenticated } from './security.js';
+import { setRoute, type Locals, type Request, type Response } from './route.js';
+import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
+import { openShares } from './shares.js';
 import { schemaCompiler } from './validators.js';
 
 /** Its own check of the document knows OpenAPI 3.0 only; ours is checked by `make lint`. */
@@ -42,7 +39,7 @@ export interface Backend {
 }
 
 /**
- * Answers requests as the contract says: authenticate, authorise, read, validate, run, check, send. What can be known
+ * Answers requests as the contract says: authenticate, count, authorise, read, validate, run, check, send. What can be known
  * before a request comes is in the plan of its operation.
  * @param protective headers that every response has besides those of the contract
  */
@@ -54,17 +51,18 @@ export async function createBackend(
   const plans = await plansOf(operations);
   const common = { ...protective, 'API-Version': contractVersion(), 'Cache-Control': 'no-store' };
   const { authenticate, forget } = bearerAuthentication();
-  const { validateResponses } = services.config;
+  const { validateResponses, databasePoolSize } = services.config;
   const record = auditRecorder(services);
+  const shares = openShares(databasePoolSize);
   const sampleFiles = { download: withSampleFiles(services.download) };
 
   /** What a secured operation gets. A sandbox has its own time, and sample files. */
   const securedContext = (
     context: PublicContext,
     { caller, clockOffsetMs }: Authenticated,
-    idempotency: IdempotencyRequest | null,
+    ofRequest: Pick<Context, 'idempotency' | 'aside'>,
   ): Context => {
-    const live = withMembers(context, { caller, realNow: context.now, idempotency });
+    const live = withMembers(context, { caller, realNow: context.now, ...ofRequest });
     return caller.tenantMode === 'live' ? live : inTenantTime(withMembers(live, sampleFiles), clockOffsetMs);
   };
 
@@ -77,18 +75,26 @@ export async function createBackend(
     context: PublicContext,
     request: ValidatedRequest,
   ): Promise<Answer> => {
-    const authenticated = plan.permissions && (await authenticate(context, plan.permissions));
+    const authenticated = plan.permissions && (await authenticate(context));
     const caller = authenticated?.caller;
     res.locals.caller = caller;
+    if (plan.permissions && authenticated) {
+      await countCall(context, plan.limit, authenticated);
+      requirePermissions(authenticated.caller, plan.permissions);
+    }
     Object.assign(request, plan.readParameters(head));
-    // 401 and 403 go before 400 and 413: not a byte of the body is read for a caller who may not send it.
+    // 401, 429 and 403 go before 400 and 413: not a byte of the body is read for a caller who may not send it.
     const body = plan.mediaTypes ? await readBody(req, res, plan.mediaTypes) : undefined;
     plan.checkBody(body);
     request.body = body;
     const key = plan.takesKey ? idempotencyOf(plan.operationId, head, body) : null;
-    const result = await plan
-      .run(request, authenticated ? securedContext(context, authenticated, key) : context)
-      .finally(() => caller && plan.mayMoveClock && forget(caller.tenantId));
+    const result = await (authenticated
+      ? shares
+          .run(authenticated.caller.tenantId, (aside) =>
+            plan.run(request, securedContext(context, authenticated, { idempotency: key, aside })),
+          )
+          .finally(() => plan.mayMoveClock && forget(authenticated.caller.tenantId))
+      : plan.run(request, context));
     if (validateResponses || caller?.tenantMode === 'sandbox') plan.checkResponse(result);
     return result;
   };
@@ -96,18 +102,18 @@ export async function createBackend(
   /** The response leaves after the audit's row of it is committed, and each request has one row. */
   const answer = async (plan: Plan, head: Head, req: Request, res: Response): Promise<void> => {
     setRoute(res, plan);
-    const { requestId } = res.locals;
-    const audit = requestAudit(plan, plan.audit, services, req, requestId);
+    const { locals } = res;
+    const audit = requestAudit(plan, plan.audit, services, req, locals.requestId);
     const recorded = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
       if (plan.audit && audit.clientId !== null && !audit.isCommitted) await record(audit.rowOf(response));
     };
-    const context = publicContext(services, requestId, req.headers.authorization, audit);
+    const context = publicContext(services, req, locals, audit);
     const result = await run(plan, head, req, res, context, audit.request).catch(async (error: unknown) => {
       await recorded(failureOf(plan.operationId, error));
       throw error;
     });
     await recorded(result);
-    send(res, common, result);
+    send(res, { ...common, ...limitHeaders(locals) }, result);
   };
   return { match: buildMatcher(plans), headers: common, answer };
 }
@@ -133,13 +139,21 @@ async function plansOf(operations: Operations): Promise<Plan[]> {
 }
 
 /** The services are the prototype: a copy of them would cost more than most of what a request does. */
-function publicContext(
-  services: Services,
-  requestId: string,
-  authorization: string | undefined,
-  audit: RequestAudit,
-): PublicContext {
-  return Object.assign(Object.create(services) as Services, { requestId, authorization, audit });
+function publicContext(services: Services, req: Request, locals: Locals, audit: RequestAudit): PublicContext {
+  const { requestId } = locals;
+  const { authorization } = req.headers;
+  const requestLimits = limitsOf(services.limits, locals, () => callerAddress(req, services.config.trustedProxies));
+  return Object.assign(Object.create(services) as Services, { requestId, authorization, audit, requestLimits });
+}
+
+/** @throws Problem rate_limited */
+async function countCall(
+  { requestLimits }: PublicContext,
+  limit: LimitName,
+  { caller: { apiClientId }, requestsPerMinute }: Authenticated,
+): Promise<void> {
+  if (limit === 'default') await requestLimits.count('burst', apiClientId, requestsPerMinute);
+  await requestLimits.count(limit, apiClientId, requestsPerMinute);
 }
 
 function send(res: Response, common: Readonly<Record<string, string>>, { status, headers, body }: Answer): void {

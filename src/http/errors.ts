@@ -4,7 +4,8 @@ import { isUnavailable, sqlState } from '../adapters/database/database.js';
 import type { OperationId } from '../contract.js';
 import { describeCauses } from '../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
-import { logIdsOf, requestIdOf, routeOf } from './route.js';
+import { limitHeaders } from './limits.js';
+import { logIdsOf, requestIdOf, routeOf, type Locals } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
 /** Seconds until another try is worth it: what every 503 says. */
@@ -28,6 +29,7 @@ export function failureHandler(log: Logger): ErrorRequestHandler {
       res.destroy();
       return;
     }
+    res.set(limitHeaders(res.locals as Locals));
     if (problem instanceof Problem) sendProblem(req, res, problem);
     else sendTokenFailure(req, res, problem);
   };
@@ -36,8 +38,7 @@ export function failureHandler(log: Logger): ErrorRequestHandler {
 /** The problem that a failure of an operation is answered with. RFC 6749 §5.2 rules the faults of a token request. */
 function refusalOf(operationId: OperationId | undefined, error: unknown): Problem | OAuthProblem {
   const problem = problemOf(error);
-  const isTokenFault =
-    operationId === 'issueToken' && problem instanceof Problem && problems[problem.code].status === 400;
+  const isTokenFault = operationId === 'issueToken' && problem instanceof Problem && isOAuth(problem);
   return isTokenFault ? tokenRequestFault(problem) : problem;
 }
 
@@ -75,7 +76,7 @@ function sendProblem(req: Request, res: Response, problem: Problem): void {
   const { status } = problems[problem.code];
   const challenge = challengeOf(problem, status);
   if (challenge) res.set('WWW-Authenticate', challenge);
-  if (status === 503) res.set('Retry-After', String(RETRY_AFTER));
+  setRetryAfter(res, status);
   if (problem.code === 'idempotency_in_progress' || problem.code === 'sandbox_busy') res.set('Retry-After', '1');
   res.locals['code'] = problem.code;
   closeUnlessRead(req, res);
@@ -87,12 +88,23 @@ function sendProblem(req: Request, res: Response, problem: Problem): void {
 
 function sendTokenFailure(req: Request, res: Response, failure: OAuthProblem): void {
   if (failure.basic) res.set('WWW-Authenticate', `Basic ${REALM}`);
+  setRetryAfter(res, oauthStatuses[failure.error]);
   res.locals['code'] = failure.error;
   closeUnlessRead(req, res);
   res.status(oauthStatuses[failure.error]).json({ error: failure.error, error_description: failure.message });
 }
 
-function tokenRequestFault({ errors, message }: Problem): OAuthProblem {
+/** What the caller can change. */
+const isOAuth = ({ code }: Problem): boolean => problems[code].status === 400 || code === 'rate_limited';
+
+function setRetryAfter(res: Response, status: number): void {
+  if (status === 503) res.set('Retry-After', String(RETRY_AFTER));
+  if (status === 429) res.set('Retry-After', String((res.locals as Locals).usage?.resetSeconds ?? RETRY_AFTER));
+}
+
+function tokenRequestFault({ code, errors, message }: Problem): OAuthProblem {
+  // RFC 6749 has no code of its own for it; this one says that another try is worth it (D-98).
+  if (code === 'rate_limited') return new OAuthProblem('temporarily_unavailable', message);
   const [first] = errors;
   if (!first) return new OAuthProblem('invalid_request', message);
   const unsupported = first.pointer === '#/grant_type' && first.code === 'enum';

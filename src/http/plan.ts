@@ -1,5 +1,6 @@
 import type { OpenAPIBackend, Operation as ContractOperation } from 'openapi-backend';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import type { LimitName } from '../adapters/limits/limits.js';
 import type { Context, PublicContext } from '../context.js';
 import type { OperationId, Permission } from '../contract.js';
 import { auditRule, type AuditRule } from './auditRule.js';
@@ -20,6 +21,8 @@ export interface Plan {
   readonly method: string;
   /** The permissions that a caller needs; null = anybody may call. */
   readonly permissions: Alternatives | null;
+  /** The limit that its requests count against. */
+  readonly limit: LimitName;
   /** Of the body; null = there is none. */
   readonly mediaTypes: readonly string[] | null;
   readonly takesKey: boolean;
@@ -49,6 +52,7 @@ export function planOf({ validator }: OpenAPIBackend, operation: ContractOperati
     path,
     method,
     permissions: permissions.length > 0 ? permissions : null,
+    limit: limitOf(operation),
     mediaTypes: requestBody && 'content' in requestBody ? Object.keys(requestBody.content) : null,
     takesKey: parameters.some((parameter) => 'name' in parameter && parameter.name === KEY_HEADER),
     audit: auditRule(operation),
@@ -60,4 +64,14 @@ export function planOf({ validator }: OpenAPIBackend, operation: ContractOperati
     checkResponse: (answer) => assertResponse(operationId, responses, checksByStatus, answer),
     run,
   };
+}
+
+/** The limits that an operation of the contract can name. */
+const limitNames = ['default', 'uploads', 'bulk', 'token'] as const satisfies LimitName[];
+
+/** @throws Error for one that it cannot name */
+function limitOf({ operationId, 'x-rate-limit': named = 'default' }: ContractOperation & { 'x-rate-limit'?: string }) {
+  const limit = limitNames.find((name) => name === named);
+  if (!limit) throw new Error(`${operationId} has the unknown x-rate-limit ${named}`);
+  return limit;
 }

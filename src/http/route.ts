@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Usage } from '../adapters/limits/limits.js';
 import type { Caller } from '../context.js';
 import type { OperationId } from '../contract.js';
 
@@ -15,6 +16,8 @@ export interface Locals {
   traceId?: string | undefined;
   route?: Route;
   caller?: Caller | undefined;
+  /** Of the limit that it counted against last. */
+  usage?: Usage;
   /** The code of the problem that it was refused with. */
   code?: string;
   /** What ended it: Express has to make the response of it. */

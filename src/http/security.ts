@@ -17,15 +17,14 @@ const LEEWAY_MS = 30_000;
 /** The permissions of an operation: all of one alternative are needed. */
 export type Alternatives = readonly (readonly string[])[];
 
-/** Who calls, and how far the time of its tenant is ahead of the world's. */
-export interface Authenticated {
+/** Who calls, how far the time of its tenant is ahead of the world's, and its own limit. */
+export interface Authenticated extends Pick<ClientState, 'clockOffsetMs' | 'requestsPerMinute'> {
   readonly caller: Caller;
-  readonly clockOffsetMs: number;
 }
 
 export interface Authentication {
-  /** @throws Problem token_missing, token_invalid, token_expired, client_inactive, insufficient_permission */
-  authenticate(context: PublicContext, required: Alternatives): Promise<Authenticated>;
+  /** @throws Problem token_missing, token_invalid, token_expired, client_inactive */
+  authenticate(context: PublicContext): Promise<Authenticated>;
   /** Reads the state of a tenant's clients anew: its clock may have been moved. */
   forget(tenantId: string): void;
 }
@@ -37,7 +36,7 @@ interface Verified {
   authenticated?: Authenticated;
 }
 
-/** Bearer authentication (RFC 6750): the token first, then its permissions. */
+/** Bearer authentication (RFC 6750). */
 export function bearerAuthentication(): Authentication {
   const tokens = ttlCache<Verified>();
   // Promises, so that a state that was asked for before it was to be forgotten is not kept after that.
@@ -64,7 +63,7 @@ export function bearerAuthentication(): Authentication {
   };
 
   return {
-    async authenticate(context, required) {
+    async authenticate(context) {
       const now = context.now();
       const verified = await verify(context, bearerToken(context.authorization), now);
       const { claims } = verified;
@@ -75,12 +74,12 @@ export function bearerAuthentication(): Authentication {
         throw new Problem('token_invalid', 'The tokens of this API client were revoked; obtain a new one.');
       }
       const { authenticated } = verified;
+      const { clockOffsetMs, requestsPerMinute } = state;
       const current =
         authenticated && verified.state === state
           ? authenticated
-          : { caller: callerOf(claims, state), clockOffsetMs: state.clockOffsetMs };
+          : { caller: callerOf(claims, state), clockOffsetMs, requestsPerMinute };
       Object.assign(verified, { state, authenticated: current });
-      requirePermissions(current.caller, required);
       return current;
     },
     forget: (tenantId) => states.deleteFrom(keyOf({ tenantId, clientId: '' })),
@@ -114,7 +113,8 @@ function bearerToken(authorization: string | undefined): string {
   throw new Problem(/^bearer\b/i.test(authorization ?? '') ? 'token_invalid' : 'token_missing');
 }
 
-function requirePermissions({ permissions }: Caller, alternatives: Alternatives): void {
+/** @throws Problem insufficient_permission */
+export function requirePermissions({ permissions }: Caller, alternatives: Alternatives): void {
   const held: ReadonlySet<string> = permissions satisfies ReadonlySet<Permission>;
   if (alternatives.some((required) => required.every((permission) => held.has(permission)))) return;
   const missing = alternatives.map((required) => required.filter((permission) => !held.has(permission)));

@@ -1,6 +1,8 @@
 import { closestMatch } from 'leven';
 import { variables } from '../config.js';
 
+const UNLIMITED = 'RATE_LIMIT=off: clients may send as much as they like. This is for load tests.';
+
 const names = Object.keys(variables.properties);
 
 /** Variables that only count while another one has a value. */
@@ -14,7 +16,7 @@ const DEPENDENT = [
 /** What in the environment is probably a mistake, though it is not wrong: a sentence each, without any value. */
 export function configWarnings(environment: Readonly<Record<string, string | undefined>>): string[] {
   const given = Object.keys(environment).filter((name) => environment[name]);
-  return given.flatMap((name) => {
+  const faults = given.flatMap((name) => {
     if (!names.includes(name)) {
       const meant = nearMiss(name);
       if (meant === undefined || environment[meant]) return [];
@@ -26,6 +28,7 @@ export function configWarnings(environment: Readonly<Record<string, string | und
     if (value === undefined ? environment[needs] : environment[needs] === value) return [];
     return [`${name} has no effect without ${needs}${value === undefined ? '' : `=${value}`}.`];
   });
+  return environment['RATE_LIMIT'] === 'off' ? [...faults, UNLIMITED] : faults;
 }
 
 /** The variable that a name was probably meant for: another spelling of its words, or one with a typing error or two. */

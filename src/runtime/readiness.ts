@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { freeBytes } from '../adapters/dataDir.js';
 import { openDatabaseProbe } from '../adapters/database/databaseProbe.js';
+import type { Config } from '../config.js';
 import type { Parts, Services } from '../context.js';
 
 /** A database that takes longer is as good as down to a load balancer. */
@@ -15,18 +17,25 @@ export function partsCheck(
 ): () => Promise<Parts> {
   const askDatabase = openDatabaseProbe(databaseUrl, DATABASE_TIMEOUT_MS);
   const ask = async (): Promise<Parts> => {
-    const [database, objectStore, documentScanner] = await Promise.all([
+    const [database, objectStore, documentScanner, disk] = await Promise.all([
       answers(askDatabase(), DATABASE_TIMEOUT_MS),
       answers(objects.check(), UPLOAD_PART_TIMEOUT_MS),
       config.documentScanner.kind === 'none' ? null : answers(scanner.check(), UPLOAD_PART_TIMEOUT_MS),
+      usesDisk(config) ? answers(checkSpace(config), UPLOAD_PART_TIMEOUT_MS) : null,
     ]);
-    return { database, objectStore, documentScanner };
+    return { database, objectStore, documentScanner, disk };
   };
   let known: Promise<Parts> | undefined;
   const forget = (): void => {
     known = undefined;
   };
   return () => (known ??= ask().finally(() => setTimeout(forget, CACHE_MS).unref()));
+}
+
+const usesDisk = ({ databaseUrl, objectStore }: Config): boolean => databaseUrl === null || objectStore.kind === 'file';
+
+async function checkSpace({ dataDir, minFreeDisk }: Config): Promise<void> {
+  if ((await freeBytes(dataDir)) < minFreeDisk) throw new Error('little space is left');
 }
 
 function answers(check: Promise<unknown>, timeoutMs: number): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
+import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
@@ -51,6 +52,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     objects,
     scanner,
     checkParts: partsCheck(databaseUrl, { objects, scanner, config }),
+    limits: config.rateLimit && (await openLimits(config.rateLimit.quotas, config.rateLimit.redisUrl, log)),
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
     get baseUrl() {
       return baseUrl();

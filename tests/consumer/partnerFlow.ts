@@ -43,7 +43,10 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
     it('finds what tells about the service', async () => {
       const parts: [string, unknown][] = [
         ['/healthz', { status: 'ok' }],
-        ['/readyz', { status: 'ready', checks: { database: 'ok', objectStore: 'ok', documentScanner: 'off' } }],
+        [
+          '/readyz',
+          { status: 'ready', checks: { database: 'ok', objectStore: 'ok', documentScanner: 'off', disk: 'ok' } },
+        ],
         ['/.well-known/jwks.json', { keys: listOf(expect.objectContaining({ kty: 'EC', alg: 'ES256', kid: text })) }],
         ['/.well-known/oauth-authorization-server', expect.objectContaining({ token_endpoint: text, jwks_uri: text })],
       ];

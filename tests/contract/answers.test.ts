@@ -26,14 +26,17 @@ const headers = {
 const ready: Sent = {
   status: 200,
   headers,
-  text: JSON.stringify({ status: 'ready', checks: { database: 'ok', objectStore: 'ok', documentScanner: 'off' } }),
+  text: JSON.stringify({
+    status: 'ready',
+    checks: { database: 'ok', objectStore: 'ok', documentScanner: 'off', disk: 'ok' },
+  }),
 };
 const unavailable: Sent = {
   status: 503,
   headers: { ...headers, 'Retry-After': '5' },
   text: JSON.stringify({
     status: 'unavailable',
-    checks: { database: 'failing', objectStore: 'ok', documentScanner: 'off' },
+    checks: { database: 'failing', objectStore: 'ok', documentScanner: 'off', disk: 'ok' },
   }),
 };
 

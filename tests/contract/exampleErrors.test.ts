@@ -1,6 +1,6 @@
 import { permissions } from '../../src/domain/access/permissions.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
-import { addMaria, cast, castTime, resetCast, seedCast } from '../support/cast.js';
+import { addMaria, cast, claimTheVisit, resetCast, seedCast } from '../support/cast.js';
 import {
   exampleBody,
   failureExamples,
@@ -17,6 +17,7 @@ import { sampleFiles, startFileHost, type Answer as File, type FileHost } from '
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
 import { behindTwins, takeKey } from '../support/keyTwins.js';
+import { secondOfTwo } from '../support/limits.js';
 import { oncePerName } from '../support/oncePerName.js';
 import { whileAnotherResets } from '../support/sandbox.js';
 import { unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
@@ -108,15 +109,6 @@ function after(change: () => Promise<unknown>, provoke: Provocation): Provocatio
   return whileChanged(change, () => resetCast(harness, partner).then(() => addMaria(harness)), provoke);
 }
 
-/** The scheduled visit is due and claimed. */
-async function claimTheVisit(): Promise<void> {
-  const offsetSeconds = (Date.parse('2026-12-01T20:30:00Z') - castTime.getTime()) / 1000;
-  const { token } = partner;
-  await call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });
-  const target = `POST /encounters/${cast.encounters.scheduled.encounter_id}/claim`;
-  await call(harness, target, { token, json: { reviewerRef: cast.reviewerRef } });
-}
-
 const payEverything = (): Promise<Answer> => {
   const options = { token: partner.token, json: { amount: '554.00' }, headers: { [KEY]: 'everything' } };
   return call(harness, `POST /orders/${cast.encounters.completed.order_no}/payments`, options);
@@ -196,6 +188,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
   ),
   dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),
 
+  rate_limited: (operation) => secondOfTwo(harness, (query) => send(operation, { query })),
+  'issueToken temporarily_unavailable': (operation) => secondOfTwo(harness, () => send(operation)),
   'issueToken invalid_request': withBody({ client_secret: undefined }),
   'issueToken unsupported_grant_type': withBody({ grant_type: 'password' }),
   'issueToken invalid_scope': withBody({ scope: 'read:everything' }),
@@ -265,7 +259,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     return send(operation, { body: { decisions: [unknown, ...(decisions as object[])] } });
   },
   sandbox_busy: (operation) => whileAnotherResets(harness, tenantId, () => send(operation)),
-  visit_required: after(claimTheVisit, about(scheduled)),
+  visit_required: after(() => claimTheVisit(harness, partner), about(scheduled)),
   payment_exceeds_balance: withBody({ amount: '554.01' }),
   sandbox_only: async (operation) =>
     send(operation, { token: await tokenOnce('live', async () => (await newPartner(harness)).token) }),

@@ -1,5 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '../../src/config.js';
+import { partsCheck } from '../../src/runtime/readiness.js';
 import { startDatabaseProxy, type DatabaseProxy } from '../support/databaseProxy.js';
 import { startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -54,7 +56,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-const allOk = { database: 'ok', objectStore: 'ok', documentScanner: 'ok' };
+const allOk = { database: 'ok', objectStore: 'ok', documentScanner: 'ok', disk: 'ok' };
 const getReadiness = (): Promise<Answer> => call(harness, 'GET /readyz');
 
 /** The first response with these checks: what was found is kept for a second. */
@@ -101,6 +103,20 @@ describe('400', () => {
   it('refuses a query, which the contract does not know', async () => {
     expectProblem(await call(harness, 'GET /readyz?deep=true'), 400, 'validation_failed', [{ parameter: 'deep' }]);
   });
+});
+
+it('reports a disk that is nearly full, where something is stored on it', async () => {
+  const { config, objects, scanner } = harness.services;
+  const parts = (changes: Partial<Config>) =>
+    partsCheck(proxy.url, { objects, scanner, config: { ...config, ...changes } })();
+  expect(await parts({})).toMatchObject({ disk: true });
+  expect(await parts({ minFreeDisk: 1e18 })).toMatchObject({ disk: false });
+  expect(await parts({ minFreeDisk: 1e18, databaseUrl: 'elsewhere' })).toMatchObject({ disk: null });
+  const { checkParts } = harness.services;
+  Object.assign(harness.services, { checkParts: () => parts({ minFreeDisk: 1e18 }) });
+  const { status, body } = await getReadiness();
+  Object.assign(harness.services, { checkParts });
+  expect([status, body]).toEqual([200, { status: 'ready', checks: { ...allOk, disk: 'failing' } }]);
 });
 
 describe('503', () => {

@@ -1,10 +1,11 @@
+import { lapseDueClaims } from '../../src/domain/encounters/expirySweeps.js';
 import { cast } from '../support/cast.js';
 import { newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
-import { newSandbox, setClock } from '../support/sandbox.js';
+import { newSandbox, setClock, whileAnotherResets } from '../support/sandbox.js';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -78,6 +79,35 @@ describe('200', () => {
     expect((await events(sandbox, waiting)).slice(1)).toEqual(['encounter.expired']);
   });
 
+  it('does the beginning of a great deal, and the jobs do the rest', async () => {
+    const sandbox = await newSandbox(harness);
+    const { db } = harness.domain;
+    const { tenantId } = sandbox;
+    const where = { tenantId, encounterNo: claimed.encounter_id };
+    const {
+      gfeItems,
+      gfeNo: _generated,
+      ...row
+    } = await db.encounter.findFirstOrThrow({
+      where,
+      include: { gfeItems: true },
+    });
+    const copies = Array.from({ length: 600 }, (_, index) => ({
+      ...row,
+      id: harness.domain.newId(),
+      encounterNo: 900_000 + index,
+    }));
+    const items = copies.flatMap((copy) =>
+      gfeItems.map((item) => ({ ...item, id: harness.domain.newId(), encounterId: copy.id })),
+    );
+    await db.$transaction([db.encounter.createMany({ data: copies }), db.gfeItem.createMany({ data: items })]);
+    const lapsed = () => db.encounter.count({ where: { tenantId, status: 'in_review' } });
+    expect((await setClock(harness, sandbox, 4 * HOUR)).status).toBe(200);
+    expect(await lapsed()).toBe(101);
+    await lapseDueClaims(harness.domain);
+    expect(await lapsed()).toBe(0);
+  });
+
   it('leaves tokens and links to files in real time', async () => {
     const sandbox = await newSandbox(harness);
     await setClock(harness, sandbox, TEN_YEARS);
@@ -102,9 +132,9 @@ describe('200', () => {
     const sandbox = await newSandbox(harness);
     const wanted = Array.from({ length: 12 }, (_, index) => ((index * 7) % 12) + 1);
     const answers = await Promise.all(wanted.map((seconds) => setClock(harness, sandbox, seconds)));
-    expect(answers.filter(({ status }) => ![200, 400].includes(status))).toEqual([]);
-    expect(answers[wanted.indexOf(12)]?.status).toBe(200);
-    expect(await offset(sandbox)).toBe(12);
+    expect(answers.filter(({ status }) => ![200, 400, 409].includes(status))).toEqual([]);
+    const moved = answers.filter(({ status }) => status === 200).map(({ body }) => body.offsetSeconds);
+    expect(await offset(sandbox)).toBe(Math.max(...moved));
   });
 });
 
@@ -135,6 +165,19 @@ describe('403', () => {
     expectProblem(await setClock(harness, live, 60), 403, 'sandbox_only');
     const { tenantId: id } = live;
     expect(await harness.domain.db.tenant.findUnique({ where: { id } })).toMatchObject({ clockOffsetMs: 0n });
+  });
+});
+
+describe('409', () => {
+  it('is one at a time, with resets: while another one is under way it is refused at once and changes nothing', async () => {
+    const sandbox = await newSandbox(harness);
+    await whileAnotherResets(harness, sandbox.tenantId, async () => {
+      const refused = await setClock(harness, sandbox, 60);
+      expectProblem(refused, 409, 'sandbox_busy');
+      expect(refused.headers.get('Retry-After')).toBe('1');
+    });
+    expect(await offset(sandbox)).toBe(0);
+    expect((await setClock(harness, sandbox, 60)).status).toBe(200);
   });
 });
 

@@ -39,10 +39,16 @@ describe('without any variable', () => {
       documentScanner: { kind: 'none' },
       validateResponses: false,
       drainTimeout: 75_000,
+      shutdownDelay: 0,
+      minFreeDisk: 512 * 1024 ** 2,
       keepAliveTimeout: 65_000,
       maxConnections: 5_000,
-      workers: 1,
+      rateLimit: {
+        quotas: { default: 1_200, burst: 200, uploads: 60, bulk: 10, token: 120, 'token-failures': 20 },
+        redisUrl: null,
+      },
       trustedProxies: 0,
+      workers: 1,
       auditRetentionDays: 2_192,
       metrics: null,
       tracedAs: null,
@@ -91,8 +97,12 @@ describe('a variable', () => {
     ['VALIDATE_RESPONSES', 'true', { validateResponses: true }],
     ['VALIDATE_RESPONSES', 'false', { validateResponses: false }],
     ['DRAIN_TIMEOUT', '1', { drainTimeout: 1_000 }],
+    ['SHUTDOWN_DELAY', '15', { shutdownDelay: 15_000 }],
+    ['MIN_FREE_DISK', '0', { minFreeDisk: 0 }],
     ['KEEP_ALIVE_TIMEOUT', '620', { keepAliveTimeout: 620_000 }],
     ['MAX_CONNECTIONS', '100', { maxConnections: 100 }],
+    ['RATE_LIMIT', 'off', { rateLimit: null }],
+    ['TRUSTED_PROXIES', '1', { trustedProxies: 1 }],
   ])('%s=%s changes just what it says', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });

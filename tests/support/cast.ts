@@ -121,3 +121,11 @@ export async function addMaria({ domain: { db } }: Harness): Promise<void> {
     },
   });
 }
+
+/** The scheduled visit is due and claimed. */
+export async function claimTheVisit(harness: Harness, { token }: { readonly token: string }): Promise<void> {
+  const offsetSeconds = (Date.parse('2026-12-01T20:30:00Z') - castTime.getTime()) / 1000;
+  await call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });
+  const target = `POST /encounters/${cast.encounters.scheduled.encounter_id}/claim`;
+  await call(harness, target, { token, json: { reviewerRef: cast.reviewerRef } });
+}

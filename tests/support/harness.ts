@@ -50,7 +50,12 @@ export interface HarnessOptions {
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const database = options.databaseUrl === undefined ? await createTestDatabase() : undefined;
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-data-'));
-  const config = readConfig({ DATA_DIR: dataDir, VALIDATE_RESPONSES: 'true', ...options.environment });
+  const config = readConfig({
+    DATA_DIR: dataDir,
+    VALIDATE_RESPONSES: 'true',
+    RATE_LIMIT: 'off',
+    ...options.environment,
+  });
   const clock = newClock();
   const url = options.databaseUrl ?? database?.url ?? '';
   const db = openDatabase(url, { poolSize: config.databasePoolSize });

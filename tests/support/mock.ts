@@ -39,7 +39,8 @@ export async function startMock(...options: string[]): Promise<Mock> {
   };
 }
 
-async function freePort(): Promise<number> {
+/** A port that nothing listens on at the moment. */
+export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

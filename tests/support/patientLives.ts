@@ -1,6 +1,7 @@
 import type { Context } from '../../src/context.js';
 import { insertDocument } from '../../src/domain/documents/upload.js';
 import { lockPatient } from '../../src/domain/patients/patients.js';
+import { limitsOf } from '../../src/http/limits.js';
 import { inCallerTransaction } from '../../src/domain/transactions/transaction.js';
 import { missingFile, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
@@ -18,6 +19,7 @@ export function callerContext(
     newId: domain.newId,
     requestId: '',
     authorization: undefined,
+    requestLimits: limitsOf(null, { requestId: '' }, () => ''),
     idempotency: null,
     audit: {
       tenantId: null,
@@ -28,6 +30,7 @@ export function callerContext(
         throw new Error('nothing is audited without a request');
       },
     },
+    aside: <T>(work: () => Promise<T>) => work(),
     caller: {
       tenantId,
       tenantMode: 'live',

@@ -149,6 +149,23 @@ describe('SIGTERM', () => {
     expect(server.logged().filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
 
+  it.each(['1', '2'])(
+    'fails the readiness of %s process(es) first, and takes connections for SHUTDOWN_DELAY',
+    async (workers) => {
+      const server = start({ SHUTDOWN_DELAY: '3', WORKERS: workers });
+      const baseUrl = await server.started;
+      const ask = (path: string): Promise<Answer> =>
+        call({ baseUrl }, `GET ${path}`, { headers: { Connection: 'close' } });
+      server.child.kill('SIGTERM');
+      // A new connection each time: a listener that is closed would refuse it, and `ask` would throw.
+      while ((await ask('/readyz')).status === 200);
+      expect((await ask('/readyz')).body).toMatchObject({ status: 'unavailable', checks: { database: 'ok' } });
+      expect((await ask('/healthz')).status).toBe(200);
+      await refusesConnections(baseUrl);
+      expect(await server.ended).toEqual({ code: 0, signal: null });
+    },
+  );
+
   it('cuts requests that have not ended after DRAIN_TIMEOUT', async () => {
     const server = start({ DRAIN_TIMEOUT: '1' });
     const { upload, patientId } = await holdUpload(await server.started, '/never');

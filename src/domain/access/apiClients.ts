@@ -16,6 +16,8 @@ export interface NewApiClient {
   readonly permissions?: readonly string[] | undefined;
   /** Ids of the only clinics that it may use; none = all. */
   readonly clinics?: readonly string[] | undefined;
+  /** Its own limit; none = that of the server. */
+  readonly requestsPerMinute?: number | undefined;
 }
 
 export interface ProvisionedApiClient extends IssuedSecret {
@@ -44,10 +46,11 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
   assertName('client', name);
   const { clientSecret, row } = issueSecret(context, mode);
   const now = context.now();
+  const requestsPerMinute = wanted.requestsPerMinute ?? null;
   const client = { id: context.newId(), tenantId: tenant.id, clientId, name, permissions: granted, allowedClinicIds };
   try {
     await context.db.apiClient.create({
-      data: { ...client, createdAt: now, updatedAt: now, secrets: { create: row } },
+      data: { ...client, requestsPerMinute, createdAt: now, updatedAt: now, secrets: { create: row } },
     });
   } catch (error) {
     if (!isUniqueViolation(error, 'api_client_tenant_id_name_key')) throw error;
@@ -71,6 +74,20 @@ export async function listApiClients(context: QueryContext, tenant?: string): Pr
 export async function deactivateApiClient(context: QueryContext, clientId: string): Promise<void> {
   const { tenantId, id } = await findApiClient(context, clientId);
   const data = { isActive: false, updatedAt: context.now() };
+  await context.db.apiClient.updateMany({ where: { tenantId, id }, data });
+}
+
+/**
+ * Gives a client its own limit, or that of the server again (R-84).
+ * @throws Error when there is no such client
+ */
+export async function limitApiClient(
+  context: QueryContext,
+  clientId: string,
+  requestsPerMinute: number | null,
+): Promise<void> {
+  const { tenantId, id } = await findApiClient(context, clientId);
+  const data = { requestsPerMinute, updatedAt: context.now() };
   await context.db.apiClient.updateMany({ where: { tenantId, id }, data });
 }
 

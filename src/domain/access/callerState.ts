@@ -11,6 +11,8 @@ export interface ClientState {
   readonly tokensValidAfter: Date | null;
   readonly permissions: readonly string[];
   readonly allowedClinicIds: readonly string[] | null;
+  /** The operator's limit for this client; undefined = that of the server. */
+  readonly requestsPerMinute: number | undefined;
   /** How far the time of its tenant is ahead of the world's, in milliseconds. */
   readonly clockOffsetMs: number;
 }
@@ -30,6 +32,7 @@ export async function findClientState(
     tokensValidAfter: client.tokensValidAfter,
     permissions,
     allowedClinicIds: allowedClinicIds.length > 0 ? allowedClinicIds : null,
+    requestsPerMinute: client.requestsPerMinute ?? undefined,
     clockOffsetMs: Number(tenant.clockOffsetMs),
   };
 }

@@ -9,7 +9,7 @@ type Request = Schemas['TokenRequest'];
 /**
  * Issues a pair of tokens (R-09). Nothing is stored: a refresh token lives until it
  * expires, its client or secret dies, or the client's tokens are revoked.
- * @throws OAuthProblem
+ * @throws OAuthProblem; Problem rate_limited
  */
 export async function grantTokens(context: PublicContext, request: Request): Promise<Schemas['TokenResponse']> {
   const client = await authenticate(context, request);
@@ -31,13 +31,20 @@ export function isRevoked({ issuedAfter }: Pick<TokenClaims, 'issuedAfter'>, tok
 const latestRevocation = (tokensValidAfter: Date | null): number => tokensValidAfter?.getTime() ?? 0;
 
 async function authenticate(context: PublicContext, request: Request): Promise<AuthenticatedClient> {
+  const { requestLimits } = context;
   const basic = /^basic\b/i.test(context.authorization ?? '');
   const { clientId, clientSecret } = credentials(request, basic ? (context.authorization ?? '') : null);
+  // Before the credentials are looked at: what is refused must not cost more than what is served.
+  await requestLimits.check('token-failures', clientId);
+  await requestLimits.check('token', clientId);
   const client = await authenticateClient(context, clientId, clientSecret);
   if (!client) {
+    await requestLimits.count('token-failures', clientId);
     const tried = isClientId(clientId) ? clientId : undefined;
     throw new OAuthProblem('invalid_client', 'The client credentials are not valid.', basic, tried);
   }
+  // Only its own: with the id alone, which is no secret, nobody can use up what the client may do.
+  await requestLimits.count('token', clientId);
   return client;
 }
 

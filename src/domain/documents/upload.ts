@@ -48,7 +48,7 @@ export async function uploadDocument<T>(
 ): Promise<T> {
   const patient = await requirePatient(context, patientId);
   const request = { documentType, documentId: context.newId(), url: body.url, fileName: body.fileName };
-  const file = await storeFile(context, patient, request);
+  const file = await context.aside(() => storeFile(context, patient, request));
   const fileUrl = await context.objects.link(file.blobPath, file, context.realNow(), LINK_SECONDS);
   return keptIfInserted(context, file.blobPath, (inserted) =>
     commit(async (transaction) => {

@@ -25,6 +25,8 @@ export interface Sweep<Row extends DueRow> {
 
 /** Each row has a savepoint; PostgreSQL keeps track of 64 in a transaction without slowing down others. */
 const BATCH = 50;
+/** Of each sweep, while a caller waits: some seconds at most. */
+const BATCHES_FOR_CALLER = 10;
 
 /**
  * Works off what is due in all tenants, or in one, by each tenant's own time: batch by batch, each in a transaction of
@@ -32,7 +34,8 @@ const BATCH = 50;
  * sandboxes that moved theirs (R-74). In a sweep of all tenants a row that fails stops no other: it is
  * logged, and tried again after a minute, later after up to four hours (D-92).
  * @param context with the time of the world
- * @param tenantId only this tenant's, all of it now, for a caller who learns of a failure; undefined: all tenants
+ * @param tenantId only this tenant's, for a caller who waits and learns of a failure: what is due first, and the rest is left to
+ *   the next sweep of all tenants; undefined: all tenants
  * @returns how many rows were worked off
  * @throws what a row of the one tenant throws
  */
@@ -59,7 +62,8 @@ export async function forEachTenantClock<Row extends DueRow>(
       }
       return rows.length;
     };
-    while ((await inTransaction(context, batch)) > 0);
+    let batches = tenantId === undefined ? Infinity : BATCHES_FOR_CALLER;
+    while (batches-- > 0 && (await inTransaction(context, batch)) > 0);
   }
   return done;
 }

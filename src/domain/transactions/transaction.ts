@@ -98,13 +98,22 @@ async function inSandboxTime<C extends LookupContext & Pick<Context, 'realNow' |
 }
 
 /**
- * Blocks all writers of this sandbox until commit.
- * @throws Problem sandbox_busy: another reset has begun. To wait for it would hold a connection that others need.
+ * Keeps resets and moves of the clock of this sandbox apart until commit.
+ * @throws Problem sandbox_busy: another one has begun. To wait for it would hold a connection that others need.
  */
-export async function lockForReset({ db }: TransactionContext, tenantId: string): Promise<void> {
+export async function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
   const [reset] = await db.$queryRaw<{ isFirst: boolean }[]>`
     SELECT pg_try_advisory_xact_lock(${lockKey('reset', tenantId)}) AS "isFirst"`;
   if (!reset?.isFirst) throw new Problem('sandbox_busy');
+}
+
+/**
+ * Blocks all writers of this sandbox until commit.
+ * @throws Problem sandbox_busy
+ */
+export async function lockForReset(context: TransactionContext, tenantId: string): Promise<void> {
+  await lockSandbox(context, tenantId);
+  const { db } = context;
   await db.$executeRaw`SELECT pg_advisory_xact_lock(${lockKey('sandbox', tenantId)})`;
 }
 

@@ -1,0 +1,43 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+
+export type RedisClient = Redis;
+
+/** Milliseconds. */
+const CONNECT_TIMEOUT = 1_000;
+/** Milliseconds after which a store that says nothing counts as away. */
+const SILENCE_TIMEOUT = 1_000;
+const LONGEST_RETRY = 2_000;
+
+/**
+ * Connects to Valkey or Redis, and again whenever the connection is lost. A command that is sent while there is none fails
+ * at once. That the store is away, or back, is logged once.
+ * @returns also when it is away
+ */
+export async function connectRedis(url: string, log: Logger): Promise<RedisClient> {
+  // Loaded by those who use it.
+  const { Redis } = await import('ioredis');
+  const client = new Redis(url, {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: CONNECT_TIMEOUT,
+    socketTimeout: SILENCE_TIMEOUT,
+    retryStrategy: (attempts) => Math.min(attempts * 100, LONGEST_RETRY),
+  });
+  let isAway = false;
+  let reason: string | undefined;
+  client.on('error', (error: Error) => {
+    reason = error.message;
+  });
+  client.on('close', () => {
+    if (!isAway) log.warn({ reason }, 'RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone');
+    isAway = true;
+  });
+  client.on('ready', () => {
+    if (isAway) log.info('RATE_LIMIT_REDIS_URL answers again; limits are those of all servers');
+    isAway = false;
+  });
+  await client.connect().catch(() => undefined);
+  return client;
+}

@@ -1,0 +1,32 @@
+import type { LimitName, Limits, Usage } from '../adapters/limits/limits.js';
+import type { RequestLimits } from '../context.js';
+import { Problem } from '../problem.js';
+import type { Locals } from './route.js';
+
+/** The limits as one request meets them; what is left is noted for its response. */
+export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () => string | null): RequestLimits {
+  const refuseIfExceeded = (usage: Usage): void => {
+    locals.usage = usage;
+    if (usage.isExceeded) throw new Problem('rate_limited');
+  };
+  // Failures count by client and address: others must not use up what the client itself may do.
+  const keyFor = (name: LimitName, key: string): string => (name === 'token-failures' ? `${key} ${addressOf()}` : key);
+  return {
+    async count(name, key, ownQuota) {
+      if (limits) refuseIfExceeded(await limits.take(name, keyFor(name, key), ownQuota));
+    },
+    async check(name, key) {
+      if (limits) refuseIfExceeded(await limits.look(name, keyFor(name, key)));
+    },
+  };
+}
+
+/** What a response says about the limit that its request counted against (R-84); nothing if there was none. */
+export function limitHeaders({ usage }: Locals): Readonly<Record<string, string>> {
+  if (!usage) return {};
+  const { name, quota, windowSeconds, remaining, resetSeconds } = usage;
+  return {
+    'RateLimit-Policy': `"${name}";q=${quota};w=${windowSeconds}`,
+    RateLimit: `"${name}";r=${remaining};t=${resetSeconds}`,
+  };
+}

@@ -1,0 +1,187 @@
+import { createApiClient, limitApiClient } from '../../src/domain/access/apiClients.js';
+import { callerAddress } from '../../src/http/callerAddress.js';
+import { requiredHeaders, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
+import { everyCase } from '../support/everyCase.js';
+import { newClient, newPartner, newToken, type Credentials, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { withLimits } from '../support/limits.js';
+import { expectProblem } from '../support/refusals.js';
+import { loginBody } from '../support/tokens.js';
+
+// Limits are by the real clock, a minute long: what a test uses up stays used up while it lasts.
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness({
+    environment: {
+      RATE_LIMIT: 'on',
+      RATE_LIMIT_REQUESTS: '4',
+      RATE_LIMIT_BURST: '1000',
+      RATE_LIMIT_UPLOADS: '1',
+      RATE_LIMIT_BULK: '1',
+      RATE_LIMIT_TOKENS: '3',
+      RATE_LIMIT_TOKEN_FAILURES: '2',
+      TRUSTED_PROXIES: '1',
+    },
+  });
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const get = (path: string, token?: string): Promise<Answer> => call(harness, `GET ${path}`, { token });
+const policyOf = ({ headers }: Answer): string | null => headers.get('RateLimit-Policy');
+const leftOf = ({ headers }: Answer): string | undefined => headers.get('RateLimit')?.replace(/;t=\d+$/, '');
+
+/** A minute has not been over for longer than it takes. */
+function expectWait({ headers }: Answer): void {
+  const seconds = Number(headers.get('Retry-After'));
+  expect(seconds).toBeGreaterThanOrEqual(1);
+  expect(seconds).toBeLessThanOrEqual(60);
+  expect(headers.get('RateLimit')).toMatch(new RegExp(`;r=0;t=${seconds}$`));
+}
+
+describe('the requests of a client', () => {
+  it('count whatever comes of them; each response says what is left, and what is too much is refused', async () => {
+    const { token } = await newClient(harness, partner.tenantId, ['admin:clinic']);
+    const answers = [
+      await get('/clinics', token),
+      await get('/clinics?nonsense=1', token),
+      await get('/tenants/products', token),
+      await get('/clinics?limit=1', token),
+    ];
+    expect(answers.map((answer) => [answer.status, leftOf(answer)])).toEqual([
+      [200, '"default";r=3'],
+      [400, '"default";r=2'],
+      [403, '"default";r=1'],
+      [200, '"default";r=0'],
+    ]);
+    expect(answers.map(policyOf)).toEqual(Array(4).fill('"default";q=4;w=60'));
+    const refused = await get('/clinics?nonsense=1', token);
+    expectProblem(refused, 429, 'rate_limited');
+    expectWait(refused);
+    const other = await newClient(harness, partner.tenantId);
+    expect(await get('/clinics', other.token)).toMatchObject({ status: 200 });
+  });
+
+  it('count against the limit that the contract names for the operation, before the permission is looked at', () =>
+    everyCase(
+      securedOperations,
+      ({ operationId }: ContractOperation) => operationId,
+      async (operation) => {
+        const limit = (operation as { 'x-rate-limit'?: string })['x-rate-limit'] ?? 'default';
+        const { clientId, clientSecret } = await createApiClient(harness.domain, {
+          tenant: partner.tenantId,
+          permissions: ['admin:webhook'],
+          requestsPerMinute: 1,
+        });
+        const token = await newToken(harness, { clientId, clientSecret });
+        const send = () => call(harness, targetOf(operation), { token, headers: requiredHeaders(operation) });
+        const first = await send();
+        expectProblem(first, 403, 'insufficient_permission');
+        expect([policyOf(first), leftOf(first)]).toEqual([`"${limit}";q=1;w=60`, `"${limit}";r=0`]);
+        expectProblem(await send(), 429, 'rate_limited');
+      },
+    ));
+
+  it('are not known without a token that is good, so that it says nothing of a limit', async () => {
+    for (const token of [undefined, 'garbage']) {
+      const { status, headers } = await get('/clinics', token);
+      expect([status, headers.get('RateLimit'), headers.get('RateLimit-Policy')]).toEqual([401, null, null]);
+    }
+    expect(policyOf(await get('/healthz'))).toBeNull();
+  });
+
+  it('have a limit of the client’s own, which running servers learn of', async () => {
+    const { token, clientId } = await newClient(harness, partner.tenantId);
+    await limitApiClient(harness.domain, clientId, 2);
+    expect(policyOf(await get('/clinics', token))).toBe('"default";q=2;w=60');
+    expect((await get('/clinics', token)).status).toBe(200);
+    expect((await get('/clinics', token)).status).toBe(429);
+    await limitApiClient(harness.domain, clientId, null);
+    harness.clock.advance(30);
+    expect(policyOf(await get('/clinics', token))).toBe('"default";q=4;w=60');
+  });
+
+  it('may not come all at once', async () => {
+    const { token, clientId } = await newClient(harness, partner.tenantId);
+    await limitApiClient(harness.domain, clientId, 1_000_000);
+    const answers = await withLimits(harness, { default: 1_000_000, burst: 2 }, () =>
+      Promise.all(Array.from({ length: 30 }, () => get('/clinics', token))),
+    );
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const answer of refused) {
+      expect(policyOf(answer)).toBe('"burst";q=2;w=1');
+      expect(answer.headers.get('Retry-After')).toBe('1');
+    }
+  });
+});
+
+describe('the token endpoint', () => {
+  const login = (credentials: Credentials, address = '192.0.2.1'): Promise<Answer> =>
+    call(harness, 'POST /oauth/token', {
+      json: loginBody(credentials),
+      headers: { 'X-Forwarded-For': `10.0.0.1, ${address}` },
+    });
+  const wrong = { clientSecret: 'wrong' };
+
+  function expectTooMany(answer: Answer, policy: string): void {
+    expect(answer.status).toBe(429);
+    expect(answer.body).toEqual({ error: 'temporarily_unavailable', error_description: expect.any(String) });
+    expect(policyOf(answer)).toBe(policy);
+    expectWait(answer);
+  }
+
+  it('has a limit for each client', async () => {
+    const client = await createApiClient(harness.domain, { tenant: partner.tenantId, preset: 'partner' });
+    const answers = [await login(client), await login(client), await login(client)];
+    expect(answers.map((answer) => [answer.status, leftOf(answer)])).toEqual([
+      [200, '"token";r=2'],
+      [200, '"token";r=1'],
+      [200, '"token";r=0'],
+    ]);
+    expectTooMany(await login(client), '"token";q=3;w=60');
+    expect((await login(partner)).status).toBe(200);
+  });
+
+  it('refuses a client at an address after some failures, with the right secret too, and nobody else', async () => {
+    const client = await createApiClient(harness.domain, { tenant: partner.tenantId, preset: 'partner' });
+    const failed = [await login({ ...client, ...wrong }), await login({ ...client, ...wrong })];
+    expect(failed.map((answer) => [answer.status, answer.body.error, leftOf(answer)])).toEqual([
+      [401, 'invalid_client', '"token-failures";r=1'],
+      [401, 'invalid_client', '"token-failures";r=0'],
+    ]);
+    expectTooMany(await login({ ...client, ...wrong }), '"token-failures";q=2;w=60');
+    expectTooMany(await login(client), '"token-failures";q=2;w=60');
+    const elsewhere = await login(client, '192.0.2.2');
+    // What others got wrong is not taken from what the client may do.
+    expect([elsewhere.status, leftOf(elsewhere)]).toEqual([200, '"token";r=2']);
+  });
+
+  it('counts failures of clients that do not exist, also when they come all at once', async () => {
+    const nobody = { clientId: 'ces_aaaaaaaaaaaaaaaaaaaa', ...wrong };
+    const answers = await Promise.all(Array.from({ length: 12 }, () => login(nobody)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([401, 401, ...Array<number>(10).fill(429)]);
+  });
+
+  it('believes of X-Forwarded-For only what the trusted proxies have added', () => {
+    const socket = { remoteAddress: '::ffff:192.0.2.9' };
+    const from = (forwarded: string | undefined, proxies: number) =>
+      callerAddress({ headers: { 'x-forwarded-for': forwarded }, socket }, proxies);
+    expect(from('198.51.100.66, 192.0.2.1', 0)).toBe('192.0.2.9');
+    expect(from('198.51.100.66, 192.0.2.1', 1)).toBe('192.0.2.1');
+    expect(from('198.51.100.66, 192.0.2.1, 192.0.2.2', 2)).toBe('192.0.2.1');
+    expect(from('192.0.2.1, text', 1)).toBe('192.0.2.9');
+    expect(from(undefined, 1)).toBe('192.0.2.9');
+  });
+});
+
+it('without limits nothing is said of them', async () => {
+  const { limits } = harness.services;
+  Object.assign(harness.services, { limits: null });
+  const { status, headers } = await get('/clinics', partner.token);
+  Object.assign(harness.services, { limits });
+  expect([status, headers.get('RateLimit'), headers.get('RateLimit-Policy')]).toEqual([200, null, null]);
+});

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { newClient, newPartner, newToken, type Credentials, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { hasRedis, startRedis, type RedisServer } from '../support/redis.js';
+
+const describeIfRedis = hasRedis() ? describe : describe.skip;
+const LIMIT = 100;
+const AWAY = 'RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone';
+const BACK = 'RATE_LIMIT_REDIS_URL answers again; limits are those of all servers';
+
+describeIfRedis('servers with one Redis', () => {
+  let redis: RedisServer;
+  let database: TestDatabase;
+  let first: Harness;
+  let servers: Harness[];
+  let partner: Partner;
+  beforeAll(async () => {
+    [redis, database] = await Promise.all([startRedis(), createTestDatabase()]);
+    const environment = {
+      RATE_LIMIT: 'on',
+      RATE_LIMIT_REQUESTS: String(LIMIT),
+      RATE_LIMIT_BURST: '100000',
+      RATE_LIMIT_REDIS_URL: redis.url,
+    };
+    first = await startHarness({ environment, databaseUrl: database.url });
+    servers = [first, await startHarness({ environment, databaseUrl: database.url })];
+    partner = await newPartner(first);
+  });
+  afterAll(async () => {
+    for (const server of servers) {
+      server.services.limits?.close();
+      await server.close();
+    }
+    await redis.kill();
+    await database.drop();
+  });
+
+  /** How many of so many requests, which both servers get in turn, had which status. */
+  async function ask(client: Credentials, count: number): Promise<Record<number, number>> {
+    const tokens = await Promise.all(servers.map((server) => newToken(server, client)));
+    const seen: Record<number, number> = {};
+    const one = async (index: number): Promise<void> => {
+      const { status } = await call(servers[index % 2] ?? first, 'GET /clinics?limit=1', { token: tokens[index % 2] });
+      seen[status] = (seen[status] ?? 0) + 1;
+    };
+    await Promise.all(Array.from({ length: count }, (_, index) => one(index)));
+    return seen;
+  }
+
+  const told = ({ logged }: Harness): unknown[] =>
+    logged.map(({ msg }) => msg).filter((msg) => [AWAY, BACK].includes(String(msg)));
+
+  it('count together, exactly', async () => {
+    expect(await ask(partner, 4 * LIMIT)).toEqual({ 200: LIMIT, 429: 3 * LIMIT });
+  });
+
+  it('count alone while it is away and together when it is back, say each once, and never fail', async () => {
+    const client = (): Promise<Partner> => newClient(first, partner.tenantId);
+    const [before, during, after] = [await client(), await client(), await client()];
+    const asked = ask(before, 4 * LIMIT);
+    await redis.kill();
+    expect(Object.keys(await asked).filter((status) => !['200', '429'].includes(status))).toEqual([]);
+    expect(await ask(during, 4 * LIMIT)).toEqual({ 200: 2 * LIMIT, 429: 2 * LIMIT });
+    expect(servers.map(told)).toEqual([[AWAY], [AWAY]]);
+
+    await redis.start();
+    while (servers.some((server) => told(server).length < 2)) await delay(20);
+    expect(await ask(after, 4 * LIMIT)).toEqual({ 200: LIMIT, 429: 3 * LIMIT });
+    expect(servers.map(told)).toEqual([
+      [AWAY, BACK],
+      [AWAY, BACK],
+    ]);
+  }, 60_000);
+
+  it('start while it is away', async () => {
+    await redis.kill();
+    const environment = { RATE_LIMIT: 'on', RATE_LIMIT_REDIS_URL: redis.url };
+    const late = await startHarness({ environment, databaseUrl: database.url });
+    expect((await call(late, 'GET /clinics', { token: (await newPartner(late)).token })).status).toBe(200);
+    expect(told(late)).toEqual([AWAY]);
+    late.services.limits?.close();
+    await late.close();
+  });
+});
