@@ -66,7 +66,7 @@ function otherRoutes(services: Services, { match, answer, headers: common }: Bac
     const own = Object.assign(res, { locals: res.locals as Locals });
     return answer(found.operation, { path, params: found.params, query, headers }, req, own);
   });
-  app.use(failureHandler(services.log));
+  app.use(failureHandler(services));
   return app;
 }
 

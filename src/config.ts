@@ -2,6 +2,7 @@ import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import { s3Variables, socketAddress, variables, type Variables } from './configVariables.js';
 
 /** How the service runs. Read once, checked, frozen; every variable is documented in the README. */
 export interface Config {
@@ -76,125 +77,6 @@ export type DocumentScannerConfig =
 
 /** Where a server listens: on TCP, or at the absolute path of a Unix socket. */
 export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string };
-
-interface Variables {
-  HOST: string;
-  PORT: number;
-  BASE_URL?: string;
-  LOG_LEVEL: string;
-  DATA_DIR: string;
-  DATABASE_URL?: string;
-  DATABASE_OWNER_URL?: string;
-  DATABASE_POOL_SIZE: number;
-  ACCESS_TOKEN_TTL: number;
-  REFRESH_TOKEN_TTL: number;
-  SIGNING_KEYS_FILE?: string;
-  OBJECT_STORE: 'file' | 's3';
-  S3_ENDPOINT?: string;
-  S3_REGION: string;
-  S3_BUCKET?: string;
-  S3_ACCESS_KEY?: string;
-  S3_SECRET_KEY?: string;
-  DOCUMENT_FETCH_ALLOWED_HOSTS: string;
-  DOCUMENT_SCANNER: 'none' | 'clamav';
-  CLAMAV_ADDRESS?: string;
-  VALIDATE_RESPONSES: boolean;
-  DRAIN_TIMEOUT: number;
-  SHUTDOWN_DELAY: number;
-  MIN_FREE_DISK: number;
-  KEEP_ALIVE_TIMEOUT: number;
-  MAX_CONNECTIONS: number;
-  RATE_LIMIT: 'on' | 'off';
-  RATE_LIMIT_REQUESTS: number;
-  RATE_LIMIT_BURST: number;
-  RATE_LIMIT_UPLOADS: number;
-  RATE_LIMIT_BULK: number;
-  RATE_LIMIT_TOKENS: number;
-  RATE_LIMIT_TOKEN_FAILURES: number;
-  RATE_LIMIT_REDIS_URL?: string;
-  WORKERS: string;
-  TRUSTED_PROXIES: number;
-  AUDIT_RETENTION_DAYS: number;
-  METRICS_HOST: string;
-  METRICS_PORT?: number;
-  OTEL_EXPORTER_OTLP_ENDPOINT?: string;
-  OTEL_SERVICE_NAME: string;
-}
-
-const text = { type: 'string', minLength: 1 };
-const seconds = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 31_536_000, default: fallback });
-const quota = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 1_000_000, default: fallback });
-const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
-const socketAddress = 'host:port or /path';
-const origin = 'http(s)://host without a path';
-
-/** Makes other variables required when `name` has this value. */
-const requires = (name: string, value: string, required: readonly string[]) => ({
-  if: { not: { properties: { [name]: { const: value } }, required: [name] } },
-  else: { required },
-});
-
-/** The schema of the environment; a test holds the README's table of variables against it. */
-export const variables = {
-  type: 'object',
-  properties: {
-    HOST: { ...text, default: '127.0.0.1' },
-    PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3000 },
-    BASE_URL: { type: 'string', format: 'uri', pattern: '^https?://[^/?#@\\s]+$', description: origin },
-    LOG_LEVEL: { enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info' },
-    DATA_DIR: { ...text, default: '.data' },
-    DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' },
-    DATABASE_OWNER_URL: { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' },
-    DATABASE_POOL_SIZE: { type: 'integer', minimum: 1, maximum: 500, default: 10 },
-    ACCESS_TOKEN_TTL: seconds(25_200),
-    REFRESH_TOKEN_TTL: seconds(2_592_000),
-    SIGNING_KEYS_FILE: text,
-    OBJECT_STORE: { enum: ['file', 's3'], default: 'file' },
-    S3_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://', description: 'http(s)://host[:port]' },
-    S3_REGION: { ...text, default: 'us-east-1' },
-    S3_BUCKET: text,
-    S3_ACCESS_KEY: text,
-    S3_SECRET_KEY: text,
-    DOCUMENT_FETCH_ALLOWED_HOSTS: {
-      type: 'string',
-      pattern: '^$|^[^\\s,/:]+:\\d{1,5}(\\s*,\\s*[^\\s,/:]+:\\d{1,5})*$',
-      default: '',
-      description: 'host:port, or several with commas',
-    },
-    DOCUMENT_SCANNER: { enum: ['none', 'clamav'], default: 'none' },
-    CLAMAV_ADDRESS: { type: 'string', format: socketAddress, description: socketAddress },
-    VALIDATE_RESPONSES: { type: 'boolean', default: false },
-    // A timer of more than 24 days fires at once.
-    DRAIN_TIMEOUT: { ...seconds(75), maximum: 86_400 },
-    SHUTDOWN_DELAY: { type: 'integer', minimum: 0, maximum: 3_600, default: 0 },
-    MIN_FREE_DISK: { type: 'integer', minimum: 0, maximum: 1_000_000_000, default: 512 },
-    // Above the 60 s after which common load balancers give up an idle connection: they must be the ones to close it.
-    KEEP_ALIVE_TIMEOUT: { type: 'integer', minimum: 1, maximum: 3_600, default: 65 },
-    MAX_CONNECTIONS: { type: 'integer', minimum: 1, maximum: 100_000, default: 5_000 },
-    RATE_LIMIT: { enum: ['on', 'off'], default: 'on' },
-    RATE_LIMIT_REQUESTS: quota(1_200),
-    RATE_LIMIT_BURST: quota(200),
-    RATE_LIMIT_UPLOADS: quota(60),
-    RATE_LIMIT_BULK: quota(10),
-    RATE_LIMIT_TOKENS: quota(120),
-    RATE_LIMIT_TOKEN_FAILURES: quota(20),
-    RATE_LIMIT_REDIS_URL: { type: 'string', pattern: '^rediss?://.+', description: 'redis(s)://host[:port]' },
-    WORKERS: {
-      type: 'string',
-      pattern: '^(auto|[1-9]\\d?)$',
-      default: '1',
-      description: 'auto or a number from 1 to 99',
-    },
-    TRUSTED_PROXIES: { type: 'integer', minimum: 0, maximum: 10, default: 0 },
-    // 45 CFR 164.316(b)(2)(i) asks for six years.
-    AUDIT_RETENTION_DAYS: { type: 'integer', minimum: 1, maximum: 36_500, default: 2_192 },
-    METRICS_HOST: { ...text, default: '127.0.0.1' },
-    METRICS_PORT: { type: 'integer', minimum: 0, maximum: 65_535 },
-    OTEL_EXPORTER_OTLP_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://', description: 'http(s)://…' },
-    OTEL_SERVICE_NAME: { ...text, default: 'clinical-encounter-service' },
-  },
-  allOf: [requires('OBJECT_STORE', 's3', s3Variables), requires('DOCUMENT_SCANNER', 'clamav', ['CLAMAV_ADDRESS'])],
-};
 
 /**
  * Reads the configuration from environment variables; an empty variable counts as absent.

@@ -1,9 +1,10 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import type { Logger } from 'pino';
 import { isUnavailable, sqlState } from '../adapters/database/database.js';
+import type { Services } from '../context.js';
 import type { OperationId } from '../contract.js';
 import { describeCauses } from '../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
+import { callerAddress } from './callerAddress.js';
 import { limitHeaders } from './limits.js';
 import { logIdsOf, requestIdOf, routeOf, type Locals } from './route.js';
 
@@ -14,7 +15,7 @@ export const RETRY_AFTER = 5;
 export const MOST_FAULTS = 50;
 
 /** The only place that turns a failure into an answer, and the only one that logs failures. */
-export function failureHandler(log: Logger): ErrorRequestHandler {
+export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const problem = refusalOf(routeOf(res)?.operationId, error);
     if (!(problem instanceof OAuthProblem) && problems[problem.code].status >= 500) {
@@ -23,7 +24,7 @@ export function failureHandler(log: Logger): ErrorRequestHandler {
     }
     if (problem instanceof OAuthProblem && problem.error === 'invalid_client') {
       const { clientId } = problem;
-      log.warn({ ...logIdsOf(res), clientId, address: req.socket.remoteAddress }, 'login failed');
+      log.warn({ ...logIdsOf(res), clientId, address: callerAddress(req, config.trustedProxies) }, 'login failed');
     }
     if (res.headersSent) {
       res.destroy();

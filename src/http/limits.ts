@@ -1,13 +1,16 @@
 import type { LimitName, Limits, Usage } from '../adapters/limits/limits.js';
 import type { RequestLimits } from '../context.js';
 import { Problem } from '../problem.js';
+import { metrics } from '../telemetry.js';
 import type { Locals } from './route.js';
 
 /** The limits as one request meets them; what is left is noted for its response. */
 export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () => string | null): RequestLimits {
   const refuseIfExceeded = (usage: Usage): void => {
     locals.usage = usage;
-    if (usage.isExceeded) throw new Problem('rate_limited');
+    if (!usage.isExceeded) return;
+    metrics?.limitHits.inc({ limit: usage.name });
+    throw new Problem('rate_limited');
   };
   // Failures count by client and address: others must not use up what the client itself may do.
   const keyFor = (name: LimitName, key: string): string => (name === 'token-failures' ? `${key} ${addressOf()}` : key);

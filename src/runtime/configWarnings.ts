@@ -1,5 +1,5 @@
 import { closestMatch } from 'leven';
-import { variables } from '../config.js';
+import { variables } from '../configVariables.js';
 
 const UNLIMITED = 'RATE_LIMIT=off: clients may send as much as they like. This is for load tests.';
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { launch, type Browser } from 'puppeteer-core';
-import { variables } from '../../src/config.js';
+import { variables } from '../../src/configVariables.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { problems } from '../../src/problem.js';
 import { contract, operationOf, operations } from '../support/contract.js';

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { metrics } from '../../telemetry.js';
 
 export type RedisClient = Redis;
 
@@ -33,10 +34,12 @@ export async function connectRedis(url: string, log: Logger): Promise<RedisClien
   client.on('close', () => {
     if (!isAway) log.warn({ reason }, 'RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone');
     isAway = true;
+    metrics?.limiterFallback.set(1);
   });
   client.on('ready', () => {
     if (isAway) log.info('RATE_LIMIT_REDIS_URL answers again; limits are those of all servers');
     isAway = false;
+    metrics?.limiterFallback.set(0);
   });
   await client.connect().catch(() => undefined);
   return client;

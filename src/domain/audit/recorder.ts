@@ -1,5 +1,6 @@
 import type { AuditRow, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
+import { metrics } from '../../telemetry.js';
 import { auditInsertion } from '../transactions/auditRows.js';
 
 /** Resolves when the row is committed. @throws Problem dependency_unavailable when it cannot be */
@@ -35,8 +36,12 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
     context.db
       .$statement(auditInsertion(batch.map(({ row }) => row)))
       .then(
-        () => batch.forEach(({ resolve }) => resolve()),
+        () => {
+          metrics?.auditBatches.inc({ outcome: 'ok' });
+          batch.forEach(({ resolve }) => resolve());
+        },
         (cause: unknown) => {
+          metrics?.auditBatches.inc({ outcome: 'failed' });
           const problem = new Problem('dependency_unavailable', undefined, { cause });
           batch.forEach(({ reject }) => reject(problem));
         },
