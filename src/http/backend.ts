@@ -103,7 +103,11 @@ export async function createBackend(
     };
     const context = publicContext(services, requestId, req.headers.authorization, audit);
     const result = await run(plan, head, req, res, context, audit.request).catch(async (error: unknown) => {
-      await recorded(failureOf(plan.operationId, error));
+      const failure = failureOf(plan.operationId, error);
+      // When the database is away that is why it is not recorded either, and the first failure says more.
+      await recorded(failure).catch((unrecorded: unknown) => {
+        throw failure.status === 503 ? error : unrecorded;
+      });
       throw error;
     });
     await recorded(result);

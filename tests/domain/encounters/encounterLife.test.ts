@@ -151,7 +151,7 @@ async function act(
   waiting: readonly number[],
   now: number,
 ): Promise<string> {
-  const context = callerContext(harness, { tenantId }, () => new Date(now));
+  const context = await callerContext(harness, { tenantId }, () => new Date(now));
   try {
     if (action.what === 'sweepClaims') await lapseDueClaims(context, tenantId);
     else if (action.what === 'sweepExpired') await expireDueEncounters(context, tenantId);
