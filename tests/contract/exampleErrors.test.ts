@@ -149,12 +149,10 @@ const withTokenOf =
     return send(operation, { token: await tokenOnce(wanted, async () => tokenOf?.(harness, partner)) });
   };
 
+type Change = () => Promise<unknown>;
+
 /** While the patient's account or the clinic's time zone is not as usual. */
-function whileChanged(
-  change: () => Promise<unknown>,
-  restore: () => Promise<unknown>,
-  provoke: Provocation,
-): Provocation {
+function whileChanged(change: Change, restore: Change, provoke: Provocation): Provocation {
   return async (operation) => {
     await change();
     return provoke(operation).finally(restore);
