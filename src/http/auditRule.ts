@@ -37,7 +37,8 @@ export function auditRule({ operationId = '', security = [], ...operation }: Ope
 
 function finder(operationId: string, place: unknown): (parts: AuditedParts) => string | null {
   if (place === undefined) return () => null;
-  if (typeof place !== 'string' || !PLACE.test(place)) throw new Error(`${operationId} has an x-audit of no known form`);
+  if (typeof place !== 'string' || !PLACE.test(place))
+    throw new Error(`${operationId} has an x-audit of no known form`);
   const members = place.split('.');
   return (parts) => {
     let value: unknown = parts;

@@ -104,10 +104,10 @@ export async function createBackend(
     const context = publicContext(services, requestId, req.headers.authorization, audit);
     const result = await run(plan, head, req, res, context, audit.request).catch(async (error: unknown) => {
       const failure = failureOf(plan.operationId, error);
-      // When the database is away that is why it is not recorded either, and the first failure says more.
-      await recorded(failure).catch((unrecorded: unknown) => {
-        throw failure.status === 503 ? error : unrecorded;
-      });
+      const recording = recorded(failure);
+      // Nothing was read, and to wait for the database once more would make the response late.
+      if (failure.status === 503) recording.catch(() => undefined);
+      else await recording;
       throw error;
     });
     await recorded(result);

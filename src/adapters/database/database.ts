@@ -16,7 +16,10 @@ import { assertTenantFirst, assertTenantNamed, isRecord } from './tenantGuard.js
 export type Database = ReturnType<typeof openDatabase>;
 
 /** What reads: a {@link Database} or a {@link Transaction}. */
-export type Queries = Omit<Database, '$connect' | '$disconnect' | '$extends' | '$on' | '$use' | '$statement' | '$statements'>;
+export type Queries = Omit<
+  Database,
+  '$connect' | '$disconnect' | '$extends' | '$on' | '$use' | '$statement' | '$statements'
+>;
 
 /** Queries of one transaction. */
 export type Transaction = Queries & Atomic;
