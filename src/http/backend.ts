@@ -109,7 +109,11 @@ export async function createBackend(
     };
     const context = publicContext(services, req, locals, audit);
     const result = await run(plan, head, req, res, context, audit.request).catch(async (error: unknown) => {
-      await recorded(failureOf(plan.operationId, error));
+      const failure = failureOf(plan.operationId, error);
+      const recording = recorded(failure);
+      // Nothing was read, and to wait for the database once more would make the response late.
+      if (failure.status === 503) recording.catch(() => undefined);
+      else await recording;
       throw error;
     });
     await recorded(result);

@@ -18,6 +18,9 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** The header of a body that is sent as it is, but said to be JSON. */
+export const jsonType = { 'Content-Type': 'application/json' };
+
 /** One HTTP request to the service; `target` is `METHOD /path?query`. */
 export async function call(
   { baseUrl }: Pick<Harness, 'baseUrl'>,

@@ -8,12 +8,13 @@ import type { Harness } from './harness.js';
 
 // For tests that live through many patients: the service's own functions without HTTP, and rows that nothing depends on.
 
-/** An operation's context at a time of the test's. */
-export function callerContext(
+/** What an operation of an API client of the tenant gets, at a time of the test's. */
+export async function callerContext(
   { services, domain }: Harness,
   { tenantId }: Pick<Partner, 'tenantId'>,
   now: () => Date,
-): Context {
+): Promise<Context> {
+  const { id: apiClientId } = await domain.db.apiClient.findFirstOrThrow({ where: { tenantId } });
   return {
     ...services,
     newId: domain.newId,
@@ -34,7 +35,7 @@ export function callerContext(
     caller: {
       tenantId,
       tenantMode: 'live',
-      apiClientId: '',
+      apiClientId,
       clientId: '',
       permissions: new Set(),
       allowedClinicIds: null,
@@ -68,10 +69,7 @@ export async function insertPatientRow({ domain }: Harness, { tenantId }: Partne
 
 /** A document as an upload stores it, without its file; returns its id. */
 export async function insertDocumentRow(context: Context, patientId: string, docType: string): Promise<string> {
-  const { tenantId } = context.caller;
-  const { id: apiClientId } = await context.db.apiClient.findFirstOrThrow({ where: { tenantId } });
-  const asClient = { ...context, caller: { ...context.caller, apiClientId } };
-  const { id } = await inCallerTransaction(asClient, async (transaction) => {
+  const { id } = await inCallerTransaction(context, async (transaction) => {
     await lockPatient(transaction, patientId);
     return insertDocument(transaction, {
       id: transaction.newId(),

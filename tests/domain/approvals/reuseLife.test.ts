@@ -125,8 +125,8 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
   const documents: string[] = [];
   let now = Date.parse('2026-11-20T16:00:00.000Z');
   const patientId = await insertPatientRow(harness, partner);
-  const context = () => callerContext(harness, partner, () => new Date(now));
-  const act = <T>(work: (transaction: CallerContext) => Promise<T>): Promise<T> => inCallerTransaction(context(), work);
+  const context = await callerContext(harness, partner, () => new Date(now));
+  const act = <T>(work: (transaction: CallerContext) => Promise<T>): Promise<T> => inCallerTransaction(context, work);
   for (const each of actions) {
     now += 1000;
     const index = 'which' in each ? life.encounters.length - 1 - each.which : -1;
@@ -138,7 +138,7 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
         each.request,
         made.documents.map((document) => documents[document] ?? ''),
       );
-      const preview = await draftEncounter(context(), body);
+      const preview = await draftEncounter(context, body);
       const stored = await act((transaction) => createEncounter(transaction, body));
       numbers.push(stored.encounterNo);
       expect(preview.items.map(({ status }) => status)).toEqual(made.items.map(({ status }) => status));
@@ -169,7 +169,7 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
       await act((transaction) => revokeApprovals(transaction, number, { reviewerRef: 'B', items, reason: 'x' }));
       revoke(life, encounter, now);
     } else if (each.what === 'upload') {
-      documents.push(await insertDocumentRow(context(), patientId, each.docType));
+      documents.push(await insertDocumentRow(context, patientId, each.docType));
       life.documents.push({ at: now, isClinical: each.docType !== 'id-card' });
     } else if (each.what === 'history') {
       const data = { medicalHistory: `at ${now}`, updatedAt: new Date(now) };

@@ -28,11 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const act = <T>(work: (transaction: CallerContext) => Promise<T>): Promise<T> =>
-  inCallerTransaction(
-    callerContext(harness, partner, () => new Date()),
-    work,
-  );
+const act = async <T>(work: (transaction: CallerContext) => Promise<T>): Promise<T> =>
+  inCallerTransaction(await callerContext(harness, partner, () => new Date()), work);
 const create = (patientId: string, changes = {}): Promise<EncounterRecord> =>
   act((transaction) =>
     createEncounter(transaction, { ...given, patientId, ...changes } as Parameters<typeof createEncounter>[1]),
@@ -102,12 +99,8 @@ const kinds: Readonly<
     event: 'document.created',
     prepare:
       async ({ patientId }) =>
-      () =>
-        insertDocumentRow(
-          callerContext(harness, partner, () => new Date()),
-          patientId,
-          'lab-results',
-        ),
+      async () =>
+        insertDocumentRow(await callerContext(harness, partner, () => new Date()), patientId, 'lab-results'),
   },
 };
 

@@ -132,6 +132,28 @@ it('the first row or seal that a superuser touched is named', () =>
     },
   ));
 
+it('no column of a row can be changed unnoticed', async () => {
+  const { rows } = await superuser.query<{ name: string; type: string }>(`
+    SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
+    WHERE attrelid = 'audit_event'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'position'`);
+  const others: Readonly<Record<string, string>> = {
+    uuid: 'gen_random_uuid()',
+    inet: `'192.0.2.1'`,
+    integer: '599',
+    'timestamp(3) with time zone': `at + interval '1 ms'`,
+  };
+  await everyCase(
+    rows,
+    ({ name }) => name,
+    async ({ name, type }) => {
+      await fill();
+      const other = name === 'outcome' ? `'failed'` : (others[type] ?? `'another'`);
+      await asSuperuser(`UPDATE audit_event SET ${name} = ${other} WHERE position = 6`);
+      expect(await verifyAudit(context)).toMatchObject({ fault: 'Row 6 was changed.' });
+    },
+  );
+}, 30_000);
+
 it('a row that commits late is sealed, because the seal waits for it', async () => {
   await superuser.query('BEGIN');
   await superuser.query(`INSERT INTO audit_event (at, operation_id, outcome) VALUES (now(), 'getPatient', 'success')`);

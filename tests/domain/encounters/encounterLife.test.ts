@@ -74,6 +74,8 @@ async function createTenants(prefix: string, given: Start, from: number): Promis
   const statements = [
     `INSERT INTO tenant (id, name, mode, created_at, updated_at)
       SELECT ${tenant}, ${tenant}, 'live', ${time}, ${time} ${tenants}`,
+    `INSERT INTO api_client (id, tenant_id, client_id, name, permissions, allowed_clinic_ids, created_at, updated_at)
+      SELECT gen_random_uuid(), ${tenant}, ${tenant}, 'x', '{}', '{}', ${time}, ${time} ${tenants}`,
     `INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
       SELECT '${clinic}', ${tenant}, 'x', 'x', 'x', true, ${time}, ${time} ${tenants}`,
     `INSERT INTO client (id, tenant_id, first_name, last_name, email, date_of_birth, phone, country_code, is_verified,
@@ -151,7 +153,7 @@ async function act(
   waiting: readonly number[],
   now: number,
 ): Promise<string> {
-  const context = callerContext(harness, { tenantId }, () => new Date(now));
+  const context = await callerContext(harness, { tenantId }, () => new Date(now));
   try {
     if (action.what === 'sweepClaims') await lapseDueClaims(context, tenantId);
     else if (action.what === 'sweepExpired') await expireDueEncounters(context, tenantId);
