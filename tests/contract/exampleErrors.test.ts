@@ -37,7 +37,8 @@ beforeAll(async () => {
       DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host,
       DOCUMENT_SCANNER: 'clamav',
       CLAMAV_ADDRESS: clamd.setting,
-      DATABASE_POOL_SIZE: String(operations.filter(isKeyed).length + 2),
+      // A sandbox has a quarter of it, and all of them wait at the same time.
+      DATABASE_POOL_SIZE: String(4 * operations.filter(isKeyed).length),
     },
   });
   partner = await seedCast(harness);
@@ -175,8 +176,14 @@ const provocations: Readonly<Record<string, Provocation>> = {
   body_too_large: (operation) =>
     send(operation, { raw: ' '.repeat(256 * 1024 + 1), headers: { 'Content-Type': 'application/json' } }),
   // Every operation looks something up in one of these tables, and no rule expects it to be gone.
-  internal_error: whileFailing((ask) =>
-    withoutTables(harness, ['client', 'clinic', 'product_offer', 'encounter', 'order', 'event'], ask),
+  internal_error: whileFailing(
+    (ask) => withoutTables(harness, ['client', 'clinic', 'product_offer', 'encounter', 'order', 'event'], ask),
+    // It and a reset refuse each other.
+    operations.filter(({ operationId }) => operationId !== 'setClock'),
+  ),
+  'setClock internal_error': after(
+    async () => undefined,
+    whileFailing((ask) => withoutTable(harness, 'encounter', ask), [operationOf('setClock')]),
   ),
   'getClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('getClock')]),
   'issueToken internal_error': whileFailing(
