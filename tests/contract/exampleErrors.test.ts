@@ -178,7 +178,6 @@ const provocations: Readonly<Record<string, Provocation>> = {
   // Every operation looks something up in one of these tables, and no rule expects it to be gone.
   internal_error: whileFailing(
     (ask) => withoutTables(harness, ['client', 'clinic', 'product_offer', 'encounter', 'order', 'event'], ask),
-    // It and a reset refuse each other.
     operations.filter(({ operationId }) => operationId !== 'setClock'),
   ),
   'setClock internal_error': after(
