@@ -90,7 +90,7 @@ export async function createBackend(
     const key = plan.takesKey ? idempotencyOf(plan.operationId, head, body) : null;
     const result = await (authenticated
       ? shares
-          .run(authenticated.caller.tenantId, (aside) =>
+          .run(authenticated.caller, (aside) =>
             plan.run(request, securedContext(context, authenticated, { idempotency: key, aside })),
           )
           .finally(() => plan.mayMoveClock && forget(authenticated.caller.tenantId))

@@ -1,4 +1,4 @@
-import type { Context } from '../context.js';
+import type { Caller, Context } from '../context.js';
 import { Problem } from '../problem.js';
 
 /** Who may use the database, and how many requests at the same time. */
@@ -7,7 +7,7 @@ export interface Shares {
    * Runs the work when its tenant has a place.
    * @throws Problem dependency_unavailable when too many wait already, or when it has waited too long
    */
-  run<T>(tenantId: string, work: (aside: Context['aside']) => Promise<T>): Promise<T>;
+  run<T>(tenant: Pick<Caller, 'tenantId' | 'tenantMode'>, work: (aside: Context['aside']) => Promise<T>): Promise<T>;
 }
 
 /** Of one tenant: what waits for longer has timed out at its caller before it is served. */
@@ -19,16 +19,22 @@ interface Waiting {
   admit(): void;
 }
 
+/** Of one tenant, with its share. */
+interface Queue {
+  readonly share: number;
+  readonly waiting: Set<Waiting>;
+}
+
 /**
- * A place is one request that uses the database. A tenant has half of the places at most, so that others always find one
- * soon; what it asks for beyond that waits in its own queue, and the queues are served in turn.
+ * A place is one request that uses the database. A live tenant has half of the places at most and a sandbox
+ * a quarter, so that others always find one soon; what it asks for beyond that waits in its own queue, and the queues are served in turn.
  * @param places as many as there are connections
  */
 export function openShares(places: number, longestWait = LONGEST_WAIT): Shares {
-  const share = Math.max(1, Math.floor(places / 2));
+  const shares = { live: Math.max(1, Math.floor(places / 2)), sandbox: Math.max(1, Math.floor(places / 4)) };
   const busy = new Map<string, number>();
   /** In the order of their turns. */
-  const queues = new Map<string, Set<Waiting>>();
+  const queues = new Map<string, Queue>();
   let free = places;
 
   const count = (tenantId: string, change: 1 | -1): void => {
@@ -37,13 +43,13 @@ export function openShares(places: number, longestWait = LONGEST_WAIT): Shares {
     else busy.set(tenantId, running);
     free -= change;
   };
-  const hasPlace = (tenantId: string): boolean => free > 0 && (busy.get(tenantId) ?? 0) < share;
+  const hasPlace = (tenantId: string, share: number): boolean => free > 0 && (busy.get(tenantId) ?? 0) < share;
   const admitNext = (): void => {
     for (const [tenantId, queue] of queues) {
-      if (!hasPlace(tenantId)) continue;
-      const [first] = queue;
+      if (!hasPlace(tenantId, queue.share)) continue;
+      const [first] = queue.waiting;
       queues.delete(tenantId);
-      if (first && queue.delete(first) && queue.size > 0) queues.set(tenantId, queue);
+      if (first && queue.waiting.delete(first) && queue.waiting.size > 0) queues.set(tenantId, queue);
       count(tenantId, 1);
       return first?.admit();
     }
@@ -53,9 +59,10 @@ export function openShares(places: number, longestWait = LONGEST_WAIT): Shares {
     admitNext();
   };
   /** @param limit undefined: whatever was begun is finished, however long it takes */
-  const wait = (tenantId: string, limit?: number): Promise<void> => {
-    const queue = queues.get(tenantId) ?? new Set<Waiting>();
-    if (limit !== undefined && queue.size >= MOST_WAITING) throw tooMany();
+  const wait = (tenantId: string, share: number, limit?: number): Promise<void> => {
+    const queue = queues.get(tenantId) ?? { share, waiting: new Set<Waiting>() };
+    const { waiting } = queue;
+    if (limit !== undefined && waiting.size >= MOST_WAITING) throw tooMany();
     queues.set(tenantId, queue);
     return new Promise((resolve, reject) => {
       const place: Waiting = {
@@ -65,27 +72,28 @@ export function openShares(places: number, longestWait = LONGEST_WAIT): Shares {
         },
       };
       const giveUp = (): void => {
-        queue.delete(place);
-        if (queue.size === 0) queues.delete(tenantId);
+        waiting.delete(place);
+        if (waiting.size === 0) queues.delete(tenantId);
         reject(tooMany());
       };
       const timer = limit === undefined ? undefined : setTimeout(giveUp, limit);
-      queue.add(place);
+      waiting.add(place);
     });
   };
-  const enter = (tenantId: string, limit?: number): Promise<void> | undefined => {
-    if (!hasPlace(tenantId)) return wait(tenantId, limit);
+  const enter = (tenantId: string, share: number, limit?: number): Promise<void> | undefined => {
+    if (!hasPlace(tenantId, share)) return wait(tenantId, share, limit);
     count(tenantId, 1);
     return undefined;
   };
 
   return {
-    async run(tenantId, work) {
-      await enter(tenantId, longestWait);
+    async run({ tenantId, tenantMode }, work) {
+      const share = shares[tenantMode];
+      await enter(tenantId, share, longestWait);
       try {
         return await work(async (other) => {
           leave(tenantId);
-          return other().finally(() => enter(tenantId));
+          return other().finally(() => enter(tenantId, share));
         });
       } finally {
         leave(tenantId);

@@ -40,7 +40,7 @@ describe('however many callers a tenant has', () => {
     const blocked = await domain.db.$transaction(async (db) => {
       await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
       const waiting = times(CALLERS, () => call(harness, target, { token: sandbox.token, json }));
-      // One connection is this transaction's; the sandbox has two; the last one is free.
+      // One connection is this transaction's; the sandbox has one; the others are free.
       expect(statuses(await Promise.all(times(CALLERS, () => listProducts(live))))).toEqual([200]);
       return waiting;
     });
@@ -58,7 +58,8 @@ describe('however many callers a tenant has', () => {
       answers.push(await call(harness, `GET /clients/${patient}`, { token: live.token }));
     }
     expect(statuses(answers)).toEqual([200]);
-    expect([200, 204, 409]).toEqual(expect.arrayContaining(statuses(await Promise.all(callers))));
+    // It may be too much for the sandbox itself.
+    expect([200, 204, 409, 503]).toEqual(expect.arrayContaining(statuses(await Promise.all(callers))));
   }, 60_000);
 });
 
@@ -86,7 +87,7 @@ describe('a place', () => {
     const order: string[] = [];
     const ends = new Map<string, () => void>();
     const begin = (name: string): Promise<void> =>
-      shares.run(name.charAt(0), () => {
+      shares.run({ tenantId: name.charAt(0), tenantMode: 'live' }, () => {
         order.push(name);
         return new Promise((resolve) => ends.set(name, resolve));
       });
@@ -125,8 +126,9 @@ describe('a place', () => {
 
   it('is free again after a failure, and while its work is aside', async () => {
     const { shares, order, begin, end } = stage(1);
-    await expect(shares.run('a', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
-    const aside = shares.run('a', (leave) =>
+    const tenant = { tenantId: 'a', tenantMode: 'live' } as const;
+    await expect(shares.run(tenant, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    const aside = shares.run(tenant, (leave) =>
       leave(async () => {
         const other = begin('b1');
         await end('b1');
