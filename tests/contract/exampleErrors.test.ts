@@ -160,6 +160,8 @@ const zone = (timezone: string | null) => () =>
   });
 
 /** How each failure comes about: of any operation by its code, or of one operation by `<operationId> <code>`. */
+const issueToken = operationOf('issueToken');
+
 const provocations: Readonly<Record<string, Provocation>> = {
   token_missing: withTokenOf('token_missing'),
   token_invalid: withTokenOf('token_invalid'),
@@ -184,10 +186,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     whileFailing((ask) => withoutTable(harness, 'encounter', ask), [operationOf('setClock')]),
   ),
   'getClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('getClock')]),
-  'issueToken internal_error': whileFailing(
-    (ask) => withoutTable(harness, 'api_client', ask),
-    [operationOf('issueToken')],
-  ),
+  'issueToken internal_error': whileFailing((ask) => withoutTable(harness, 'api_client', ask), [issueToken]),
   dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),
 
   rate_limited: (operation) => secondOfTwo(harness, (query) => send(operation, { query })),
