@@ -11,6 +11,7 @@ const commands = [
   'client create',
   'client list',
   'client show',
+  'client update',
   'client rotate-secret',
   'client retire-secret',
   'client deactivate',

@@ -227,6 +227,7 @@ describe('client list', () => {
       tenantId: 'lakeside-health',
       name: 'Books',
       permissions: ['read:order', 'write:order'],
+      requestsPerMinute: null,
       allowedClinicIds: null,
       isActive: true,
       tokensValidAfter: null,

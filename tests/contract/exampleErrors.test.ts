@@ -159,9 +159,9 @@ const zone = (timezone: string | null) => () =>
     data: { timezone },
   });
 
-/** How each failure comes about: of any operation by its code, or of one operation by `<operationId> <code>`. */
 const issueToken = operationOf('issueToken');
 
+/** How each failure comes about: of any operation by its code, or of one operation by `<operationId> <code>`. */
 const provocations: Readonly<Record<string, Provocation>> = {
   token_missing: withTokenOf('token_missing'),
   token_invalid: withTokenOf('token_invalid'),

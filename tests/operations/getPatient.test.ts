@@ -1,4 +1,4 @@
-import { newClient, newClinic, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
+import { newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
@@ -140,12 +140,6 @@ describe('200', () => {
     expect(answers.map(({ body }) => body.user_id)).toEqual(ids.flatMap((id) => [id, id]));
   });
 
-  it('is the same whatever clinics the client is limited to: patients belong to no clinic', async () => {
-    const id = await newPatient(harness, partner);
-    const clinicId = await newClinic(harness, partner);
-    const limited = await newClient(harness, partner.tenantId, ['read:client'], [clinicId]);
-    expect((await get(id, limited)).body).toEqual((await get(id)).body);
-  });
 });
 
 describe('400', () => {

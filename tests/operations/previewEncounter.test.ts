@@ -170,6 +170,7 @@ describe('404', () => {
 
   it('is how a client sees clinics that it is not limited to', async () => {
     const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
-    expectProblem(await preview(valid, limited), 404, 'clinic_not_found', [{ pointer: '#/clinicId' }]);
+    const patientId = await newPatient(harness, { ...partner, ...limited });
+    expectProblem(await preview({ ...valid, patientId }, limited), 404, 'clinic_not_found', [{ pointer: '#/clinicId' }]);
   });
 });

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
+import { Prisma } from '../../generated/prisma/client.js';
 import { isUnavailable, isUniqueViolation, openDatabase } from '../../src/adapters/database/database.js';
 import type { Database } from '../../src/adapters/database/database.js';
 import { createTestDatabase } from '../support/postgres.js';
@@ -178,6 +179,17 @@ describe('a database that fails', () => {
     });
     expect(isUnavailable(await failure(cut))).toBe(true);
     expect(await db.tenant.count()).toBe(1);
+  });
+
+  it('ends no process when it ends an idle connection, also of a pool that was only sent statements', async () => {
+    const other = openDatabase(database.url);
+    const count = () => other.rows(Prisma.sql`SELECT FROM category WHERE tenant_id = ${'a'}`);
+    await count();
+    await observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
+    // The first may still be sent on the connection that ends.
+    expect(await count().catch(count)).toEqual([]);
+    await other.$disconnect();
   });
 
   it('is not blamed for internal faults', async () => {

@@ -61,6 +61,8 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
     keepAlive: true,
     types: parsers,
   });
+  // An idle connection that ends is replaced; without a listener it would end the process.
+  pool.on('error', () => undefined);
   metrics?.watchPool('requests', pool);
   const statementNameGenerator = ({ sql }: { sql: string }): string => {
     const known = names.get(sql);

@@ -127,7 +127,7 @@ describe('when the database goes away while a row is written', () => {
     expect([answer.status, answer.body.code]).toEqual([503, 'dependency_unavailable']);
     const folder = join(harness.dataDir, 'documents', partner.tenantId, 'clients', patientId, 'lab-results');
     const kept = (await readdir(folder)).filter((documentId) => documentId > newest);
-    const objects = await Promise.all(kept.map((documentId) => readFile(join(folder, documentId, 'kept.pdf'))));
+    const objects = await Promise.all(kept.map((documentId) => readFile(join(folder, documentId))));
     expect(objects).toEqual([sampleFiles.pdf]);
     expect((await upload()).status).toBe(200);
   });

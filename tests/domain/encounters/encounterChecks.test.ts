@@ -255,7 +255,8 @@ describe("another tenant's", () => {
 
   it('clinic is how a client sees those that it is not limited to', async () => {
     const { token } = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
-    const ask = (clinicId: string) => create({ ...valid, clinicId }, token, { 'X-Request-Id': requestId });
+    const patientId = await newPatient(harness, { ...partner, token });
+    const ask = (clinicId: string) => create({ ...valid, patientId, clinicId }, token, { 'X-Request-Id': requestId });
     const [hidden, unknown] = [await ask(valid.clinicId), await ask(nobody)];
     expectProblem(hidden, 404, 'clinic_not_found', [{ pointer: '#/clinicId' }]);
     expect(hidden.text).toBe(unknown.text);
