@@ -183,7 +183,7 @@ describe('a database that fails', () => {
 
   it('ends no process when it ends an idle connection, also of a pool that was only sent statements', async () => {
     const other = openDatabase(database.url);
-    const count = () => other.rows(Prisma.sql`SELECT FROM category WHERE tenant_id = ${'a'}`);
+    const count = () => other.rows(Prisma.sql`SELECT FROM category WHERE tenant_id = ${'nobody'}`);
     await count();
     await observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);

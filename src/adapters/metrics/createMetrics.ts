@@ -91,10 +91,10 @@ function poolMetrics(registry: Registry) {
       statements.inc({ pool: name }, 0);
       timeouts.inc({ pool: name }, 0);
       pool.on('connect', (client) => {
-        const { query } = client;
+        const prototype = Object.getPrototypeOf(client) as typeof client;
         const counted = (...args: unknown[]): unknown => {
           statements.inc({ pool: name });
-          return Reflect.apply(query, client, args);
+          return Reflect.apply(prototype.query, client, args);
         };
         Object.assign(client, { query: counted });
       });
