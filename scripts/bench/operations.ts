@@ -25,6 +25,8 @@ export interface BenchRequest {
 /** One operation: the request to the service, and the least SQL that the same response takes. */
 export interface BenchOperation {
   readonly name: string;
+  /** Its statement writes the audit, too. */
+  readonly isChange?: true;
   request(sample: Sample): BenchRequest;
   plain(query: Query, sample: Sample, body: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
@@ -48,13 +50,22 @@ const ENCOUNTER = `SELECT e.*, ${children('encounter_treatment', 'position')} AS
   ${children('encounter_document', 'position')} AS documents, ${children('gfe_item', 'position')} AS items,
   (SELECT to_json(o) FROM "order" o WHERE o.tenant_id = e.tenant_id AND o.encounter_id = e.id) AS "order"
   FROM encounter e WHERE e.tenant_id = $1`;
-/** An event of the tenant $2, with its counter's next position. */
+/** A row of the audit for the tenant that the parameter names. */
+const auditOf = (tenant: string): string => `INSERT INTO audit_event (at, tenant_id, client_id, operation_id,
+    resource_type, resource_id, patient_id, status, request_id, ip, outcome)
+  VALUES (now(), ${tenant}, 'ces_bench', 'bench', 'patient', NULL, NULL, 200, gen_random_uuid(), '127.0.0.1', 'success')`;
+
+/** What is recorded of every read. */
+export const recordRead = (query: Query, { tenantId }: Sample): Promise<unknown> => query(auditOf('$1'), [tenantId]);
+
+/** An event of the tenant $2, with its counter's next position, and its row of the audit. */
 const eventOf = (values: string): string => `counter AS (
     INSERT INTO event_counter AS c (tenant_id, position) VALUES ($2, 1)
     ON CONFLICT (tenant_id) DO UPDATE SET position = c.position + 1 RETURNING position
   ), event AS (
     INSERT INTO event (id, tenant_id, position, clinic_id, type, data, timestamp)
-    SELECT ${values} FROM counter)`;
+    SELECT ${values} FROM counter
+  ), audit AS (${auditOf('$2')})`;
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 /** Two tokens, as the service signs them. */
@@ -164,6 +175,7 @@ export const operations: readonly BenchOperation[] = [
   },
   {
     name: 'POST /clients',
+    isChange: true,
     request: () => ({ method: 'POST', path: '/clients', body: patientBody() }),
     plain: (query, { tenantId }, body) =>
       query(
@@ -179,6 +191,7 @@ export const operations: readonly BenchOperation[] = [
   },
   {
     name: 'POST /encounters with key',
+    isChange: true,
     request: ({ clinicId, patientId, productId }) => ({
       method: 'POST',
       path: '/encounters',

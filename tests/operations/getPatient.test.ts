@@ -139,7 +139,6 @@ describe('200', () => {
     const answers = await Promise.all(ids.flatMap((id) => [get(id.toUpperCase()), get(id)]));
     expect(answers.map(({ body }) => body.user_id)).toEqual(ids.flatMap((id) => [id, id]));
   });
-
 });
 
 describe('400', () => {

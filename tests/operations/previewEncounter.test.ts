@@ -171,6 +171,8 @@ describe('404', () => {
   it('is how a client sees clinics that it is not limited to', async () => {
     const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
     const patientId = await newPatient(harness, { ...partner, ...limited });
-    expectProblem(await preview({ ...valid, patientId }, limited), 404, 'clinic_not_found', [{ pointer: '#/clinicId' }]);
+    expectProblem(await preview({ ...valid, patientId }, limited), 404, 'clinic_not_found', [
+      { pointer: '#/clinicId' },
+    ]);
   });
 });
