@@ -26,8 +26,8 @@ import { cpuPerRequest, load, send, startFlags, startMeasured, type MeasuredServ
 const named = process.argv.slice(2).filter((argument) => argument !== '--check');
 const isCheck = process.argv.includes('--check');
 const isWhole = named.length === 0 && !isCheck;
-const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 5 : 9));
-const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? (isCheck ? 100 : 300));
+const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 6 : 9));
+const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? (isCheck ? 150 : 300));
 /** Far enough from what the same code measures on a busy machine. */
 const TOLERANCE = 1.5;
 const measured = operations.filter(({ name }) => named.length === 0 || named.includes(name));
