@@ -9,7 +9,8 @@ import { newSandbox, simulate } from '../../support/sandbox.js';
 let harness: Harness;
 let partner: Partner;
 beforeAll(async () => {
-  harness = await startHarness();
+  // A sandbox has a quarter of it, and all requests wait at the same time.
+  harness = await startHarness({ environment: { DATABASE_POOL_SIZE: '40' } });
   partner = await newSandbox(harness);
 });
 afterAll(() => harness.close());
