@@ -1,9 +1,11 @@
+import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { sealAudit } from '../../src/domain/audit/seal.js';
 import { newClient, newClinic, newEncounter, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
+import { loginBody } from '../support/tokens.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -48,6 +50,14 @@ describe('200', () => {
       },
     ]);
     expect(has_more).toBe(false);
+  });
+
+  it('shows that a client that was deactivated still tries to get a token', async () => {
+    const client = await newClient(harness, partner.tenantId);
+    await deactivateApiClient(harness.domain, client.clientId);
+    expect((await call(harness, 'POST /oauth/token', { json: loginBody(client) })).status).toBe(401);
+    const { data } = await sealed(`?clientId=${client.clientId}&operationId=issueToken`);
+    expect(data.at(-1)).toMatchObject({ status: 401, code: 'invalid_client', outcome: 'refused' });
   });
 
   it('names the patient of encounters and orders, whatever they were asked by', async () => {

@@ -51,14 +51,25 @@ CREATE TRIGGER "audit_seal_append_only" BEFORE UPDATE OR DELETE ON "audit_seal" 
 CREATE TRIGGER "audit_seal_no_truncate" BEFORE TRUNCATE ON "audit_seal" FOR EACH STATEMENT
   EXECUTE FUNCTION "refuse_audit_change"();
 
--- The latest position below which no row can appear any more. Writers insert at the end of their transactions and hold
--- their lock on the table until they commit, so to get this lock is to wait for all positions that were given out.
--- With the owner's rights, because a role that may only insert and read cannot take it.
+-- The latest position below which no row can appear any more; null if writers take too long. An insertion locks the table
+-- before it takes its position and holds that lock until it is committed, so those that held it after the position was
+-- read are waited for. A lock of our own would make all writers wait, and wait for VACUUM.
 CREATE FUNCTION "audit_horizon"() RETURNS BIGINT LANGUAGE plpgsql SECURITY DEFINER
-  SET search_path = public, pg_temp SET lock_timeout = '1s' AS $$
+  SET search_path = public, pg_temp AS $$
+DECLARE
+  latest BIGINT := (SELECT last_value FROM audit_event_position_seq);
+  here OID := (SELECT oid FROM pg_database WHERE datname = current_database());
+  writers TEXT[] := ARRAY(SELECT virtualtransaction FROM pg_locks
+    WHERE database = here AND relation = 'audit_event'::regclass AND mode = 'RowExclusiveLock' AND granted);
 BEGIN
-  LOCK TABLE audit_event IN SHARE ROW EXCLUSIVE MODE;
-  RETURN (SELECT max(position) FROM audit_event);
+  FOR attempt IN 1..100 LOOP
+    IF NOT EXISTS (SELECT FROM pg_locks WHERE database = here AND relation = 'audit_event'::regclass
+      AND mode = 'RowExclusiveLock' AND virtualtransaction = ANY (writers)) THEN
+      RETURN latest;
+    END IF;
+    PERFORM pg_sleep(0.01);
+  END LOOP;
+  RETURN NULL;
 END $$;
 
 -- Removes rows, a part at a time, whose removal is in the chain already; then the seals before it, which no row needs.

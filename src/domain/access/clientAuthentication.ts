@@ -19,6 +19,8 @@ interface Row {
   tenantId: string;
   permissions: string[];
   tokensValidAfter: Date | null;
+  /** Whether client, tenant and secret may be used; if not, there may be no secret. */
+  isLive: boolean;
   secretId: string;
   secretHash: Uint8Array;
   secretLastUsedAt: Date | null;
@@ -39,9 +41,10 @@ export async function authenticateClient(
 ): Promise<AuthenticatedClient | null> {
   const presented = hashClientSecret(clientSecret);
   const now = context.now();
-  const rows = isClientId(clientId) ? await liveSecrets(context, clientId, now) : [];
-  const [known] = rows;
+  const found = isClientId(clientId) ? await secretsOf(context, clientId, now) : [];
+  const [known] = found;
   if (known) Object.assign(context.audit, { tenantId: known.tenantId, clientId });
+  const rows = found.filter(({ isLive }) => isLive);
   const used = (rows.length > 0 ? rows : [null]).find((row) => sameHash(row?.secretHash ?? NOBODY, presented));
   if (!used) return null;
   await noteUse(context, used, now);
@@ -60,14 +63,15 @@ export async function authenticateClient(
 export const isClientId = (text: string): boolean => /^ces_[a-z2-7]{20}$/.test(text);
 
 /** The tenant is not known before the client is: client_id is unique over all tenants. */
-function liveSecrets({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {
+function secretsOf({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {
   return db.rows<Row>(Prisma.sql`
     SELECT c.id, c.tenant_id AS "tenantId", c.permissions, c.tokens_valid_after AS "tokensValidAfter",
+           s.id IS NOT NULL AND c.is_active AND t.is_active AS "isLive",
            s.id AS "secretId", s.secret_hash AS "secretHash", s.last_used_at AS "secretLastUsedAt"
-    FROM api_client c
-    JOIN tenant t ON t.id = c.tenant_id AND t.is_active
-    JOIN api_client_secret s ON s.tenant_id = c.tenant_id AND s.api_client_id = c.id
-    WHERE c.client_id = ${clientId} AND c.is_active AND (s.expires_at IS NULL OR s.expires_at > ${now})`);
+    FROM (SELECT * FROM api_client WHERE client_id = ${clientId}) AS c
+    JOIN tenant t ON t.id = c.tenant_id
+    LEFT JOIN api_client_secret s ON s.tenant_id = c.tenant_id AND s.api_client_id = c.id
+      AND (s.expires_at IS NULL OR s.expires_at > ${now})`);
 }
 
 async function noteUse({ db }: PublicContext, row: Row, now: Date): Promise<void> {

@@ -21,8 +21,7 @@ const ENTRY_BYTES = POSITION_BYTES + 32;
 
 /** Recomputes the chain over the audit and compares it with the rows (R-88). */
 export async function verifyAudit(context: Context): Promise<AuditVerdict> {
-  const [{ anchor } = { anchor: null }] = await context.db.$queryRaw<{ anchor: bigint | null }[]>`
-    SELECT max(removes) AS anchor FROM audit_seal`;
+  const anchor = await latestRemoval(context);
   let [seals, rows] = [0, 0];
   let before: AuditSeal | null = null;
   let fault: string | null = null;
@@ -33,8 +32,16 @@ export async function verifyAudit(context: Context): Promise<AuditVerdict> {
     rows += seal.number <= (anchor ?? 0n) ? 0 : seal.digests.length / ENTRY_BYTES;
     before = seal;
   }
+  // Rows whose time is over were removed meanwhile.
+  if (fault !== null && (await latestRemoval(context)) !== anchor) return verifyAudit(context);
   const head = before && { number: Number(before.number), hash: Buffer.from(before.hash).toString('hex') };
   return { seals, rows, head, fault };
+}
+
+/** The last seal whose rows were removed after their time; null = none. */
+async function latestRemoval({ db }: Context): Promise<bigint | null> {
+  const { _max: latest } = await db.auditSeal.aggregate({ _max: { removes: true } });
+  return latest.removes;
 }
 
 async function* sealsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
