@@ -3,7 +3,7 @@ export default {
   roots: ['<rootDir>/tests'],
   testMatch: ['**/*.test.ts'],
   // Plain Node instead of a sandbox for each file: the service is loaded once per worker, not once per file.
-  runner: 'jest-light-runner/child-process',
+  runner: '<rootDir>/tests/support/runner.js',
   // One more than CI has cores: there are always files that wait for a process or a browser.
   maxWorkers: 3,
   testSequencer: '<rootDir>/tests/support/systemFirst.js',
