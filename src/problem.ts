@@ -174,7 +174,7 @@ export class OAuthProblem extends Error {
   readonly error: OAuthErrorCode;
   /** Whether the client authenticated by HTTP Basic, so that the answer must challenge it. */
   readonly basic: boolean;
-  /** Who tried, for the log: only an id of the form of ours, because a caller may send anything. */
+  /** The client id that was sent, for the log; undefined unless it looks like one: callers may send anything. */
   readonly clientId: string | undefined;
 
   constructor(error: OAuthErrorCode, description: string, basic = false, clientId?: string) {

@@ -14,7 +14,7 @@ import { withMembers, type Context } from '../../src/context.js';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { openServices } from '../../src/runtime/services.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
-import { limitsOf } from '../../src/http/limits.js';
+import { withoutRequest } from '../../tests/support/withoutRequest.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { growthOperations, type GrowthOperation } from './growthOperations.js';
 import { seedTenant } from './growthSeed.js';
@@ -76,21 +76,8 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
       permissions: new Set([]),
       allowedClinicIds: null,
     },
-    requestId: '',
-    authorization: undefined,
-    requestLimits: limitsOf(null, { requestId: '' }, () => ''),
+    ...withoutRequest,
     realNow: domain.now,
-    idempotency: null,
-    audit: {
-      tenantId: null,
-      clientId: null,
-      patientId: null,
-      isCommitted: false,
-      rowOf: () => {
-        throw new Error('nothing is audited without a request');
-      },
-    },
-    aside: <T>(work: () => Promise<T>) => work(),
   });
 }
 

@@ -4,6 +4,6 @@ import { eventView } from '../views/eventView.js';
 
 /** GET /events: what happened in the tenant, each event once. */
 export const listEvents: Operation<'listEvents'> = async ({ query }, context) => {
-  const { events, nextCursor, hasMore } = await readEvents(context, query);
-  return { status: 200, body: { data: events.map(eventView), next_cursor: nextCursor, has_more: hasMore } };
+  const { rows, nextCursor, hasMore } = await readEvents(context, query);
+  return { status: 200, body: { data: rows.map(eventView), next_cursor: nextCursor, has_more: hasMore } };
 };

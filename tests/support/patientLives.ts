@@ -1,10 +1,10 @@
 import type { Context } from '../../src/context.js';
 import { insertDocument } from '../../src/domain/documents/upload.js';
 import { lockPatient } from '../../src/domain/patients/patients.js';
-import { limitsOf } from '../../src/http/limits.js';
 import { inCallerTransaction } from '../../src/domain/transactions/transaction.js';
 import { missingFile, type Partner } from './factories.js';
 import type { Harness } from './harness.js';
+import { withoutRequest } from './withoutRequest.js';
 
 // For tests that live through many patients: the service's own functions without HTTP, and rows that nothing depends on.
 
@@ -18,20 +18,7 @@ export async function callerContext(
   return {
     ...services,
     newId: domain.newId,
-    requestId: '',
-    authorization: undefined,
-    requestLimits: limitsOf(null, { requestId: '' }, () => ''),
-    idempotency: null,
-    audit: {
-      tenantId: null,
-      clientId: null,
-      patientId: null,
-      isCommitted: false,
-      rowOf: () => {
-        throw new Error('nothing is audited without a request');
-      },
-    },
-    aside: <T>(work: () => Promise<T>) => work(),
+    ...withoutRequest,
     caller: {
       tenantId,
       tenantMode: 'live',

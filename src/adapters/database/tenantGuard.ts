@@ -24,7 +24,7 @@ export function assertTenantNamed(model: string | undefined, operation: string, 
 }
 
 /**
- * The same for a statement of the hot path: its first parameter is the tenant, or the `client_id` that tells it.
+ * The same for a statement of the hot path: its first parameter is the tenant, or the `client_id` that identifies it.
  * @throws Error with the statement
  */
 export function assertTenantFirst(sql: Prisma.Sql): Prisma.Sql {

@@ -1,7 +1,7 @@
 import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import { visiblePatient } from '../access/visiblePatients.js';
-import { cursorOf, positionOf } from '../values/positionCursor.js';
+import { MOST_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';
 
 export interface AuditFilter {
   readonly patientId?: string;
@@ -12,22 +12,7 @@ export interface AuditFilter {
   readonly limit: number;
 }
 
-export interface AuditPage {
-  readonly rows: readonly AuditEvent[];
-  readonly nextCursor: string;
-  /** More is there; or, when only some rows are wanted, not all have been looked through. */
-  readonly hasMore: boolean;
-}
-
-/** What one request looks through for the rows that it wants, so that its cost has a bound. */
-const MOST_SCANNED = 1_000;
-
-interface Frame {
-  readonly scanned: number;
-  /** The last row that was looked through; null when there is none. */
-  readonly end: bigint | null;
-}
-type Row = Frame & (AuditEvent | { readonly position: null });
+type Row = Scanned & (AuditEvent | { readonly position: null });
 
 /**
  * Who saw or did what in the tenant, oldest first (R-87). Rows that are sealed: no other can appear before them any
@@ -35,7 +20,7 @@ type Row = Frame & (AuditEvent | { readonly position: null });
  * that it may see.
  * @throws Problem cursor_invalid
  */
-export async function listAudit(context: Context, filter: AuditFilter): Promise<AuditPage> {
+export async function listAudit(context: Context, filter: AuditFilter): Promise<ScannedPage<AuditEvent>> {
   const { limit } = filter;
   const owner = `${context.caller.tenantId}/audit`;
   const after = filter.after === undefined ? 0n : positionOf(filter.after, owner);
@@ -43,14 +28,7 @@ export async function listAudit(context: Context, filter: AuditFilter): Promise<
   const [frame] = rows;
   if (!frame) throw new Error('an aggregate has a row');
   const found = rows.filter((row) => row.position !== null);
-  const shown = found.slice(0, limit);
-  const goesOn = found.length > limit;
-  const end = goesOn ? shown.at(-1)?.position : frame.end;
-  return {
-    rows: shown,
-    nextCursor: cursorOf(owner, end ?? after),
-    hasMore: goesOn || frame.scanned === MOST_SCANNED,
-  };
+  return scannedPage(owner, frame, found, limit, after);
 }
 
 function scan({ db, caller }: Context, filter: AuditFilter, after: bigint): Promise<Row[]> {

@@ -2,7 +2,14 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { EventType, Schemas } from '../../contract.js';
 import { visiblePatient } from '../access/visiblePatients.js';
-import { cursorInvalid, cursorOf, positionOf } from '../values/positionCursor.js';
+import {
+  cursorInvalid,
+  MOST_SCANNED,
+  positionOf,
+  scannedPage,
+  type Scanned,
+  type ScannedPage,
+} from '../values/positionCursor.js';
 
 export interface FeedRequest {
   /** `nextCursor` of an earlier page; undefined: from the oldest event that is kept. */
@@ -18,24 +25,12 @@ export interface FeedEvent {
   readonly data: Schemas['EventData'];
 }
 
-export interface FeedPage {
-  readonly events: readonly FeedEvent[];
-  readonly nextCursor: string;
-  /** More is there; or, when only some events are wanted, not all have been looked through. */
-  readonly hasMore: boolean;
-}
-
-/** What one request looks through for the events that it wants, so that its cost has a bound. */
-const MOST_SCANNED = 1_000;
-
 /** What a request learns besides the events. */
-interface Frame {
+interface Frame extends Scanned {
   /** The position of the tenant's latest event; null when it never had one. */
   readonly latest: bigint | null;
-  readonly scanned: number;
-  /** The first and the last event that were looked through; null when there is none. */
+  /** The first event that was looked through; null when there is none. */
   readonly first: bigint | null;
-  readonly end: bigint | null;
 }
 
 /** Each event that was found, or one row without. */
@@ -46,7 +41,7 @@ type FeedRow = Frame & ((FeedEvent & { readonly position: bigint }) | { readonly
  * that is limited to clinics gets the events of these, and of the patients that it may see (R-89).
  * @throws Problem cursor_invalid: it was not issued to this tenant, or events after it are no longer kept
  */
-export async function readEvents(context: Context, request: FeedRequest): Promise<FeedPage> {
+export async function readEvents(context: Context, request: FeedRequest): Promise<ScannedPage<FeedEvent>> {
   const { limit } = request;
   const { tenantId } = context.caller;
   const after = request.after === undefined ? null : positionOf(request.after, tenantId);
@@ -56,14 +51,7 @@ export async function readEvents(context: Context, request: FeedRequest): Promis
   const latest = frame.latest ?? 0n;
   if (after !== null) requireNext(after, frame.first ?? latest + 1n);
   const found = rows.filter((row) => row.id !== null);
-  const events = found.slice(0, limit);
-  const goesOn = found.length > limit;
-  const end = goesOn ? events.at(-1)?.position : frame.end;
-  return {
-    events,
-    nextCursor: cursorOf(tenantId, end ?? latest),
-    hasMore: goesOn || frame.scanned === MOST_SCANNED,
-  };
+  return scannedPage(tenantId, frame, found, limit, latest);
 }
 
 /** One statement, so that all of it is seen at one moment: a purge in between would go unnoticed. */

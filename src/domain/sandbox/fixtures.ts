@@ -123,7 +123,7 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   });
   await create(now, 100_124, { treatmentIds: [botox] });
   const { encounterNo } = await create(now, 100_125, {});
-  // Whoever tries the sandbox may go on as this provider.
+  // A visitor of the sandbox may go on as this provider.
   await claimEncounter(at(now, { claim: { claimedById: null } }), encounterNo, {
     reviewerRef,
     leaseSeconds: 4 * 3_600,

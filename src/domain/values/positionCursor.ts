@@ -12,6 +12,39 @@ export function positionOf(cursor: string, owner: string): bigint {
   return BigInt(position);
 }
 
+/** What one request looks through for the rows that it wants, so that its cost has a bound. */
+export const MOST_SCANNED = 1_000;
+
+/** What was looked through: how many rows, and the position of the last; null when there is none. */
+export interface Scanned {
+  readonly scanned: number;
+  readonly end: bigint | null;
+}
+
+export interface ScannedPage<Row> {
+  readonly rows: readonly Row[];
+  readonly nextCursor: string;
+  /** More is there; or, when only some rows are wanted, not all have been looked through. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * The page of what was found, which may be one row more than is wanted.
+ * @param start where the next page begins if nothing was looked through
+ */
+export function scannedPage<Row extends { readonly position: bigint }>(
+  owner: string,
+  { scanned, end }: Scanned,
+  found: readonly Row[],
+  limit: number,
+  start: bigint,
+): ScannedPage<Row> {
+  const rows = found.slice(0, limit);
+  const goesOn = found.length > limit;
+  const last = goesOn ? rows.at(-1)?.position : end;
+  return { rows, nextCursor: cursorOf(owner, last ?? start), hasMore: goesOn || scanned === MOST_SCANNED };
+}
+
 /** @param detail what is wrong with it */
 export const cursorInvalid = (detail: string): Problem =>
   new Problem('cursor_invalid', undefined, { errors: [{ parameter: 'after', code: 'cursor_invalid', detail }] });

@@ -1,0 +1,19 @@
+import { limitsOf } from '../../src/http/limits.js';
+
+/** What an operation's context has of its request, for work that no request asked for. */
+export const withoutRequest = {
+  requestId: '',
+  authorization: undefined,
+  requestLimits: limitsOf(null, { requestId: '' }, () => ''),
+  idempotency: null,
+  audit: {
+    tenantId: null,
+    clientId: null,
+    patientId: null,
+    isCommitted: false,
+    rowOf: () => {
+      throw new Error('nothing is audited without a request');
+    },
+  },
+  aside: <T>(work: () => Promise<T>) => work(),
+};
