@@ -4,7 +4,8 @@
  * their ratios is what counts: a busy or a slow machine changes both sides alike.
  * BENCH_ROUNDS pairs (default 9) of BENCH_REQUESTS requests (default 300); the results go to scripts/bench/RESULTS.md.
  * Arguments (`make bench ARGS='"POST /clients"'`) name the operations to measure, and then the figures are printed only.
- * `--check` is CI's short form: it fails when a ratio is more than {@link TOLERANCE} times the recorded one.
+ * `--check` is CI's short form: it fails when a ratio is more than {@link TOLERANCE} times the recorded one in each of
+ * {@link ATTEMPTS} measurements.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
@@ -26,10 +27,12 @@ import { cpuPerRequest, load, send, startFlags, startMeasured, type MeasuredServ
 const named = process.argv.slice(2).filter((argument) => argument !== '--check');
 const isCheck = process.argv.includes('--check');
 const isWhole = named.length === 0 && !isCheck;
-const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 6 : 9));
-const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? (isCheck ? 150 : 300));
+const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? (isCheck ? 4 : 9));
+const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? (isCheck ? 120 : 300));
 /** Far enough from what the same code measures on a busy machine. */
 const TOLERANCE = 1.5;
+/** What other work disturbs is seldom disturbed again. */
+const ATTEMPTS = 4;
 const measured = operations.filter(({ name }) => named.length === 0 || named.includes(name));
 const RESULTS = new URL('RESULTS.md', import.meta.url);
 const SERVICE = 'generated/build/src/main.js';
@@ -99,18 +102,31 @@ async function pair(one: () => Promise<number>, other: () => Promise<number>) {
   };
 }
 
+/** In a check, measures again what is above the limit, and fails when it stays there. */
+async function within(limit: number, name: string, measurement: () => ReturnType<typeof pair>) {
+  let result = await measurement();
+  for (let attempt = 1; isCheck && result.ratio > limit && attempt < ATTEMPTS; attempt += 1) {
+    result = await measurement();
+  }
+  if (isCheck && result.ratio > limit) {
+    const ratio = result.ratio.toFixed(1);
+    process.stderr.write(`${name} costs ${ratio} times the plain server; ${limit.toFixed(1)} are allowed.\n`);
+    process.exitCode = 1;
+  }
+  return result;
+}
+
 async function measure(domain: DomainContext, databaseUrl: string, service: MeasuredServer): Promise<string[]> {
   const sample = await sampleOf(domain, service.url, 'live');
   const sandbox = await sampleOf(domain, service.url, 'sandbox');
   const environment = { DATABASE_URL: databaseUrl, BENCH_SAMPLE: JSON.stringify(sample) };
   const baseline = await startMeasured(BASELINE, ['--import', 'tsx'], environment);
+  const recorded = ratiosOf(await readFile(RESULTS, 'utf8').catch(() => ''));
   const rows = [];
   for (const operation of measured) {
-    for (const [url, of] of [
-      [baseline.url, sample],
-      [service.url, sample],
-      [service.url, sandbox],
-    ] as const) {
+    const warmed = [[baseline.url, sample] as const, [service.url, sample] as const];
+    if (!isCheck) warmed.push([service.url, sandbox]);
+    for (const [url, of] of warmed) {
       await send(url, operation, of);
       await load(url, operation, of, REQUESTS);
     }
@@ -118,9 +134,11 @@ async function measure(domain: DomainContext, databaseUrl: string, service: Meas
       await postgresCpu(domain, 'clinical-encounter-service'),
       await postgresCpu(domain, 'bench-baseline'),
     ];
-    const { one, other, ratio } = await pair(
-      () => cpuPerRequest(service, operation, sample, REQUESTS),
-      () => cpuPerRequest(baseline, operation, sample, REQUESTS),
+    const { one, other, ratio } = await within(TOLERANCE * (recorded.get(operation.name) ?? 0), operation.name, () =>
+      pair(
+        () => cpuPerRequest(service, operation, sample, REQUESTS),
+        () => cpuPerRequest(baseline, operation, sample, REQUESTS),
+      ),
     );
     const end = [await postgresCpu(domain, 'clinical-encounter-service'), await postgresCpu(domain, 'bench-baseline')];
     const [own, least] = end.map((cpu, at) => (((cpu - (start[at] ?? 0)) * 1_000) / ROUNDS / REQUESTS).toFixed(0));
@@ -194,16 +212,6 @@ ${[rowOf(head), rowOf(['---', ...head.slice(1).map(() => '--:')]), ...rows].join
 ${[rowOf(['process', 'figure']), rowOf(['---', '--:']), ...lines].join('\n')}
 `;
 if (isWhole) await writeFile(RESULTS, results);
-if (isCheck) {
-  const recorded = ratiosOf(await readFile(RESULTS, 'utf8'));
-  const slower = [...ratiosOf(results)].filter(([name, ratio]) => ratio > TOLERANCE * (recorded.get(name) ?? 0));
-  for (const [name, ratio] of slower) {
-    process.stderr.write(
-      `${name} costs ${ratio} times the plain server; recorded are ${recorded.get(name) ?? 'none'}\n`,
-    );
-  }
-  process.exitCode = slower.length > 0 ? 1 : 0;
-}
 process.stdout.write(`${lines.join('\n')}\n`);
 
 await service.stop();
