@@ -1,5 +1,5 @@
 import { Prisma, type Patient, type RefState } from '../../../generated/prisma/client.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { visiblePatient } from '../access/visiblePatients.js';
 import { recordEvent } from '../events/record.js';
@@ -36,10 +36,7 @@ const emailKey = (email: string): string => email.toLowerCase();
  * @param context of a transaction, for the event
  * @throws Problem patient_email_taken, validation_failed (dateOfBirth)
  */
-export async function createPatient(
-  context: StatementContext,
-  body: Schemas['CreatePatientRequest'],
-): Promise<Patient> {
+export async function createPatient(context: StatementContext, body: Bodies['CreatePatientRequest']): Promise<Patient> {
   const { dateOfBirth, gender, address, postalCode, ...given } = body;
   const { tenantId } = context.caller;
   const now = context.now();
