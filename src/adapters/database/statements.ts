@@ -53,11 +53,20 @@ export function send<Row extends QueryResultRow>(
   return client.query<Row>({ name: nameOf({ sql: text }), text, values }).catch(throwWithoutValues);
 }
 
-/** All or nothing, on one connection and without Prisma: for work that consists of statements. */
+/** What work in a transaction returns, and the statement that ends it, whose rows nobody reads. */
+export interface Finished<T> {
+  readonly result: T;
+  readonly last: Prisma.Sql | null;
+}
+
+/**
+ * All or nothing, on one connection and without Prisma: for work that consists of statements. BEGIN is sent together with
+ * the first one, and COMMIT with the last: after a failure PostgreSQL takes it for a ROLLBACK.
+ */
 export async function runTransaction<T>(
   pool: Pool,
   nameOf: (statement: { sql: string }) => string,
-  work: (db: TransactionStatements) => Promise<T>,
+  work: (db: TransactionStatements) => Promise<Finished<T>>,
 ): Promise<T> {
   const connection = await pool.connect();
   // A session that ends fails the statement that runs; without a listener it would end the process.
@@ -71,9 +80,10 @@ export async function runTransaction<T>(
   } as TransactionStatements;
   let isBroken = false;
   try {
-    await connection.query('BEGIN');
-    const result = await work(db);
-    await connection.query('COMMIT');
+    const begun = connection.query('BEGIN');
+    begun.catch(ignore);
+    const { result, last } = await work(db);
+    await Promise.all([begun, last && run(last), connection.query('COMMIT')]);
     return result;
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => (isBroken = true));
