@@ -89,6 +89,32 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
+        /**
+         * Update a patient
+         * @description Changes what the body names and nothing else: a JSON merge patch (RFC 7396), as `application/json` or as
+         *     `application/merge-patch+json`. A null clears an optional field. With `isActive` false the patient gets no new
+         *     encounters (409 `patient_inactive`); open ones stay.
+         */
+        patch: operations["updatePatient"];
+        trace?: never;
+    };
+    "/reference/states": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List states
+         * @description Lists the states that `stateId` and `gfeStateId` of a patient can name, by their names.
+         */
+        get: operations["listStates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -356,6 +382,28 @@ export interface paths {
          *     not wait for its time, and needs an encounter that is `pending_review`.
          */
         post: operations["simulateEncounter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/clients/{id}/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate an identity verification
+         * @description Plays the identity verification for a patient of a sandbox tenant. `INVITED` invites a patient who is `NOTVERIFIED`, and
+         *     reminds one who is `INVITED`, three times at most. `VERIFIED` verifies; `NOTVERIFIED` is the failure of an invited one.
+         *     A verified patient stays so.
+         */
+        post: operations["simulateVerification"];
         delete?: never;
         options?: never;
         head?: never;
@@ -897,6 +945,10 @@ export interface components {
             maritalStatus?: components["schemas"]["NullableText"];
             /** @description Taken as true if it is not sent. */
             isHomeAddressSameAsShipping?: boolean | null;
+            /** @description Data of your own, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character. */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
             /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
             insuranceInfo?: string | null;
             /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
@@ -977,6 +1029,95 @@ export interface components {
             commsUserId: string | null;
             state: components["schemas"]["PatientState"];
             adminUser: components["schemas"]["AdminUser"];
+        };
+        /**
+         * Format: date
+         * @description YYYY-MM-DD. A real calendar date, not before 1900-01-01 (older dates are typing errors) and not in the future (today in the earliest time zone, UTC+14, is accepted).
+         */
+        dateOfBirth: string;
+        /** @description Dialing code of one to four digits, with or without a leading plus. It is returned as sent. */
+        countryCode: string;
+        /** @description Digits only. At most 15, the limit of E.164; at least 4, the shortest national numbers. */
+        phone: string;
+        /**
+         * @description Returned as `sex`.
+         * @enum {string|null}
+         */
+        gender: "male" | "female" | "other" | null;
+        /** @description Line 1. Returned as `address1`. */
+        address: components["schemas"]["NullableText"];
+        /** @description Line 2. */
+        address2: components["schemas"]["NullableText"];
+        /** @description Returned as `postal`. */
+        postalCode: components["schemas"]["NullableText"];
+        /** @description Only its form is checked. */
+        cityId: components["schemas"]["NullableUuid"];
+        /** @description Only its form is checked. */
+        stateId: components["schemas"]["NullableUuid"];
+        /** @description Only its form is checked. */
+        countryId: components["schemas"]["NullableUuid"];
+        /** @description State relevant for the good faith estimate. Only its form is checked. */
+        gfeStateId: components["schemas"]["NullableUuid"];
+        /** @description At most 5000 characters, about two pages. */
+        notes: string | null;
+        /** @description Phone number. */
+        emergencyContact: components["schemas"]["NullableText"];
+        /** @description Dialing code. */
+        emergencyContactCode: components["schemas"]["NullableText"];
+        /** @description For example single, married or divorced. */
+        maritalStatus: components["schemas"]["NullableText"];
+        /** @description Taken as true if it is not sent. */
+        isHomeAddressSameAsShipping: boolean | null;
+        /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
+        insuranceInfo: string | null;
+        /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
+        medicalHistory: string | null;
+        /** @description Data of your own, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character. */
+        metadata: {
+            [key: string]: unknown;
+        } | null;
+        /** @description A JSON merge patch (RFC 7396): what is named is changed, null clears an optional field. The fields are those of `createPatient`; members of `metadata` are merged. */
+        PatientPatch: {
+            firstName?: components["schemas"]["PersonName"];
+            lastName?: components["schemas"]["PersonName"];
+            email?: components["schemas"]["Email"];
+            dateOfBirth?: components["schemas"]["dateOfBirth"];
+            countryCode?: components["schemas"]["countryCode"];
+            phone?: components["schemas"]["phone"];
+            gender?: components["schemas"]["gender"];
+            address?: components["schemas"]["address"];
+            address2?: components["schemas"]["address2"];
+            postalCode?: components["schemas"]["postalCode"];
+            cityId?: components["schemas"]["cityId"];
+            stateId?: components["schemas"]["stateId"];
+            countryId?: components["schemas"]["countryId"];
+            gfeStateId?: components["schemas"]["gfeStateId"];
+            notes?: components["schemas"]["notes"];
+            emergencyContact?: components["schemas"]["emergencyContact"];
+            emergencyContactCode?: components["schemas"]["emergencyContactCode"];
+            emergencyContactName?: components["schemas"]["NullableText"];
+            employer?: components["schemas"]["NullableText"];
+            workMobile?: components["schemas"]["NullableText"];
+            maritalStatus?: components["schemas"]["maritalStatus"];
+            isHomeAddressSameAsShipping?: components["schemas"]["isHomeAddressSameAsShipping"];
+            insuranceInfo?: components["schemas"]["insuranceInfo"];
+            medicalHistory?: components["schemas"]["medicalHistory"];
+            metadata?: components["schemas"]["metadata"];
+            /** @description Whether the patient can get new encounters. */
+            isActive?: boolean;
+        };
+        StateList: {
+            data: {
+                /** Format: uuid */
+                id: string;
+                /** @description Two letters, as in a clinic's locations. */
+                code: string;
+                name: string;
+                /** Format: uuid */
+                countryId: string;
+                /** @description ISO 3166 code of two letters. */
+                countryCode: string;
+            }[];
         };
         /** @description A product without nested objects. */
         ProductSummary: {
@@ -1554,15 +1695,17 @@ export interface components {
             reference?: string | null;
         };
         /**
-         * @description A type of event; a closed list, so that a typing error is noticed. `patient.verification_updated` does not occur in this version.
+         * @description A type of event; a closed list, so that a typing error is noticed.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
         /** @description Which of the members are there depends on the type of the event; the guide's section "Events" has the table. */
         EventData: {
             /** Format: uuid */
             user_id?: string;
             isVerified?: "NOTVERIFIED" | "VERIFIED" | "INVITED";
+            /** @description The names of the fields that were changed, as in the request. */
+            changed?: ("firstName" | "lastName" | "email" | "dateOfBirth" | "countryCode" | "phone" | "gender" | "address" | "address2" | "postalCode" | "cityId" | "stateId" | "countryId" | "gfeStateId" | "notes" | "emergencyContact" | "emergencyContactCode" | "emergencyContactName" | "employer" | "workMobile" | "maritalStatus" | "isHomeAddressSameAsShipping" | "insuranceInfo" | "medicalHistory" | "metadata" | "isActive")[];
             /** Format: uuid */
             documentId?: string;
             docType?: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
@@ -1600,7 +1743,7 @@ export interface components {
         Event: {
             /** Format: uuid */
             id: string;
-            type: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
+            type: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
             /**
              * Format: date-time
              * @description When it happened.
@@ -1663,6 +1806,13 @@ export interface components {
             outcome: "claim" | "approve_all" | "deny_all" | "approve_first" | "no_show" | "expire" | "revoke";
             /** @description Also pays the balance of the order, if there is one afterwards. Taken as false if it is not sent. */
             pay?: boolean | null;
+        };
+        SimulateVerificationRequest: {
+            /**
+             * @description What the verification comes to.
+             * @enum {string}
+             */
+            status: "INVITED" | "VERIFIED" | "NOTVERIFIED";
         };
         SandboxClock: {
             /**
@@ -1927,6 +2077,35 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The body or a parameter is missing, unknown or malformed */
+        BadRequestBody: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Another patient has this e-mail; nothing was changed */
+        UpdatePatientConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Cache-Control": components["headers"]["CacheControlNoStore"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The body or a parameter is malformed, or the file cannot be taken */
         UploadPatientDocumentBadRequest: {
             headers: {
@@ -2143,20 +2322,6 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or a parameter is missing, unknown or malformed */
-        BadRequestBody: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
         /** @description The access token lacks the permission, the tenant is not a sandbox, or the API client is limited to other clinics */
         SimulateForbidden: {
             headers: {
@@ -2194,6 +2359,21 @@ export interface components {
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
                 "WWW-Authenticate": components["headers"]["InsufficientScopeChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The verification is not in a state from which this can happen, or three reminders were sent */
+        VerificationConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Cache-Control": components["headers"]["CacheControlNoStore"];
                 [name: string]: unknown;
             };
             content: {
@@ -2342,6 +2522,11 @@ export interface components {
          */
         PatientId: components["schemas"]["Uuid"];
         /**
+         * @description Only states of this country, by its ISO 3166 code of two letters, in either case; by default all.
+         * @example US
+         */
+        CountryCode: string;
+        /**
          * @description Words of the SKU or of the name, whole or in part, in any order and in either case; white space and punctuation part them. Blank means no filter. At most 100 characters, longer than what people search for.
          * @example BTX
          */
@@ -2444,6 +2629,11 @@ export interface components {
          * @example ZGVtbyAw
          */
         AuditAfter: string;
+        /**
+         * @description The `user_id` of the patient.
+         * @example 01a10caf-a4c0-7000-8000-00000000d003
+         */
+        UnverifiedPatientId: components["schemas"]["Uuid"];
         /**
          * @description Only encounters of this queue; there is one.
          * @example provider_network
@@ -2800,6 +2990,87 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["PatientNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    updatePatient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `user_id` of the patient.
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                id: components["parameters"]["PatientId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatientPatch"];
+                "application/merge-patch+json": components["schemas"]["PatientPatch"];
+            };
+        };
+        responses: {
+            /** @description The patient afterwards */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Patient"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["PatientNotFound"];
+            409: components["responses"]["UpdatePatientConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listStates: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only states of this country, by its ISO 3166 code of two letters, in either case; by default all.
+                 * @example US
+                 */
+                countryCode?: components["parameters"]["CountryCode"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The states */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
@@ -3436,6 +3707,50 @@ export interface operations {
             403: components["responses"]["SimulateForbidden"];
             404: components["responses"]["EncounterNotFound"];
             409: components["responses"]["SimulateConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    simulateVerification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `user_id` of the patient.
+                 * @example 01a10caf-a4c0-7000-8000-00000000d003
+                 */
+                id: components["parameters"]["UnverifiedPatientId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SimulateVerificationRequest"];
+            };
+        };
+        responses: {
+            /** @description The patient afterwards */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatientRecord"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            404: components["responses"]["PatientNotFound"];
+            409: components["responses"]["VerificationConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];

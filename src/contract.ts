@@ -36,11 +36,16 @@ type OrEmpty<T> = [T] extends [never] ? Record<string, never> : T;
 type Parameters<Id extends OperationId, In extends 'path' | 'query'> = OrEmpty<
   NonNullable<operations[Id]['parameters'][In]>
 >;
+/** In a merge patch a null clears a field (RFC 7396). */
 type BodyOf<Id extends OperationId> = operations[Id] extends {
-  requestBody: { content: { 'application/json': infer Body } };
+  requestBody: { content: { 'application/merge-patch+json': infer Patch } };
 }
-  ? WithoutNulls<Body>
-  : undefined;
+  ? Patch
+  : operations[Id] extends {
+        requestBody: { content: { 'application/json': infer Body } };
+      }
+    ? WithoutNulls<Body>
+    : undefined;
 
 /** A request that is authenticated, authorised, validated, coerced and filled with the contract's defaults. */
 export interface Input<Id extends OperationId> {
