@@ -1,3 +1,4 @@
+import { validate as isUuid } from 'uuid';
 import { hostname } from 'node:os';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { auditRecorder } from '../domain/audit/recorder.js';
@@ -43,10 +44,12 @@ export async function recordCommand(
     UNION ALL (SELECT id FROM tenant WHERE id = ${tenant}::text OR lower(name) = lower(${tenant}::text)
       ORDER BY id <> ${tenant}::text)`;
   const tenantId = found?.id ?? null;
+  const patientId = resourceType === 'patient' && subject !== null && isUuid(subject) ? subject : undefined;
   const ids: Readonly<Record<string, unknown>> = {
     client: clientId,
     tenant: tenantId,
     order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
+    patient: patientId,
   };
   await auditRecorder(context)({
     at: context.now(),
@@ -56,7 +59,7 @@ export async function recordCommand(
     operationId: name,
     resourceType,
     resourceId: (ids[resourceType ?? ''] as string | null | undefined) ?? null,
-    patientId: null,
+    patientId: patientId ?? null,
     status: null,
     code: null,
     requestId: null,

@@ -20,6 +20,7 @@ const commands = [
   'catalog export',
   'catalog schema',
   'order cancel',
+  'patient verify',
   'audit verify',
   'audit export',
   'keys rotate',

@@ -192,6 +192,7 @@ describe('204', () => {
       ['encounter_created', waiting.encounter_id],
       ['encounter_created', claimed.encounter_id],
       ['encounter_review_started', claimed.encounter_id],
+      ['patient_created', undefined],
     ]);
   });
 });

@@ -2,8 +2,17 @@ import type { Context, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { expireDueEncounters, lapseDueClaims } from '../encounters/expirySweeps.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../approvals/approvals.js';
+import { endInvitations } from '../patients/verification.js';
 import { inTransaction, lockSandbox } from '../transactions/transaction.js';
 import { requireSandbox } from './requireSandbox.js';
+
+const sweeps = [
+  lapseDueClaims,
+  expireDueEncounters,
+  announceExpiringApprovals,
+  announceExpiredApprovals,
+  endInvitations,
+];
 
 /** The time of a sandbox, and how far it is ahead of the world's. */
 export interface SandboxTime {
@@ -46,9 +55,7 @@ export async function setClock(context: Context, offsetSeconds: number): Promise
     const errors = [{ pointer: '#/offsetSeconds', code: 'range', detail: 'must be at least what it is now' }];
     throw new Problem('validation_failed', undefined, { errors });
   }
-  for (const sweep of [lapseDueClaims, expireDueEncounters, announceExpiringApprovals, announceExpiredApprovals]) {
-    await sweep(world, tenantId);
-  }
+  for (const sweep of sweeps) await sweep(world, tenantId);
   return timeAt(context, clockOffsetMs);
 }
 
