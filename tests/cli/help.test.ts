@@ -22,6 +22,7 @@ const commands = [
   'order cancel',
   'audit verify',
   'audit export',
+  'audit purge',
   'keys rotate',
   'migrate',
 ];

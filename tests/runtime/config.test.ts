@@ -49,7 +49,6 @@ describe('without any variable', () => {
       },
       trustedProxies: 0,
       workers: 1,
-      auditRetentionDays: 2_192,
       metrics: null,
       tracedAs: null,
     } satisfies Config);
