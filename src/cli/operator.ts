@@ -47,8 +47,10 @@ export async function withDatabase<T>(
   }
 }
 
-/** Nothing is shown of a command that could not be recorded. */
-async function recorded<T>(
+/**
+ * Does the work of a command and records it, or that it failed. Nothing is shown of a command that could not be recorded.
+ */
+export async function recorded<T>(
   { command }: CliIo,
   context: DomainContext,
   work: (context: DomainContext) => Promise<T>,

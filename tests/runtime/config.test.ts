@@ -220,6 +220,13 @@ describe('a warning', () => {
     ]);
   });
 
+  it('says that RATE_LIMIT=off is for load tests', () => {
+    expect(configWarnings({ RATE_LIMIT: 'off' })).toEqual([
+      'RATE_LIMIT=off: clients may send as much as they like. This is for load tests.',
+    ]);
+    expect(configWarnings({ RATE_LIMIT: 'on' })).toEqual([]);
+  });
+
   it('is not given for what is right, empty or somebody else’s', () => {
     const others = ['PATH', 'HOME', 'HOSTNAME', 'USER', 'PORTS', 'TEST_DATABASE_URL', 'AWS_REGION', 'XDG_DATA_DIRS'];
     expect(configWarnings(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual([]);
