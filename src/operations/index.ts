@@ -21,8 +21,11 @@ import { listEvents } from './listEvents.js';
 import { listProducts } from './listProducts.js';
 import { listReviewQueue } from './listReviewQueue.js';
 import { previewEncounter } from './previewEncounter.js';
+import { provideInformation } from './provideInformation.js';
 import { recordPayment } from './recordPayment.js';
 import { releaseEncounter } from './releaseEncounter.js';
+import { requestInformation } from './requestInformation.js';
+import { rescheduleEncounter } from './rescheduleEncounter.js';
 import { resetSandbox } from './resetSandbox.js';
 import { revokeApprovals } from './revokeApprovals.js';
 import { setClock } from './setClock.js';
@@ -54,8 +57,11 @@ export const operations = {
   listProducts,
   listReviewQueue,
   previewEncounter,
+  provideInformation,
   recordPayment,
   releaseEncounter,
+  requestInformation,
+  rescheduleEncounter,
   resetSandbox,
   revokeApprovals,
   setClock,
