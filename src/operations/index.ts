@@ -22,8 +22,11 @@ import { listProducts } from './listProducts.js';
 import { listStates } from './listStates.js';
 import { listReviewQueue } from './listReviewQueue.js';
 import { previewEncounter } from './previewEncounter.js';
+import { provideInformation } from './provideInformation.js';
 import { recordPayment } from './recordPayment.js';
 import { releaseEncounter } from './releaseEncounter.js';
+import { requestInformation } from './requestInformation.js';
+import { rescheduleEncounter } from './rescheduleEncounter.js';
 import { resetSandbox } from './resetSandbox.js';
 import { revokeApprovals } from './revokeApprovals.js';
 import { setClock } from './setClock.js';
@@ -58,8 +61,11 @@ export const operations = {
   listReviewQueue,
   listStates,
   previewEncounter,
+  provideInformation,
   recordPayment,
   releaseEncounter,
+  requestInformation,
+  rescheduleEncounter,
   resetSandbox,
   revokeApprovals,
   setClock,

@@ -17,6 +17,7 @@ const tableGroups = [
     'order_line',
     'gfe_item',
     'encounter_document',
+    'encounter_information',
     'encounter_treatment',
     'clinic_availability',
     'offer_variant',
