@@ -1723,18 +1723,18 @@ export interface components {
              * Format: date
              * @description YYYY-MM-DD, local to the time zone, from 1900 to 2999 (other years are typing errors). A day in the past is accepted.
              */
-            scheduledDay?: string;
+            scheduledDay?: string | null;
             /** @description HH:MM:SS, local to the time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
-            scheduledTime?: string;
-            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. It needs `scheduledDay`. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
-            scheduledTimeZone?: string;
+            scheduledTime?: string | null;
+            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
+            scheduledTimeZone?: string | null;
         };
         /** @description Notes, documents or both. */
         ProvideInformationRequest: {
             /** @description Free text for the provider. At most 10 000 characters, about four pages. */
-            additionalNotes?: string;
+            additionalNotes?: string | null;
             /** @description The `documentId` of each document of this patient to add. At most 20, far more than one answer needs. */
-            documentIds?: components["schemas"]["Uuid"][];
+            documentIds?: components["schemas"]["Uuid"][] | null;
         };
         /** @description Decimal as text with two places, exact to the cent. */
         MoneyText: string;
@@ -1944,7 +1944,7 @@ export interface components {
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
             /** @description Where the patient meets the provider of a live visit, an https URL. The partner finds it with `getEncounter` while the encounter is `in_review`, and nowhere else. At most 2048 characters, as much as every browser takes. Claiming again without it keeps the earlier one. */
-            visitUrl?: string;
+            visitUrl?: string | null;
             /** @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent. */
             leaseSeconds?: number | null;
         };
