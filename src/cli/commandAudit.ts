@@ -5,6 +5,7 @@ import type { AuditRow, DomainContext } from '../context.js';
 import type { CliIo, RunningCommand } from './cliIo.js';
 
 const CLIENT_ID = /^ces_[a-z2-7]{20}$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ORDER_NO = /^[A-Za-z]{2,10}-\d{1,18}$/;
 
 /**
@@ -45,9 +46,11 @@ export async function recordCommand(
     UNION ALL (SELECT id FROM tenant WHERE id = ${tenant}::text OR lower(name) = lower(${tenant}::text)
       ORDER BY id <> ${tenant}::text)`;
   const tenantId = found?.id ?? null;
+  const patientId = resourceType === 'patient' && subject !== null && UUID.test(subject) ? subject : null;
   const ids: Readonly<Record<string, unknown>> = {
     client: clientId,
     tenant: tenantId,
+    patient: patientId,
     order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
   };
   await auditRecorder(context)({
@@ -58,7 +61,7 @@ export async function recordCommand(
     operationId: name,
     resourceType,
     resourceId: (ids[resourceType ?? ''] as string | null | undefined) ?? null,
-    patientId: null,
+    patientId,
     status: null,
     code: null,
     requestId: null,

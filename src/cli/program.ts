@@ -11,6 +11,7 @@ import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
 import { commandOf } from './commandAudit.js';
 import { example, PROGRAM } from './output.js';
+import { addPatientDataCommands } from './patientData.js';
 import { addTenantCommands } from './tenant.js';
 import type { CliIo } from './cliIo.js';
 
@@ -76,6 +77,7 @@ function createProgram(terminal: CliIo, usage: (text: string) => void): Command 
   addClientCommands(program, terminal);
   addCatalogCommands(program, terminal);
   addOrderCommands(program, terminal);
+  addPatientDataCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
   addMigrateCommand(program, terminal);
