@@ -36,6 +36,8 @@ export interface Variables {
   RATE_LIMIT_REDIS_URL?: string;
   WORKERS: string;
   TRUSTED_PROXIES: number;
+  DOCUMENT_RETENTION_DAYS?: number;
+  ENCOUNTER_RETENTION_DAYS?: number;
   METRICS_HOST: string;
   METRICS_PORT?: number;
   OTEL_EXPORTER_OTLP_ENDPOINT?: string;
@@ -44,6 +46,8 @@ export interface Variables {
 
 const text = { type: 'string', minLength: 1 };
 const seconds = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 31_536_000, default: fallback });
+/** A month at least: what is removed cannot be had again, and a mistyped number would remove it. */
+const retentionDays = { type: 'integer', minimum: 30, maximum: 36_500 };
 const quota = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 1_000_000, default: fallback });
 export const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
 /** Name of the format of an address, and its description. */
@@ -108,6 +112,8 @@ export const variables = {
       description: 'auto or a number from 1 to 99',
     },
     TRUSTED_PROXIES: { type: 'integer', minimum: 0, maximum: 10, default: 0 },
+    DOCUMENT_RETENTION_DAYS: retentionDays,
+    ENCOUNTER_RETENTION_DAYS: retentionDays,
     METRICS_HOST: { ...text, default: '127.0.0.1' },
     METRICS_PORT: { type: 'integer', minimum: 0, maximum: 65_535 },
     OTEL_EXPORTER_OTLP_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://', description: 'http(s)://…' },

@@ -50,8 +50,8 @@ export async function recordCommand(
   const ids: Readonly<Record<string, unknown>> = {
     client: clientId,
     tenant: tenantId,
-    order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
     patient: patientId,
+    order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
   };
   await auditRecorder(context)({
     at: context.now(),

@@ -3,30 +3,27 @@ import { findTenant } from '../domain/access/tenants.js';
 import { recordVerification } from '../domain/patients/verification.js';
 import { clockOffset } from '../domain/sandbox/clock.js';
 import { inTenantTime, inTransaction } from '../domain/transactions/transaction.js';
-import { validate as isUuid } from 'uuid';
 import { Problem } from '../problem.js';
 import { withDatabase } from './operator.js';
-import { assertUsage, example, print } from './output.js';
+import { example, print } from './output.js';
+import { addPatientDataCommands, uuid } from './patientData.js';
 import type { CliIo } from './cliIo.js';
 
 const statuses = ['INVITED', 'VERIFIED', 'NOTVERIFIED'] as const;
 
-/** Adds `patient verify`. */
+/** Adds `patient verify|export|erase`. */
 export function addPatientCommands(program: Command, terminal: CliIo): void {
   const patient = program.command('patient').description('patients of a tenant').helpCommand(false);
 
   patient
     .command('verify')
     .description('record what the verification of an identity came to; INVITED again is a reminder, three at most')
-    .argument('<user-id>')
+    .argument('<user-id>', 'id of the patient', uuid)
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
     .addOption(new Option('--status <status>', 'the new state').choices(statuses).default('VERIFIED' as const))
     .option('--json', 'print JSON')
     .addHelpText('after', example('patient verify 01a10caf-a4c0-7000-8000-00000000d001 --tenant lakeside'))
-    .action(async (userId, { tenant, status, json }, command) => {
-      assertUsage(command, () => {
-        if (!isUuid(userId)) throw new Error('<user-id> must be a UUID.');
-      });
+    .action(async (userId, { tenant, status, json }) => {
       const { isVerified } = await withDatabase(terminal, async (context) => {
         const { id } = await findTenant(context, tenant);
         const local = inTenantTime(context, await clockOffset(context, id));
@@ -40,4 +37,5 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
       });
       print(terminal, json, { userId, isVerified }, () => `${userId} is ${isVerified}.`);
     });
+  addPatientDataCommands(patient, terminal);
 }

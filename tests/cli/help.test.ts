@@ -24,6 +24,8 @@ const commands = [
   'audit verify',
   'audit export',
   'audit purge',
+  'patient export',
+  'patient erase',
   'keys rotate',
   'migrate',
 ];

@@ -49,6 +49,7 @@ describe('without any variable', () => {
       },
       trustedProxies: 0,
       workers: 1,
+      retention: { documentDays: null, encounterDays: null },
       metrics: null,
       tracedAs: null,
     } satisfies Config);

@@ -44,6 +44,13 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
       }
     },
 
+    async read(key) {
+      const file = await open(pathOf(folder, key)).catch((error: unknown) => {
+        throw unavailable(error);
+      });
+      return file.createReadStream();
+    },
+
     async remove(key) {
       const target = pathOf(folder, key);
       try {

@@ -27,6 +27,8 @@ export interface ObjectStore {
    * exists. Memory does not depend on the size of the body.
    */
   put(key: string, body: AsyncIterable<Uint8Array>, contentType: string): Promise<void>;
+  /** The whole object, as a stream. */
+  read(key: string): Promise<AsyncIterable<Uint8Array>>;
   /** Removes the object; it is no error when there is none. */
   remove(key: string): Promise<void>;
   /**

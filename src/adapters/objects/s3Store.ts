@@ -69,6 +69,11 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       }
     },
 
+    async read(key) {
+      const url = await client.presignedGetObject(bucket, key, requestExpiry);
+      return http.stream(url, { throwHttpErrors: true });
+    },
+
     async remove(key) {
       const url = await client.presignedUrl('DELETE', bucket, key, requestExpiry);
       expectSuccess(await http.delete(url).catch(unavailable), 'NoSuchKey');

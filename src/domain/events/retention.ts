@@ -3,12 +3,12 @@ import { describeCauses } from '../../failures.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
 
 /** What a purge needs: the database, whose real time counts here, and a signal to end early. */
-interface PurgeContext extends Pick<SweepContext, 'db' | 'log'> {
+export interface PurgeContext extends Pick<SweepContext, 'db' | 'log'> {
   readonly signal?: AbortSignal;
 }
 
 /** Rows in one transaction: few enough to be done well within the time of a statement. */
-const BATCH = 1_000;
+export const RETENTION_BATCH = 1_000;
 
 /**
  * Removes the keys of all tenants, with the responses that they hold, 24 hours after they were used (R-67). Safe to run
@@ -34,7 +34,7 @@ function purgeOldKeys({ db }: PurgeContext, tenantId: string): Promise<number> {
     WITH old AS (
       SELECT api_client_id, operation_id, key FROM idempotency_key
       WHERE tenant_id = ${tenantId} AND created_at < now() - interval '24 hours'
-      ORDER BY created_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+      ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED
     )
     DELETE FROM idempotency_key AS stored USING old
     WHERE stored.tenant_id = ${tenantId} AND stored.api_client_id = old.api_client_id
@@ -51,14 +51,20 @@ async function purgeOldestEvents({ db }: PurgeContext, tenantId: string): Promis
   const purge = db.$executeRaw`
     DELETE FROM event WHERE tenant_id = ${tenantId} AND position < (
       SELECT coalesce(min(position) FILTER (WHERE recorded_at >= now() - interval '30 days'), max(position) + 1)
-      FROM (SELECT position, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY position LIMIT ${BATCH})
+      FROM (SELECT position, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY position LIMIT ${RETENTION_BATCH})
         AS oldest)`;
   const [, purged] = await db.$transaction([lock, purge]);
   return purged;
 }
 
-/** Tenant by tenant: one that cannot be purged is logged and left to the next run. */
-async function inTenants(context: PurgeContext, purgeSome: (tenantId: string) => Promise<number>): Promise<number> {
+/**
+ * Purges tenant by tenant, batch by batch: one that cannot be purged is logged and left to the next run.
+ * @param purgeSome removes RETENTION_BATCH at most, and returns how many
+ */
+export async function inTenants(
+  context: PurgeContext,
+  purgeSome: (tenantId: string) => Promise<number>,
+): Promise<number> {
   const tenants = await context.db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
   let purged = 0;
   for (const { id: tenantId } of tenants) {
@@ -79,6 +85,6 @@ async function inBatches({ signal }: PurgeContext, purgeSome: () => Promise<numb
     signal?.throwIfAborted();
     last = await purgeSome();
     purged += last;
-  } while (last === BATCH);
+  } while (last === RETENTION_BATCH);
   return purged;
 }

@@ -54,7 +54,7 @@ const day = 24 * 3_600_000;
 async function everything(): Promise<void> {
   const {
     domain,
-    services: { objects, log },
+    services: { objects, config, log },
   } = harness;
   for (const [operationId, run] of Object.entries(keyless)) requireSuccess(operationId, await run());
   for (const [operationId, make] of Object.entries(keyedRequests)) {
@@ -71,7 +71,7 @@ async function everything(): Promise<void> {
   for (const days of [1, 360, 366]) {
     const now = () => new Date(harness.clock.now.getTime() + days * day);
     const { signal } = new AbortController();
-    for (const { run } of sweeps) await run({ ...domain, objects, log, signal, now });
+    for (const { run } of sweeps) await run({ ...domain, objects, config, log, signal, now });
   }
   await createSandbox(domain, { name: 'Another sandbox' }, objects);
 }

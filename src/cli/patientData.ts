@@ -1,0 +1,90 @@
+import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
+import { mkdir, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { validate as isUuid } from 'uuid';
+import type { ObjectStore } from '../adapters/objects/objectStore.js';
+import { findTenant } from '../domain/access/tenants.js';
+import { erasePatient } from '../domain/patients/erase.js';
+import { exportPatient, type PatientExport } from '../domain/patients/export.js';
+import { openStore, withDatabase } from './operator.js';
+import { example, print } from './output.js';
+import type { CliIo } from './cliIo.js';
+
+const EXAMPLE = '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c --tenant lakeside';
+
+/** Adds `export|erase` to the group `patient`. */
+export function addPatientDataCommands(patient: Command, terminal: CliIo): void {
+  patient
+    .command('export')
+    .description(
+      'write all that is stored about a patient to a new folder: patient.ndjson, and the documents in files/',
+    )
+    .argument('<user-id>', 'id of the patient', uuid)
+    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+    .requiredOption('--to <folder>', 'a folder that does not exist yet; it is readable by its owner only')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example(`patient export ${EXAMPLE} --to export`))
+    .action(async (id, { tenant, to, json }) => {
+      const store = await openStore(terminal);
+      await mkdir(to, { mode: 0o700 }).catch((cause: unknown) => {
+        throw new Error(`${to} cannot be made: choose a folder that does not exist yet.`, { cause });
+      });
+      // It is recorded before the first file is written.
+      const found = await withDatabase(terminal, async (context) =>
+        exportPatient(context, (await findTenant(context, tenant)).id, id),
+      ).catch(async (error: unknown) => {
+        await rmdir(to);
+        throw error;
+      });
+      await writeExport(to, found, store);
+      const shown = { folder: to, rows: found.rows.length, files: found.documents.length };
+      print(terminal, json, shown, () => `${shown.rows} rows and ${shown.files} files were written to ${to}.`);
+    });
+
+  patient
+    .command('erase')
+    .description(
+      'make a person unknown for good: documents, texts and contact data are removed; encounters, orders and the audit stay ' +
+        'with ids, states and amounts. Refused while an encounter or an order is open',
+    )
+    .argument('<user-id>', 'id of the patient', uuid)
+    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example(`patient erase ${EXAMPLE}`))
+    .action(async (id, { tenant, json }) => {
+      const store = await openStore(terminal);
+      const { objects, encounters } = await withDatabase(terminal, async (context) =>
+        erasePatient(context, (await findTenant(context, tenant)).id, id),
+      );
+      await removeAll(store, objects).catch(() => {
+        terminal.err('The object store does not answer: the daily job removes the files of the documents.\n');
+      });
+      print(
+        terminal,
+        json,
+        { id, documents: objects.length, encounters },
+        () =>
+          `${id} is erased: ${objects.length} documents were removed, ${encounters} encounters are kept without the person.`,
+      );
+    });
+}
+
+async function writeExport(to: string, { rows, documents }: PatientExport, store: ObjectStore): Promise<void> {
+  const plain = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value);
+  const lines = rows.map(({ type, data }) => `${JSON.stringify({ type, data }, plain)}\n`);
+  const options = { mode: 0o600, flag: 'wx' };
+  await writeFile(join(to, 'patient.ndjson'), lines.join(''), options);
+  await mkdir(join(to, 'files'), { mode: 0o700 });
+  // File names are callers' and may be anything: the ids are in the rows.
+  for (const { id, blobPath } of documents) await writeFile(join(to, 'files', id), await store.read(blobPath), options);
+}
+
+async function removeAll(store: ObjectStore, keys: readonly string[]): Promise<void> {
+  for (const key of keys) await store.remove(key);
+}
+
+/** Reads the argument that names a patient. */
+export function uuid(text: string): string {
+  if (isUuid(text)) return text.toLowerCase();
+  throw new InvalidArgumentError('Give the user_id of the patient.');
+}

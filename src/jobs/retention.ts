@@ -1,0 +1,15 @@
+import { purgeDocuments } from '../domain/documents/retention.js';
+import { purgeEncounters } from '../domain/encounters/retention.js';
+import type { Job } from './job.js';
+
+/** Once a day, what the operator keeps no longer: encounters first, because theirs are most of the documents. */
+export const retention: Job = {
+  name: 'apply-retention',
+  cron: '5 10 * * *',
+  async run(context) {
+    const { encounterDays, documentDays } = context.config.retention;
+    const encounters = encounterDays === null ? 0 : await purgeEncounters(context, encounterDays);
+    const documents = documentDays === null ? 0 : await purgeDocuments(context, documentDays);
+    if (encounters + documents > 0) context.log.info({ encounters, documents }, 'removed what is kept no longer');
+  },
+};

@@ -1,0 +1,108 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { retention } from '../../../src/jobs/retention.js';
+import { newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { rowsOf } from '../../support/migrations.js';
+import { pay } from '../../support/orders.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { cancelled, claimedEncounter, completedEncounter, deny, reviewed } from '../../support/reviews.js';
+
+let database: TestDatabase;
+let harness: Harness;
+let files: FileHost;
+let partner: Partner;
+beforeAll(async () => {
+  [database, files] = await Promise.all([createTestDatabase(), startFileHost()]);
+  // With the rights of the service's role, and no others.
+  harness = await startHarness({
+    databaseUrl: database.serviceUrl,
+    environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
+  });
+  partner = await newPartner(harness);
+});
+afterAll(async () => {
+  await Promise.all([harness.close(), files.close()]);
+  await database.drop();
+});
+
+type Settings = Partial<Harness['services']['config']['retention']>;
+
+async function run(settings: Settings): Promise<void> {
+  const { domain, services } = harness;
+  const config = { retention: { documentDays: null, encounterDays: null, ...settings } };
+  const { signal } = new AbortController();
+  await retention.run({ ...domain, objects: services.objects, log: services.log, config, signal });
+}
+
+/** As if nothing had happened for 100 days. */
+const age = async (table: 'encounter' | 'document', ids: readonly string[]): Promise<void> => {
+  const at = `now() - interval '100 days'`;
+  const list = ids.map((id) => `'${id}'`).join(', ');
+  await rowsOf(database.url, `UPDATE ${table} SET created_at = ${at}, updated_at = ${at} WHERE id IN (${list})`);
+};
+const endApprovals = ({ id }: Answer['body']): Promise<unknown> =>
+  rowsOf(database.url, `UPDATE gfe_item SET valid_until = now() - interval '1 s' WHERE encounter_id = '${id}'`);
+
+async function paid(encounter: Answer['body']): Promise<Answer['body']> {
+  const { body } = await call(harness, `GET /orders/${encounter.order_no}`, partner);
+  expect((await pay(harness, partner, encounter.order_no, { amount: body.balance_amt })).status).toBe(201);
+  return encounter;
+}
+
+it('encounters that ended long ago are removed with all that is theirs, when the operator says so, and no others', async () => {
+  const completed = await paid(await completedEncounter(harness, partner));
+  await endApprovals(completed);
+  const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
+  const ended = [completed, denied, await cancelled(harness, partner, await newEncounter(harness, partner))];
+  const unpaid = await completedEncounter(harness, partner);
+  await endApprovals(unpaid);
+  const open = [await newEncounter(harness, partner), await claimedEncounter(harness, partner)];
+  const inForce = await paid(await completedEncounter(harness, partner));
+  await age(
+    'encounter',
+    [...ended, unpaid, ...open, inForce].map(({ id }) => id),
+  );
+  const young = await cancelled(harness, partner, await newEncounter(harness, partner));
+
+  const left = async (): Promise<unknown[]> =>
+    (await rowsOf(database.url, 'SELECT id FROM encounter ORDER BY encounter_no')).map(({ id }) => id);
+  const before = await left();
+  await run({});
+  await run({ encounterDays: 101 });
+  expect(await left()).toEqual(before);
+  await run({ encounterDays: 99 });
+  expect(await left()).toEqual([unpaid, ...open, inForce, young].map(({ id }) => id));
+  await run({ encounterDays: 99 });
+  expect(await left()).toHaveLength(5);
+  expect((await call(harness, `GET /encounters/${completed.encounter_id}`, partner)).status).toBe(404);
+  expect((await call(harness, `GET /orders/${completed.order_no}`, partner)).status).toBe(404);
+});
+
+it('old documents that no encounter names are removed with their objects, when the operator says so, and no others', async () => {
+  const patientId = await newPatient(harness, partner);
+  const uploaded = async (): Promise<{ id: string; file: string }> => {
+    const json = { url: files.serve(`/${harness.domain.newId()}.pdf`, { content: sampleFiles.pdf }) };
+    const target = `POST /clients-documents/${patientId}/upload-url/lab-results`;
+    const { body } = await call(harness, target, { token: partner.token, json });
+    return { id: body.documentId, file: join(harness.dataDir, 'documents', body.userDocument.blobPath) };
+  };
+  const [old, used, young] = [await uploaded(), await uploaded(), await uploaded()];
+  const encounter = await newEncounter(harness, partner, { patientId, documentIds: [used.id] });
+  await age('document', [old.id, used.id]);
+  const left = async (): Promise<unknown[]> =>
+    (await rowsOf(database.url, 'SELECT id FROM document ORDER BY id')).map(({ id }) => id);
+  await run({});
+  expect(await left()).toEqual([old.id, used.id, young.id]);
+  await run({ documentDays: 99 });
+  expect(await left()).toEqual([used.id, young.id]);
+  await expect(access(old.file)).rejects.toThrow('ENOENT');
+  await Promise.all([access(used.file), access(young.file)]);
+
+  await cancelled(harness, partner, encounter);
+  await age('encounter', [encounter.id]);
+  await run({ encounterDays: 99, documentDays: 99 });
+  expect(await left()).toEqual([young.id]);
+});

@@ -1,0 +1,79 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openDatabase } from '../../src/adapters/database/database.js';
+import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
+import { createSandbox } from '../../src/domain/sandbox/reset.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { newToken, patientBody } from '../support/factories.js';
+import { call } from '../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { killServers, startServer } from '../support/serverProcess.js';
+import { figure, isFull, percentile, tally } from './faults.js';
+
+/** Requests of the tenant that is measured. */
+const REQUESTS = isFull ? 300 : 50;
+
+let database: TestDatabase;
+let dataDir: string;
+beforeAll(async () => {
+  [database, dataDir] = await Promise.all([createTestDatabase(), mkdtemp(join(tmpdir(), 'ces-faults-'))]);
+});
+afterAll(async () => {
+  await killServers();
+  await database.drop();
+  await rm(dataDir, { recursive: true });
+});
+
+it('40 callers of one sandbox: another tenant gets only 200, and hardly later than alone', async () => {
+  const baseUrl = await startServer({ DATABASE_URL: database.url, DATA_DIR: dataDir }).started;
+  const context = systemContext(openDatabase(database.url));
+  const store = await openObjectStore({ dataDir, baseUrl: () => baseUrl, store: { kind: 'file' } });
+  const sandbox = await createSandbox(context, { name: 'Busy' }, store);
+  const live = await createTenant(context, { name: 'Quiet', mode: 'live' });
+  const [noisy, quiet] = await Promise.all(
+    [sandbox, live].map(({ id: tenant }) =>
+      createApiClient(context, {
+        tenant,
+        preset: 'partner',
+        requestsPerMinute: tenant === live.id ? 100_000 : undefined,
+      }),
+    ),
+  );
+  if (!noisy || !quiet) throw new Error('there are two clients');
+  const token = await newToken({ baseUrl }, quiet);
+  const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
+
+  /** Milliseconds of one request after the other. */
+  const measure = async (what: string): Promise<number> => {
+    const times: number[] = [];
+    const statuses: number[] = [];
+    for (let count = 0; count < REQUESTS; count += 1) {
+      const begun = performance.now();
+      statuses.push((await call({ baseUrl }, `GET /clients/${body.user_id}`, { token })).status);
+      times.push(performance.now() - begun);
+    }
+    expect(tally(statuses)).toEqual({ 200: REQUESTS });
+    const [p50, p95] = [percentile(times, 0.5), percentile(times, 0.95)];
+    figure(what, `p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`);
+    return p95;
+  };
+
+  await measure('warming up');
+  const alone = await measure('alone');
+  const path = fileURLToPath(new URL('noisyCallers.ts', import.meta.url));
+  const callers = fork(path, [baseUrl, noisy.clientId, noisy.clientSecret], { execArgv: ['--import', 'tsx'] });
+  await once(callers, 'message');
+  const busy = await measure('beside 40 callers of a sandbox');
+  callers.send('stop');
+  const [seen] = (await once(callers, 'message')) as [Record<string, number>];
+  figure('what they got', JSON.stringify(seen));
+  figure('p95 beside them over p95 alone', (busy / alone).toFixed(1));
+  expect(Object.keys(seen).filter((status) => !['200', '204', '409', '429', '503'].includes(status))).toEqual([]);
+  await context.db.$disconnect();
+}, 120_000);

@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '../../src/adapters/database/database.js';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { newToken } from '../support/factories.js';
+import { call } from '../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { hasRedis, startRedis, type RedisServer } from '../support/redis.js';
+import { killServers, startServer } from '../support/serverProcess.js';
+import { figure, isFull, tally } from './faults.js';
+
+const itIfRedis = hasRedis() ? it : it.skip;
+const REQUESTS = isFull ? 20_000 : 1_000;
+const LIMIT = REQUESTS / 20;
+/** Enough that refusals, which come after a moment, do not make the run long. */
+const CALLERS = 100;
+/** The limit is that of a minute, which begins with the first request; a slow machine needs several. */
+const WINDOW_MS = 60_000;
+
+let redis: RedisServer | undefined;
+let database: TestDatabase;
+let dataDir: string;
+beforeAll(async () => {
+  [database, dataDir] = await Promise.all([createTestDatabase(), mkdtemp(join(tmpdir(), 'ces-faults-'))]);
+});
+afterAll(async () => {
+  await killServers();
+  await redis?.kill();
+  await database.drop();
+  await rm(dataDir, { recursive: true });
+});
+
+itIfRedis(
+  'two processes with one Redis hold a limit exactly, and answer everything when it is killed',
+  async () => {
+    redis = await startRedis();
+    const environment = {
+      DATABASE_URL: database.url,
+      DATA_DIR: dataDir,
+      RATE_LIMIT_REQUESTS: String(LIMIT),
+      RATE_LIMIT_BURST: '1000000',
+      RATE_LIMIT_REDIS_URL: redis.url,
+    };
+    const servers = await Promise.all([1, 2].map(() => startServer(environment).started));
+    const db = openDatabase(database.url);
+    const { id: tenant } = await createTenant(systemContext(db), { name: 'Lakeside', mode: 'live' });
+
+    /** How many of the requests of a new client, which both servers get in turn, had which status. */
+    const ask = async (name: string, halfway: () => unknown) => {
+      const client = await createApiClient(systemContext(db), { tenant, preset: 'partner', name });
+      const tokens = await Promise.all(servers.map((baseUrl) => newToken({ baseUrl }, client)));
+      const statuses: number[] = [];
+      let sent = 0;
+      const begun = Date.now();
+      const caller = async (): Promise<void> => {
+        while (sent < REQUESTS) {
+          const turn = (sent += 1) % 2;
+          if (sent === REQUESTS / 50) void halfway();
+          const { status } = await call({ baseUrl: servers[turn] ?? '' }, 'GET /clinics?limit=1', {
+            token: tokens[turn],
+          });
+          statuses.push(status);
+        }
+      };
+      await Promise.all(Array.from({ length: CALLERS }, caller));
+      const took = Date.now() - begun;
+      figure(`limit of ${LIMIT}, ${name}`, `${JSON.stringify(tally(statuses))} in ${took} ms`);
+      const { 200: served = 0, ...others } = tally(statuses);
+      expect(others).toEqual({ 429: REQUESTS - served });
+      return { served, minutes: Math.floor(took / WINDOW_MS) + 1 };
+    };
+
+    const counted = await ask('Redis there', () => undefined);
+    // The last minute may be too short to use up its part.
+    expect(counted.served).toBeLessThanOrEqual(1.01 * LIMIT * counted.minutes);
+    expect(counted.served).toBeGreaterThanOrEqual(0.99 * LIMIT * Math.max(1, counted.minutes - 1));
+
+    const alone = await ask('Redis killed', () => redis?.kill());
+    // What was counted in Redis is lost with it, and each process counts on alone.
+    expect(alone.served).toBeGreaterThanOrEqual(LIMIT);
+    expect(alone.served).toBeLessThanOrEqual(LIMIT + 2 * LIMIT * alone.minutes);
+    await db.$disconnect();
+  },
+  180_000,
+);

@@ -1,0 +1,128 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { openDatabase } from '../../src/adapters/database/database.js';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
+import { prepareCluster, type Cluster } from '../../src/embedded/postgresCluster.js';
+import { startPostgres, type RunningPostgres } from '../../src/embedded/postgresProcess.js';
+import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { newToken } from '../support/factories.js';
+import { rowsOf } from '../support/migrations.js';
+import { temporaryDataDir } from '../support/postgres.js';
+import { killServers, startServer } from '../support/serverProcess.js';
+import { figure, isFull, percentile, tally } from './faults.js';
+import { healedAfter, startLoad, type Load, type Seen } from './load.js';
+
+/** How long each fault lasts. */
+const FAULT_MS = isFull ? 10_000 : 1_000;
+/** A machine that does much else at the same time is given longer. */
+const HEALED_MS = isFull ? 1_000 : 5_000;
+
+let folder: Awaited<ReturnType<typeof temporaryDataDir>>;
+let cluster: Cluster;
+let postgres: RunningPostgres;
+let load: Load;
+let baseUrl: string;
+let token: string;
+beforeAll(async () => {
+  folder = await temporaryDataDir();
+  ({ cluster } = await prepareCluster(folder.dataDir));
+  postgres = await started();
+  await migrateDatabase({ ownerUrl: postgres.url, url: postgres.url });
+  const db = openDatabase(postgres.url);
+  const { id: tenant } = await createTenant(systemContext(db), { name: 'Lakeside', mode: 'live' });
+  const client = await createApiClient(systemContext(db), { tenant, preset: 'partner' });
+  await db.$disconnect();
+  const environment = { DATABASE_URL: postgres.url, DATA_DIR: folder.dataDir, RATE_LIMIT: 'off' };
+  baseUrl = await startServer(environment).started;
+  token = await newToken({ baseUrl }, client);
+});
+afterAll(async () => {
+  await killServers();
+  await folder.remove();
+});
+
+/** At the same port as before. It refuses while a process of the one before is still there. */
+async function started(): Promise<RunningPostgres> {
+  for (;;) {
+    const running = await startPostgres(cluster, {}, (postgres as RunningPostgres | undefined)?.port);
+    if (running) return running;
+    await delay(20);
+  }
+}
+
+/** Sends a signal to PostgreSQL and all processes that it has. */
+async function signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  const { pid } = postgres;
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  for (const each of [pid, ...children.trim().split(' ').map(Number)]) process.kill(each, name);
+}
+
+/**
+ * Puts the service under load, breaks something for a while, and looks at what its callers saw.
+ * @param mend resolves when what was broken works again
+ */
+async function suffer(what: string, breakIt: () => Promise<unknown>, mend: () => Promise<unknown>): Promise<void> {
+  load = startLoad(baseUrl, token);
+  await healedAfter(load, Date.now());
+  await breakIt();
+  await delay(FAULT_MS);
+  await mend();
+  const mended = Date.now();
+  const healed = await healedAfter(load, mended);
+  await delay(500);
+  const seen = await load.stop();
+  const created = seen.flatMap(({ created: id }) => id ?? []);
+  const rows = await rowsOf(
+    postgres.url,
+    `SELECT count(*)::int AS count FROM client WHERE id = ANY ('{${created.join(',')}}'::uuid[])`,
+  );
+  const lost = created.length - Number(rows[0]?.['count']);
+  const failed = seen.filter(({ status }) => status >= 300);
+  figure(
+    what,
+    `${JSON.stringify(tally(seen.map(({ status }) => status)))} of ${seen.length} requests, longest ` +
+      `${Math.max(...seen.map(({ took }) => took))} ms, p50 of failures ${percentile(
+        failed.map(({ took }) => took),
+        0.5,
+      )} ms, ` +
+      `healed after ${healed - mended} ms, acknowledged and lost ${lost} of ${created.length}`,
+  );
+  const other = ({ status, retryAfter }: Seen): boolean => status !== 503 || retryAfter !== '5';
+  expect(failed.filter(other)).toEqual([]);
+  expect(lost).toBe(0);
+  expect(healed - mended).toBeLessThan(HEALED_MS);
+}
+
+it('PostgreSQL killed under load: only 503 with Retry-After, healed within a second, nothing acknowledged is lost', async () => {
+  await suffer(
+    'PostgreSQL killed',
+    () => signal('SIGKILL'),
+    async () => {
+      postgres = await started();
+    },
+  );
+  expect(load.seen.some(({ status }) => status === 503)).toBe(true);
+}, 60_000);
+
+it('PostgreSQL stopped under load, as on a host that hangs: the same', async () => {
+  await suffer(
+    'PostgreSQL stopped',
+    () => signal('SIGSTOP'),
+    () => signal('SIGCONT'),
+  );
+}, 60_000);
+
+it('a table locked under load: the same', async () => {
+  const other = new Client({ connectionString: postgres.url });
+  await other.connect();
+  await other.query('BEGIN');
+  await suffer(
+    'table locked',
+    () => other.query('LOCK TABLE client'),
+    () => other.query('COMMIT'),
+  );
+  await other.end();
+}, 60_000);
