@@ -62,5 +62,6 @@ export async function recordCommand(
     requestId: null,
     ip: null,
     outcome,
+    reviewerRef: null,
   });
 }

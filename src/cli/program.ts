@@ -11,6 +11,7 @@ import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
 import { commandOf } from './commandAudit.js';
 import { example, PROGRAM } from './output.js';
+import { addProviderCommands } from './provider.js';
 import { addTenantCommands } from './tenant.js';
 import type { CliIo } from './cliIo.js';
 
@@ -56,7 +57,7 @@ function jsonOf(error: unknown): object {
 function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Provisions tenants, API clients, catalogs and keys, cancels orders, verifies the audit and migrates. It works on the database of ' +
+      'Provisions tenants, API clients, catalogs, providers and keys, cancels orders, verifies the audit and migrates. It works on the database of ' +
         'DATABASE_URL, else on the embedded one in DATA_DIR, whether a server is running or not.',
     )
     .helpCommand(false)
@@ -75,6 +76,7 @@ function createProgram(terminal: CliIo, usage: (text: string) => void): Command 
   addTenantCommands(program, terminal);
   addClientCommands(program, terminal);
   addCatalogCommands(program, terminal);
+  addProviderCommands(program, terminal);
   addOrderCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);

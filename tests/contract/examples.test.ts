@@ -160,6 +160,8 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
     return ask('getEncounter')();
   },
   'getEncounter awaiting_information': ask('getEncounter', { encounter_id: cast.encounters.asked.encounter_id }),
+  'getChart claimed': ask('getChart'),
+  'addAddendum completed': by('addAddendum', 'later_result'),
   'rescheduleEncounter later': by('rescheduleEncounter', 'later'),
   'provideInformation pending_review': by('provideInformation', 'notes'),
   'requestInformation awaiting_information': by('requestInformation', 'medication'),

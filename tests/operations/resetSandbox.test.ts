@@ -87,7 +87,7 @@ describe('204', () => {
   it('knows every table that holds something of a tenant', async () => {
     const columns = await harness.domain.db.$queryRaw<{ table_name: string }[]>`
       SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'`;
-    const stays = ['api_client', 'api_client_secret', 'audit_event', 'event_counter'];
+    const stays = ['api_client', 'api_client_secret', 'audit_event', 'event_counter', 'provider', 'provider_licence'];
     expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...stays].sort());
   });
 
