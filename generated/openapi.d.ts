@@ -235,6 +235,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/encounters/{encounter_id}/certificate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the certificate of an encounter
+         * @description Returns what a clinic shows an inspector, as a PDF of one page with accessible text: clinic, patient, each item with its
+         *     decision, who decided and when, until when it holds, and the GFE number. An item that is no longer in force says so. Made
+         *     anew with each request, so it says what holds at that time.
+         */
+        get: operations["getCertificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/encounters/{encounter_id}/cancel": {
         parameters: {
             query?: never;
@@ -2369,6 +2391,20 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The encounter is not completed */
+        CertificateConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The encounter is over, or the same request is still under way */
         CancelEncounterConflict: {
             headers: {
@@ -2756,6 +2792,11 @@ export interface components {
         EncounterId: number;
         /**
          * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @example 100126
+         */
+        CompletedEncounterId: number;
+        /**
+         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
          * @example 100124
          */
         PendingEncounterId: number;
@@ -2827,11 +2868,6 @@ export interface components {
          * @example 1234567893
          */
         ReviewerRef: components["schemas"]["ReviewerRef"];
-        /**
-         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
-         * @example 100126
-         */
-        CompletedEncounterId: number;
     };
     requestBodies: never;
     headers: {
@@ -3519,6 +3555,45 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["CreateEncounterNotFound"];
             413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100126
+                 */
+                encounter_id: components["parameters"]["CompletedEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["CertificateConflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

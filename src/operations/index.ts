@@ -6,6 +6,7 @@ import { createEncounter } from './createEncounter.js';
 import { createPatient } from './createPatient.js';
 import { findPatients } from './findPatients.js';
 import { getAuthorizationServerMetadata } from './getAuthorizationServerMetadata.js';
+import { getCertificate } from './getCertificate.js';
 import { getChart } from './getChart.js';
 import { getClock } from './getClock.js';
 import { getEncounter } from './getEncounter.js';
@@ -44,6 +45,7 @@ export const operations = {
   createPatient,
   findPatients,
   getAuthorizationServerMetadata,
+  getCertificate,
   getChart,
   getClock,
   getEncounter,

@@ -255,6 +255,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'revokeApprovals invalid_state': after(() => send(operationOf('revokeApprovals')), withBody({})),
   'recordPayment invalid_state': after(payEverything, withBody({})),
   'addAddendum invalid_state': about(cast.encounters.waiting),
+  'getCertificate invalid_state': about(cast.encounters.waiting),
   provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
   claimed_by_other: byAnother,
   'getChart claimed_by_other': withQuery({ reviewerRef: 'another' }),

@@ -48,6 +48,7 @@ async function play(): Promise<string> {
   const documentIds = [upload.body.documentId];
   await send('POST /encounters', { ...again, patientId, treatmentIds: [cast.products.semaglutide], documentIds });
   await simulate(harness, partner, claimed.encounter_id, { outcome: 'deny_all' });
+  await send(`POST /encounters/${waiting.encounter_id}/addenda`, { reviewerRef: 'sandbox', text: 'Seen.' });
   await send(`POST /encounters/${asked.encounter_id}/information`, { additionalNotes: 'None.' });
   expect((await setClock(harness, partner, 50 * 24 * 3600)).status).toBe(200);
   await harness.domain.db.clinic.updateMany({ where: { tenantId }, data: { isActive: false } });
