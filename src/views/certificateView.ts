@@ -39,8 +39,14 @@ export function certificateView(certificate: Certificate, now: Date): Promise<Ui
   write('P', 11, `Patient: ${certificate.patientName}, born ${certificate.dateOfBirth}`);
   write('H2', 12, 'Decisions');
   for (const item of certificate.items) {
-    write('P', 9, `${item.categoryName}: ${item.subCategoryName} – ${decisionOf(item, now)}`, 'bold');
-    write('P', 7, basisOf(item));
+    const decision = decisionOf(item, now);
+    write(
+      'P',
+      9,
+      `${decision.isOver ? 'NO LONGER IN FORCE – ' : ''}${item.categoryName}: ${item.subCategoryName}`,
+      'bold',
+    );
+    write('P', 7, `${decision.text}. ${basisOf(item)}`);
   }
   document.end();
   return bytesOf(page);
@@ -58,19 +64,20 @@ function writer(page: Page, document: PDFKit.PDFStructureElement): Write {
   };
 }
 
-function decisionOf(item: CertifiedItem, now: Date): string {
+function decisionOf(item: CertifiedItem, now: Date): { readonly text: string; readonly isOver: boolean } {
   const end = dayOf(item.validUntil);
+  const over = (how: string) => ({ text: `${how} on ${String(end)}`, isOver: true });
   switch (displayedStatus(item, now)) {
     case 'approved':
-      return end === null ? 'approved, valid without end' : `approved, valid until ${end}`;
+      return { text: end === null ? 'Approved, valid without end' : `Approved, valid until ${end}`, isOver: false };
     case 'expired':
-      return `NO LONGER IN FORCE: expired on ${String(end)}`;
+      return over('Expired');
     case 'superseded':
-      return `NO LONGER IN FORCE: superseded by a later denial on ${String(end)}`;
+      return over('Superseded by a later denial');
     case 'revoked':
-      return `NO LONGER IN FORCE: revoked on ${String(end)}`;
+      return over('Revoked');
     default:
-      return 'denied';
+      return { text: 'Denied', isOver: false };
   }
 }
 
