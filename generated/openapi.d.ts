@@ -89,6 +89,32 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
+        /**
+         * Update a patient
+         * @description Changes what the body names and nothing else: a JSON merge patch (RFC 7396), as `application/json` or as
+         *     `application/merge-patch+json`. A null clears an optional field. With `isActive` false the patient gets no new
+         *     encounters (409 `patient_inactive`); open ones stay.
+         */
+        patch: operations["updatePatient"];
+        trace?: never;
+    };
+    "/reference/states": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List states
+         * @description Lists the states that `stateId` and `gfeStateId` of a patient can name, by their names.
+         */
+        get: operations["listStates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -428,6 +454,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandbox/clients/{id}/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate an identity verification
+         * @description Plays the identity verification for a patient of a sandbox tenant. `INVITED` invites a patient who is `NOTVERIFIED`, and
+         *     reminds one who is `INVITED`, three times at most. `VERIFIED` verifies; `NOTVERIFIED` is the failure of an invited one.
+         *     A verified patient stays so.
+         */
+        post: operations["simulateVerification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandbox/clock": {
         parameters: {
             query?: never;
@@ -745,13 +793,13 @@ export interface components {
              */
             grant_type: "client_credentials" | "refresh_token";
             /** @description Id of the API client. At most 255 characters, far more than any id that we issue. */
-            client_id?: string;
+            client_id?: string | null;
             /** @description Secret of the API client. At most 255 characters, far more than any secret that we issue. */
-            client_secret?: string;
+            client_secret?: string | null;
             /** @description Needed when `grant_type` is `refresh_token`. At most 8192 characters, far more than any token that we issue. */
-            refresh_token?: string;
+            refresh_token?: string | null;
             /** @description Narrows the permissions of the token: names separated by spaces, each one a permission of the client. Absent: all of them. At most 1000 characters, more than all permissions together. */
-            scope?: string;
+            scope?: string | null;
         };
         TokenResponse: {
             /** @description JWT, to be sent as `Authorization: Bearer`. Treat it as opaque. */
@@ -978,12 +1026,12 @@ export interface components {
         /** @description Not blank. At most 100 characters, longer than any name that a form or a card can show. */
         PersonName: string;
         /** @description At most 255 characters, enough for any form field; no NUL character, which the database cannot store. */
-        ShortText: string;
+        NullableText: string | null;
         /**
          * Format: uuid
          * @description UUID in its usual form of 36 characters; the limit refuses the `urn:uuid:` form.
          */
-        Uuid: string;
+        NullableUuid: string | null;
         /** @description An unknown property is refused, so that a mistyped name is not lost silently. Texts may have at most 255 characters unless said otherwise, enough for any form field, and no NUL character, which the database cannot store. */
         CreatePatientRequest: {
             firstName: components["schemas"]["PersonName"];
@@ -996,45 +1044,54 @@ export interface components {
             dateOfBirth: string;
             /** @description Dialing code of one to four digits, with or without a leading plus. It is returned as sent. */
             countryCode: string;
-            /** @description Digits only. At most 15, the limit of E.164; at least 7, the shortest national numbers. */
+            /** @description Digits only. At most 15, the limit of E.164; at least 4, the shortest national numbers. */
             phone: string;
             /**
              * @description Returned as `sex`.
-             * @enum {string}
+             * @enum {string|null}
              */
-            gender?: "male" | "female" | "other";
+            gender?: "male" | "female" | "other" | null;
             /** @description Line 1. Returned as `address1`. */
-            address?: components["schemas"]["ShortText"];
+            address?: components["schemas"]["NullableText"];
             /** @description Line 2. */
-            address2?: components["schemas"]["ShortText"];
+            address2?: components["schemas"]["NullableText"];
             /** @description Returned as `postal`. */
-            postalCode?: components["schemas"]["ShortText"];
+            postalCode?: components["schemas"]["NullableText"];
             /** @description Only its form is checked. */
-            cityId?: components["schemas"]["Uuid"];
+            cityId?: components["schemas"]["NullableUuid"];
             /** @description Only its form is checked. */
-            stateId?: components["schemas"]["Uuid"];
+            stateId?: components["schemas"]["NullableUuid"];
             /** @description Only its form is checked. */
-            countryId?: components["schemas"]["Uuid"];
+            countryId?: components["schemas"]["NullableUuid"];
             /** @description State relevant for the good faith estimate. Only its form is checked. */
-            gfeStateId?: components["schemas"]["Uuid"];
+            gfeStateId?: components["schemas"]["NullableUuid"];
             /** @description At most 5000 characters, about two pages. */
-            notes?: string;
+            notes?: string | null;
             /** @description Phone number. */
-            emergencyContact?: components["schemas"]["ShortText"];
+            emergencyContact?: components["schemas"]["NullableText"];
             /** @description Dialing code. */
-            emergencyContactCode?: components["schemas"]["ShortText"];
-            emergencyContactName?: components["schemas"]["ShortText"];
-            employer?: components["schemas"]["ShortText"];
-            workMobile?: components["schemas"]["ShortText"];
+            emergencyContactCode?: components["schemas"]["NullableText"];
+            emergencyContactName?: components["schemas"]["NullableText"];
+            employer?: components["schemas"]["NullableText"];
+            workMobile?: components["schemas"]["NullableText"];
             /** @description For example single, married or divorced. */
-            maritalStatus?: components["schemas"]["ShortText"];
+            maritalStatus?: components["schemas"]["NullableText"];
             /** @description Taken as true if it is not sent. */
-            isHomeAddressSameAsShipping?: boolean;
+            isHomeAddressSameAsShipping?: boolean | null;
+            /** @description Data of your own, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character. */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
             /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
-            insuranceInfo?: string;
+            insuranceInfo?: string | null;
             /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
-            medicalHistory?: string;
+            medicalHistory?: string | null;
         };
+        /**
+         * Format: uuid
+         * @description UUID in its usual form of 36 characters; the limit refuses the `urn:uuid:` form.
+         */
+        Uuid: string;
         /** @description The state that `stateId` names; null if there is none or if it is unknown. */
         PatientState: {
             /** Format: uuid */
@@ -1105,6 +1162,95 @@ export interface components {
             commsUserId: string | null;
             state: components["schemas"]["PatientState"];
             adminUser: components["schemas"]["AdminUser"];
+        };
+        /**
+         * Format: date
+         * @description YYYY-MM-DD. A real calendar date, not before 1900-01-01 (older dates are typing errors) and not in the future (today in the earliest time zone, UTC+14, is accepted).
+         */
+        dateOfBirth: string;
+        /** @description Dialing code of one to four digits, with or without a leading plus. It is returned as sent. */
+        countryCode: string;
+        /** @description Digits only. At most 15, the limit of E.164; at least 4, the shortest national numbers. */
+        phone: string;
+        /**
+         * @description Returned as `sex`.
+         * @enum {string|null}
+         */
+        gender: "male" | "female" | "other" | null;
+        /** @description Line 1. Returned as `address1`. */
+        address: components["schemas"]["NullableText"];
+        /** @description Line 2. */
+        address2: components["schemas"]["NullableText"];
+        /** @description Returned as `postal`. */
+        postalCode: components["schemas"]["NullableText"];
+        /** @description Only its form is checked. */
+        cityId: components["schemas"]["NullableUuid"];
+        /** @description Only its form is checked. */
+        stateId: components["schemas"]["NullableUuid"];
+        /** @description Only its form is checked. */
+        countryId: components["schemas"]["NullableUuid"];
+        /** @description State relevant for the good faith estimate. Only its form is checked. */
+        gfeStateId: components["schemas"]["NullableUuid"];
+        /** @description At most 5000 characters, about two pages. */
+        notes: string | null;
+        /** @description Phone number. */
+        emergencyContact: components["schemas"]["NullableText"];
+        /** @description Dialing code. */
+        emergencyContactCode: components["schemas"]["NullableText"];
+        /** @description For example single, married or divorced. */
+        maritalStatus: components["schemas"]["NullableText"];
+        /** @description Taken as true if it is not sent. */
+        isHomeAddressSameAsShipping: boolean | null;
+        /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
+        insuranceInfo: string | null;
+        /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
+        medicalHistory: string | null;
+        /** @description Data of your own, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character. */
+        metadata: {
+            [key: string]: unknown;
+        } | null;
+        /** @description A JSON merge patch (RFC 7396): what is named is changed, null clears an optional field. The fields are those of `createPatient`; members of `metadata` are merged. */
+        PatientPatch: {
+            firstName?: components["schemas"]["PersonName"];
+            lastName?: components["schemas"]["PersonName"];
+            email?: components["schemas"]["Email"];
+            dateOfBirth?: components["schemas"]["dateOfBirth"];
+            countryCode?: components["schemas"]["countryCode"];
+            phone?: components["schemas"]["phone"];
+            gender?: components["schemas"]["gender"];
+            address?: components["schemas"]["address"];
+            address2?: components["schemas"]["address2"];
+            postalCode?: components["schemas"]["postalCode"];
+            cityId?: components["schemas"]["cityId"];
+            stateId?: components["schemas"]["stateId"];
+            countryId?: components["schemas"]["countryId"];
+            gfeStateId?: components["schemas"]["gfeStateId"];
+            notes?: components["schemas"]["notes"];
+            emergencyContact?: components["schemas"]["emergencyContact"];
+            emergencyContactCode?: components["schemas"]["emergencyContactCode"];
+            emergencyContactName?: components["schemas"]["NullableText"];
+            employer?: components["schemas"]["NullableText"];
+            workMobile?: components["schemas"]["NullableText"];
+            maritalStatus?: components["schemas"]["maritalStatus"];
+            isHomeAddressSameAsShipping?: components["schemas"]["isHomeAddressSameAsShipping"];
+            insuranceInfo?: components["schemas"]["insuranceInfo"];
+            medicalHistory?: components["schemas"]["medicalHistory"];
+            metadata?: components["schemas"]["metadata"];
+            /** @description Whether the patient can get new encounters. */
+            isActive?: boolean;
+        };
+        StateList: {
+            data: {
+                /** Format: uuid */
+                id: string;
+                /** @description Two letters, as in a clinic's locations. */
+                code: string;
+                name: string;
+                /** Format: uuid */
+                countryId: string;
+                /** @description ISO 3166 code of two letters. */
+                countryCode: string;
+            }[];
         };
         /** @description A product without nested objects. */
         ProductSummary: {
@@ -1307,7 +1453,7 @@ export interface components {
             /** @description Absolute https URL of the file, without user name and password, that delivers it within 30 seconds and redirects at most three times. At most 2048 characters, the length that servers and proxies commonly accept. */
             url: string;
             /** @description Name for the saved file; by default the last segment of the URL. Path separators and control characters are removed, a missing extension is added. At most 255 characters, the limit of file systems. */
-            fileName?: string;
+            fileName?: string | null;
         };
         UserDocument: {
             /**
@@ -1350,7 +1496,7 @@ export interface components {
             /** @description SHA-256 of the file in hexadecimal. It may be empty. */
             checksum: string;
             /** @description The `documentType` of the URL. */
-            docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms";
+            docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
             fileName: string;
             metadata: {
                 /**
@@ -1523,18 +1669,18 @@ export interface components {
              */
             serviceQueue: "provider_network";
             /** @description The `documentId` of each uploaded document of this patient. At most 20, far more than one review needs. */
-            documentIds?: components["schemas"]["Uuid"][];
+            documentIds?: components["schemas"]["Uuid"][] | null;
             /**
              * Format: date
              * @description YYYY-MM-DD, local to the time zone, from 1900 to 2999 (other years are typing errors). A day in the past is accepted.
              */
-            scheduledDay?: string;
+            scheduledDay?: string | null;
             /** @description HH:MM:SS, local to the time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
-            scheduledTime?: string;
-            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. It needs `scheduledDay`. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
-            scheduledTimeZone?: string;
+            scheduledTime?: string | null;
+            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
+            scheduledTimeZone?: string | null;
             /** @description Free text for the provider, for example diagnosis or vitals. At most 10 000 characters, about four pages. */
-            additionalNotes?: string;
+            additionalNotes?: string | null;
         };
         /** @description At least one identifier. Several are fine if they name the same encounter. */
         GetEncounterStatusRequest: {
@@ -1542,11 +1688,11 @@ export interface components {
              * Format: int64
              * @description Numeric id, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
              */
-            encounter_id?: number;
+            encounter_id?: number | null;
             /** @description GFE number, prefix, dash and digits; letters in either case. The limits admit every number we issue. */
-            gfe_no?: string;
+            gfe_no?: string | null;
             /** @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue. */
-            order_no?: string;
+            order_no?: string | null;
         };
         /** @description Left out while the encounter has no order. */
         OrderDetails: {
@@ -1668,18 +1814,18 @@ export interface components {
              * Format: date
              * @description YYYY-MM-DD, local to the time zone, from 1900 to 2999 (other years are typing errors). A day in the past is accepted.
              */
-            scheduledDay?: string;
+            scheduledDay?: string | null;
             /** @description HH:MM:SS, local to the time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
-            scheduledTime?: string;
-            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. It needs `scheduledDay`. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
-            scheduledTimeZone?: string;
+            scheduledTime?: string | null;
+            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
+            scheduledTimeZone?: string | null;
         };
         /** @description Notes, documents or both. */
         ProvideInformationRequest: {
             /** @description Free text for the provider. At most 10 000 characters, about four pages. */
-            additionalNotes?: string;
+            additionalNotes?: string | null;
             /** @description The `documentId` of each document of this patient to add. At most 20, far more than one answer needs. */
-            documentIds?: components["schemas"]["Uuid"][];
+            documentIds?: components["schemas"]["Uuid"][] | null;
         };
         /** @description Decimal as text with two places, exact to the cent. */
         MoneyText: string;
@@ -1744,21 +1890,23 @@ export interface components {
             /** @description Decimal as text, above zero, at most the balance of the order. Up to ten digits before the point, more than any order costs, and two after it. */
             amount: string;
             /** @description The payment in your books, for example a receipt number; no card number. At most 100 characters, enough for any receipt number. */
-            reference?: string;
+            reference?: string | null;
         };
         /**
-         * @description A type of event; a closed list, so that a typing error is noticed. `patient.verification_updated` does not occur in this version.
+         * @description A type of event; a closed list, so that a typing error is noticed.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
         /** @description Which of the members are there depends on the type of the event; the guide's section "Events" has the table. */
         EventData: {
             /** Format: uuid */
             user_id?: string;
             isVerified?: "NOTVERIFIED" | "VERIFIED" | "INVITED";
+            /** @description The names of the fields that were changed, as in the request. */
+            changed?: ("firstName" | "lastName" | "email" | "dateOfBirth" | "countryCode" | "phone" | "gender" | "address" | "address2" | "postalCode" | "cityId" | "stateId" | "countryId" | "gfeStateId" | "notes" | "emergencyContact" | "emergencyContactCode" | "emergencyContactName" | "employer" | "workMobile" | "maritalStatus" | "isHomeAddressSameAsShipping" | "insuranceInfo" | "medicalHistory" | "metadata" | "isActive")[];
             /** Format: uuid */
             documentId?: string;
-            docType?: "intake-forms" | "lab-results" | "id-card" | "gfe-forms";
+            docType?: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
             /** Format: int64 */
             encounter_id?: number;
             /**
@@ -1793,7 +1941,7 @@ export interface components {
         Event: {
             /** Format: uuid */
             id: string;
-            type: "patient.created" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
+            type: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
             /**
              * Format: date-time
              * @description When it happened.
@@ -1857,7 +2005,14 @@ export interface components {
              */
             outcome: "claim" | "approve_all" | "deny_all" | "approve_first" | "no_show" | "expire" | "revoke" | "request_information";
             /** @description Also pays the balance of the order, if there is one afterwards. Taken as false if it is not sent. */
-            pay?: boolean;
+            pay?: boolean | null;
+        };
+        SimulateVerificationRequest: {
+            /**
+             * @description What the verification comes to.
+             * @enum {string}
+             */
+            status: "INVITED" | "VERIFIED" | "NOTVERIFIED";
         };
         SandboxClock: {
             /**
@@ -1882,9 +2037,9 @@ export interface components {
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
             /** @description Where the patient meets the provider of a live visit, an https URL. The partner finds it with `getEncounter` while the encounter is `in_review`, and nowhere else. At most 2048 characters, as much as every browser takes. Claiming again without it keeps the earlier one. */
-            visitUrl?: string;
+            visitUrl?: string | null;
             /** @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent. */
-            leaseSeconds?: number;
+            leaseSeconds?: number | null;
         };
         ChartPatient: {
             /** Format: uuid */
@@ -1999,7 +2154,7 @@ export interface components {
             /** @enum {string} */
             decision: "approved" | "denied";
             /** @description Needed with `denied`; the partner reads it as `denialReason`. At most 500 characters, a few sentences. */
-            reason?: string;
+            reason?: string | null;
         };
         /** @description The live visit. Needed when `reviewType` is `synchronous`. */
         ReviewVisit: {
@@ -2007,14 +2162,14 @@ export interface components {
             startedAt: components["schemas"]["DateTime"];
             /** @description End, not before the start, from 1900 to 2999. */
             endedAt: components["schemas"]["DateTime"];
-        };
+        } | null;
         SubmitReviewRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
             /** @description Exactly one for each item that is `pending_review`. At most 20, as many as an encounter can have items. */
             decisions: components["schemas"]["ReviewDecision"][];
             visit?: components["schemas"]["ReviewVisit"];
             /** @description Notes of the provider, which providers read in later charts of the patient. At most 5000 characters, about two pages. */
-            notes?: string;
+            notes?: string | null;
         };
         AddAddendumRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
@@ -2226,6 +2381,35 @@ export interface components {
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body or a parameter is missing, unknown or malformed */
+        BadRequestBody: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Another patient has this e-mail; nothing was changed */
+        UpdatePatientConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Cache-Control": components["headers"]["CacheControlNoStore"];
                 [name: string]: unknown;
             };
             content: {
@@ -2507,20 +2691,6 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or a parameter is missing, unknown or malformed */
-        BadRequestBody: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
         /** @description The access token lacks the permission, the tenant is not a sandbox, or the API client is limited to other clinics */
         SimulateForbidden: {
             headers: {
@@ -2558,6 +2728,21 @@ export interface components {
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
                 "WWW-Authenticate": components["headers"]["InsufficientScopeChallenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The verification is not in a state from which this can happen, or three reminders were sent */
+        VerificationConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Cache-Control": components["headers"]["CacheControlNoStore"];
                 [name: string]: unknown;
             };
             content: {
@@ -2696,17 +2881,17 @@ export interface components {
          */
         Limit: number;
         /**
-         * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are understood.
+         * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are understood, in either case.
          * @example true
          */
         IsActive: boolean;
         /**
-         * @description Part of the legal name or of the e-mail, in either case; blank means no filter. At most 100 characters, longer than what people search for.
+         * @description Words of the legal name or of the e-mail, whole or in part, in any order and in either case; white space and punctuation part them. Blank means no filter. At most 100 characters, longer than what people search for.
          * @example northwind
          */
         ClinicSearch: string;
         /**
-         * @description State of any of the clinic's locations, usually a two-letter code, in either case. At most 50 characters, longer than any code.
+         * @description State of any of the clinic's locations, by its two-letter code or its name (`TX`, `Texas`), in either case; blank means no filter. At most 50 characters, longer than any name.
          * @example TX
          */
         ClinicState: string;
@@ -2736,7 +2921,12 @@ export interface components {
          */
         PatientId: components["schemas"]["Uuid"];
         /**
-         * @description Part of the SKU or of the name, in either case; blank means no filter. At most 100 characters, longer than what people search for.
+         * @description Only states of this country, by its ISO 3166 code of two letters, in either case; by default all.
+         * @example US
+         */
+        CountryCode: string;
+        /**
+         * @description Words of the SKU or of the name, whole or in part, in any order and in either case; white space and punctuation part them. Blank means no filter. At most 100 characters, longer than what people search for.
          * @example BTX
          */
         ProductSearch: string;
@@ -2756,10 +2946,10 @@ export interface components {
          */
         ProductSortBy: "name" | "sku" | "createdAt" | "updatedAt";
         /**
-         * @description What the document is. An `id-card` may have 10 MiB, the others 20 MiB. All accept PDF, JPEG and PNG, and all but `id-card` accept TIFF.
+         * @description What the document is. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG; all but `photos` accept PDF, all but these two TIFF, and these two HEIC.
          * @example intake-forms
          */
-        DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms";
+        DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
         /**
          * @description Only encounters in this state, as it is stored.
          * @example pending_review
@@ -2821,7 +3011,7 @@ export interface components {
          */
         EventsAfter: string;
         /**
-         * @description Only events of these types, separated by commas or in a parameter each (`types=…&types=…`); by default all. At most 20, more than there are.
+         * @description Only events of these types, separated by commas or in a parameter each (`types=…&types=…`); by default all. At most 50, more than there are.
          * @example [
          *       "encounter.completed",
          *       "order.created"
@@ -2848,6 +3038,11 @@ export interface components {
          * @example ZGVtbyAw
          */
         AuditAfter: string;
+        /**
+         * @description The `user_id` of the patient.
+         * @example 01a10caf-a4c0-7000-8000-00000000d003
+         */
+        UnverifiedPatientId: components["schemas"]["Uuid"];
         /**
          * @description Only encounters of this queue; there is one.
          * @example provider_network
@@ -3033,17 +3228,17 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
                 /**
-                 * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are understood.
+                 * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are understood, in either case.
                  * @example true
                  */
                 isActive?: components["parameters"]["IsActive"];
                 /**
-                 * @description Part of the legal name or of the e-mail, in either case; blank means no filter. At most 100 characters, longer than what people search for.
+                 * @description Words of the legal name or of the e-mail, whole or in part, in any order and in either case; white space and punctuation part them. Blank means no filter. At most 100 characters, longer than what people search for.
                  * @example northwind
                  */
                 search?: components["parameters"]["ClinicSearch"];
                 /**
-                 * @description State of any of the clinic's locations, usually a two-letter code, in either case. At most 50 characters, longer than any code.
+                 * @description State of any of the clinic's locations, by its two-letter code or its name (`TX`, `Texas`), in either case; blank means no filter. At most 50 characters, longer than any name.
                  * @example TX
                  */
                 state?: components["parameters"]["ClinicState"];
@@ -3214,6 +3409,87 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    updatePatient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `user_id` of the patient.
+                 * @example 01a10caf-a4c0-7000-8000-00000000d001
+                 */
+                id: components["parameters"]["PatientId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatientPatch"];
+                "application/merge-patch+json": components["schemas"]["PatientPatch"];
+            };
+        };
+        responses: {
+            /** @description The patient afterwards */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Patient"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["PatientNotFound"];
+            409: components["responses"]["UpdatePatientConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listStates: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only states of this country, by its ISO 3166 code of two letters, in either case; by default all.
+                 * @example US
+                 */
+                countryCode?: components["parameters"]["CountryCode"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The states */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     listProducts: {
         parameters: {
             query: {
@@ -3228,12 +3504,12 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
                 /**
-                 * @description Part of the SKU or of the name, in either case; blank means no filter. At most 100 characters, longer than what people search for.
+                 * @description Words of the SKU or of the name, whole or in part, in any order and in either case; white space and punctuation part them. Blank means no filter. At most 100 characters, longer than what people search for.
                  * @example BTX
                  */
                 search?: components["parameters"]["ProductSearch"];
                 /**
-                 * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are understood.
+                 * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are understood, in either case.
                  * @example true
                  */
                 isActive?: components["parameters"]["IsActive"];
@@ -3302,7 +3578,7 @@ export interface operations {
                  */
                 id: components["parameters"]["PatientId"];
                 /**
-                 * @description What the document is. An `id-card` may have 10 MiB, the others 20 MiB. All accept PDF, JPEG and PNG, and all but `id-card` accept TIFF.
+                 * @description What the document is. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG; all but `photos` accept PDF, all but these two TIFF, and these two HEIC.
                  * @example intake-forms
                  */
                 documentType: components["parameters"]["DocumentType"];
@@ -3850,7 +4126,7 @@ export interface operations {
                  */
                 after?: components["parameters"]["EventsAfter"];
                 /**
-                 * @description Only events of these types, separated by commas or in a parameter each (`types=…&types=…`); by default all. At most 20, more than there are.
+                 * @description Only events of these types, separated by commas or in a parameter each (`types=…&types=…`); by default all. At most 50, more than there are.
                  * @example [
                  *       "encounter.completed",
                  *       "order.created"
@@ -3986,6 +4262,50 @@ export interface operations {
             403: components["responses"]["SimulateForbidden"];
             404: components["responses"]["EncounterNotFound"];
             409: components["responses"]["SimulateConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    simulateVerification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `user_id` of the patient.
+                 * @example 01a10caf-a4c0-7000-8000-00000000d003
+                 */
+                id: components["parameters"]["UnverifiedPatientId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SimulateVerificationRequest"];
+            };
+        };
+        responses: {
+            /** @description The patient afterwards */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatientRecord"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            404: components["responses"]["PatientNotFound"];
+            409: components["responses"]["VerificationConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];

@@ -13,15 +13,39 @@ export type OAuthErrorCode = Schemas['OAuthError']['error'];
 export type EventType = Schemas['Event']['type'];
 export type EncounterState = Schemas['Encounter']['status'];
 
+/**
+ * A value of a request's body as the code gets it: a null in an optional field means that the field is absent, and http/
+ * leaves it out.
+ */
+type WithoutNulls<T> = T extends readonly (infer Element)[]
+  ? WithoutNulls<Element>[]
+  : T extends object
+    ? {
+        [Key in keyof T]: Partial<Pick<T, Key>> extends Pick<T, Key>
+          ? WithoutNulls<NonNullable<T[Key]>>
+          : WithoutNulls<T[Key]>;
+      }
+    : T;
+
+/** The bodies of requests, by the names of their schemas. */
+export type Bodies = {
+  [Name in keyof Schemas as Name extends `${string}Request` ? Name : never]: WithoutNulls<Schemas[Name]>;
+};
+
 type OrEmpty<T> = [T] extends [never] ? Record<string, never> : T;
 type Parameters<Id extends OperationId, In extends 'path' | 'query'> = OrEmpty<
   NonNullable<operations[Id]['parameters'][In]>
 >;
+/** In a merge patch a null clears a field (RFC 7396). */
 type BodyOf<Id extends OperationId> = operations[Id] extends {
-  requestBody: { content: { 'application/json': infer Body } };
+  requestBody: { content: { 'application/merge-patch+json': infer Patch } };
 }
-  ? Body
-  : undefined;
+  ? Patch
+  : operations[Id] extends {
+        requestBody: { content: { 'application/json': infer Body } };
+      }
+    ? WithoutNulls<Body>
+    : undefined;
 
 /** A request that is authenticated, authorised, validated, coerced and filled with the contract's defaults. */
 export interface Input<Id extends OperationId> {

@@ -60,7 +60,7 @@ export const problems = {
   content_type_not_json: invalid('Content type is not JSON', 'Send the body as application/json, not compressed.'),
   identifier_required: invalid('Identifier required', 'Send at least one of encounter_id, gfe_no and order_no.'),
   identifier_mismatch: invalid('Identifiers disagree', 'The identifiers belong to different encounters; send one.'),
-  schedule_incomplete: invalid('Schedule incomplete', 'scheduledTime and scheduledTimeZone need a scheduledDay.'),
+  schedule_incomplete: invalid('Schedule incomplete', 'scheduledTime needs a scheduledDay.'),
   schedule_time_zone_required: invalid(
     'Time zone required',
     'The clinic has no time zone of its own; send scheduledTimeZone.',

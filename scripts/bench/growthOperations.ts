@@ -48,6 +48,11 @@ export async function growthOperations(context: Context, rows: number): Promise<
     ),
     ['clinics, active, first page', clinics({ isActive: true })],
     ['clinics, rare state', clinics({ state: 'wy', limit: 20 })],
+    ['clinics, state by name', clinics({ state: 'wyoming', limit: 20 })],
+    [
+      'clinics, search: words in any order',
+      clinics({ search: `${clinic.email.slice(0, 6)} ${clinic.legalName.slice(1, 9)}` }),
+    ],
     ['clinics, search: part of a name', clinics({ search: clinic.legalName.slice(1, 9) })],
     ['clinics, search: e-mail', clinics({ search: clinic.email })],
     ['clinics, search: two characters', clinics({ search: 'qq' })],

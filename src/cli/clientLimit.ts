@@ -14,12 +14,13 @@ export function addUpdate(client: Command, terminal: CliIo): void {
     .argument('<client-id>')
     .addOption(
       new Option('--requests-per-minute <number>', 'its own limit, or "default" for that of the server')
-        .argParser((text) => (text === 'default' ? null : requestsPerMinute(text)))
+        .argParser((text) => (text === 'default' ? text : requestsPerMinute(text)))
         .makeOptionMandatory(),
     )
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client update ${EXAMPLE_CLIENT} --requests-per-minute 6000`))
-    .action(async (clientId, { requestsPerMinute: own, json }) => {
+    .action(async (clientId, { requestsPerMinute: wanted, json }) => {
+      const own = wanted === 'default' ? null : wanted;
       await withDatabase(terminal, (context) => limitApiClient(context, clientId, own));
       const limit = own === null ? 'the limit of the server' : `a limit of ${own} requests a minute`;
       print(terminal, json, { clientId, requestsPerMinute: own }, () => `${clientId} has ${limit}. ${FOLLOW}`);

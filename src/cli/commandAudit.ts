@@ -1,3 +1,4 @@
+import { validate as isUuid } from 'uuid';
 import { hostname } from 'node:os';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { auditRecorder } from '../domain/audit/recorder.js';
@@ -12,12 +13,14 @@ const ORDER_NO = /^[A-Za-z]{2,10}-\d{1,18}$/;
  * @param as who runs it, if that is not the user of the shell
  */
 export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, as: string | undefined): RunningCommand {
-  const group = command.parent?.name() ?? '';
+  const { parent } = command;
+  // The program itself is no part of a command's name.
+  const group = parent?.parent ? parent.name() : undefined;
   const [first] = command.args;
   const { tenant }: Readonly<Record<string, unknown>> = command.opts();
   const named = typeof tenant === 'string' ? tenant : group === 'tenant' ? first : undefined;
   return {
-    name: `${group} ${command.name()}`,
+    name: [group, command.name()].filter(Boolean).join(' '),
     operator: `${as ?? environment['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`}@${hostname()}`,
     tenant: named ?? null,
     subject: first ?? null,
@@ -35,7 +38,7 @@ export async function recordCommand(
   outcome: AuditRow['outcome'],
   result: unknown,
 ): Promise<void> {
-  const [resourceType = null] = name.split(' ');
+  const [resourceType = null] = name.split(' ').slice(0, -1);
   const { clientId: made } = Object(result) as { readonly clientId?: unknown };
   const clientId = [subject, made].find((id) => typeof id === 'string' && CLIENT_ID.test(id));
   const [found] = await context.db.$queryRaw<{ id: string }[]>`
@@ -43,10 +46,12 @@ export async function recordCommand(
     UNION ALL (SELECT id FROM tenant WHERE id = ${tenant}::text OR lower(name) = lower(${tenant}::text)
       ORDER BY id <> ${tenant}::text)`;
   const tenantId = found?.id ?? null;
+  const patientId = resourceType === 'patient' && subject !== null && isUuid(subject) ? subject : undefined;
   const ids: Readonly<Record<string, unknown>> = {
     client: clientId,
     tenant: tenantId,
     order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
+    patient: patientId,
   };
   await auditRecorder(context)({
     at: context.now(),
@@ -56,7 +61,7 @@ export async function recordCommand(
     operationId: name,
     resourceType,
     resourceId: (ids[resourceType ?? ''] as string | null | undefined) ?? null,
-    patientId: null,
+    patientId: patientId ?? null,
     status: null,
     code: null,
     requestId: null,

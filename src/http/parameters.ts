@@ -13,6 +13,8 @@ interface Parameter {
   readonly type: unknown;
   /** Whether each element of a list is a parameter of its own; otherwise commas part them. */
   readonly explode: boolean;
+  /** Of a boolean, of an enum, or of the elements of a list: the contract's spelling of each value, by its lower case. */
+  readonly spellings: ReadonlyMap<string, string>;
 }
 
 /** A request without its body. */
@@ -41,12 +43,16 @@ export function parameterReader(
   const headerNames = parameters.filter(({ place }) => place === 'header').map(({ name }) => name.toLowerCase());
   const integers = parameters.filter(({ type }) => type === 'integer');
   const lists = parameters.filter(({ type, place }) => type === 'array' && place === 'query');
+  const spelled = parameters.filter(({ spellings, place }) => spellings.size > 0 && place === 'query');
   return ({ params, query, headers }) => {
     const header = Object.fromEntries(headerNames.map((name) => [name, headers[name]]));
     const values = { path: params, query, header, cookie: {} };
     for (const { name, explode } of lists) {
       const text = query[name];
       if (typeof text === 'string') query[name] = explode || text === '' ? [text] : text.split(',');
+    }
+    for (const { name, spellings } of spelled) {
+      if (query[name] !== undefined) query[name] = respelled(query[name], spellings);
     }
     requireDigits(integers, values);
     if (!validate(values)) throw validationProblem(validate.errors ?? []);
@@ -57,9 +63,29 @@ export function parameterReader(
 function parameterOf(parameter: NonNullable<Operation['parameters']>[number]): Parameter {
   if ('name' in parameter && parameter.schema && ['path', 'query', 'header'].includes(parameter.in)) {
     const { name, in: place, schema, explode = true } = parameter;
-    return { name, place: place as Place, type: 'type' in schema ? schema.type : undefined, explode };
+    const type = 'type' in schema ? schema.type : undefined;
+    return { name, place: place as Place, type, explode, spellings: spellingsOf(schema as ValueSchema) };
   }
   throw new Error('The contract has a parameter that is neither in path, query nor header, or has no schema');
+}
+
+/** The parts of a JSON Schema that name values. */
+interface ValueSchema {
+  readonly type?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly items?: ValueSchema;
+}
+
+function spellingsOf({ type, enum: values = [], items }: ValueSchema): ReadonlyMap<string, string> {
+  if (items) return spellingsOf(items);
+  const texts = type === 'boolean' ? ['true', 'false'] : values.filter((value) => typeof value === 'string');
+  return new Map(texts.map((text) => [text.toLowerCase(), text]));
+}
+
+/** Values count in any letter case: libraries write `True` and `PENDING_REVIEW`. What is unknown is left to validation. */
+function respelled(value: unknown, spellings: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((element) => respelled(element, spellings));
+  return typeof value === 'string' ? (spellings.get(value.toLowerCase()) ?? value) : value;
 }
 
 /**

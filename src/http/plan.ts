@@ -9,6 +9,7 @@ import { parameterReader, type ReadParameters } from './parameters.js';
 import { assertResponse, type Answer } from './responseCheck.js';
 import type { Alternatives } from './security.js';
 import { validationProblem } from './validationFaults.js';
+import { nullsOf } from './withoutNulls.js';
 
 /** An operation of `src/operations` without its types. */
 export type Run = (input: object, context: PublicContext | Context) => Promise<Answer>;
@@ -31,7 +32,10 @@ export interface Plan {
   /** Whether it may change the time of a sandbox. */
   readonly mayMoveClock: boolean;
   readonly readParameters: ReadParameters;
-  /** @throws Problem */
+  /**
+   * Leaves out optional members that are null, then validates.
+   * @throws Problem
+   */
   checkBody(body: unknown): void;
   /** @throws Error */
   checkResponse(answer: Answer): void;
@@ -46,6 +50,7 @@ export function planOf({ validator }: OpenAPIBackend, operation: ContractOperati
   const [checkParameters, checkBody] = validator.getRequestValidatorsForOperation(operationId).toReversed();
   const checksByStatus = validator.getStatusBasedResponseValidatorForOperation(operationId);
   if (!checkParameters) throw new Error(`${operationId} has no validator`);
+  const leaveOutNulls = nullsOf(operation);
   const permissions = security.map((requirement) => Object.values(requirement).flat());
   return {
     operationId: operationId as OperationId,
@@ -59,6 +64,7 @@ export function planOf({ validator }: OpenAPIBackend, operation: ContractOperati
     mayMoveClock: permissions.flat().includes('sandbox:simulate' satisfies Permission),
     readParameters: parameterReader(parameters, checkParameters),
     checkBody(body) {
+      leaveOutNulls(body);
       if (checkBody && !checkBody({ requestBody: body })) throw validationProblem(checkBody.errors ?? []);
     },
     checkResponse: (answer) => assertResponse(operationId, responses, checksByStatus, answer),

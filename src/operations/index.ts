@@ -22,6 +22,7 @@ import { listClinics } from './listClinics.js';
 import { listEncounters } from './listEncounters.js';
 import { listEvents } from './listEvents.js';
 import { listProducts } from './listProducts.js';
+import { listStates } from './listStates.js';
 import { listReviewQueue } from './listReviewQueue.js';
 import { previewEncounter } from './previewEncounter.js';
 import { provideInformation } from './provideInformation.js';
@@ -33,7 +34,9 @@ import { resetSandbox } from './resetSandbox.js';
 import { revokeApprovals } from './revokeApprovals.js';
 import { setClock } from './setClock.js';
 import { simulateEncounter } from './simulateEncounter.js';
+import { simulateVerification } from './simulateVerification.js';
 import { submitReview } from './submitReview.js';
+import { updatePatient } from './updatePatient.js';
 import { uploadPatientDocument } from './uploadPatientDocument.js';
 
 /** Every operation of the contract: one missing, extra or mistyped does not compile. */
@@ -62,6 +65,7 @@ export const operations = {
   listEvents,
   listProducts,
   listReviewQueue,
+  listStates,
   previewEncounter,
   provideInformation,
   recordPayment,
@@ -72,6 +76,8 @@ export const operations = {
   revokeApprovals,
   setClock,
   simulateEncounter,
+  simulateVerification,
   submitReview,
+  updatePatient,
   uploadPatientDocument,
 } satisfies Operations;

@@ -49,7 +49,7 @@ async function once<C extends StatementContext, R extends Response>(
     return { response: replayed(await findResult(transaction, idempotency)) as R, isReplay: true };
   }
   const response = await work(transaction);
-  if (idempotency) await storeResult(transaction, idempotency, response);
+  if (idempotency) storeResult(transaction, idempotency, response);
   transaction.audited.push(audit.rowOf(response));
   return { response, isReplay: false };
 }

@@ -21,8 +21,10 @@ const commands = [
   'catalog schema',
   'provider import',
   'order cancel',
+  'patient verify',
   'audit verify',
   'audit export',
+  'audit purge',
   'keys rotate',
   'migrate',
 ];

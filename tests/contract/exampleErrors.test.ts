@@ -201,6 +201,10 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'issueToken invalid_grant': (operation) => send(operation, { body: exampleBody(operation, 'refresh_token') }),
 
   patient_email_taken: withBody({ email: cast.jane.email }),
+  'updatePatient patient_email_taken': (operation) =>
+    send(operation, { query: { id: cast.noah.id }, body: { email: cast.jane.email } }),
+  'updatePatient patient_not_found': withQuery({ id: cast.nobody }),
+  'simulateVerification patient_not_found': withQuery({ id: cast.nobody }),
   patient_access_denied: withQuery({ id: cast.nobody }),
   'getPatient patient_not_found': withQuery({ id: cast.nobody }),
   document_url_invalid: withBody({ url: 'files.northwind.example/forms' }),
@@ -253,6 +257,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
 
   invalid_state: about(completed),
   'revokeApprovals invalid_state': after(() => send(operationOf('revokeApprovals')), withBody({})),
+  'simulateVerification invalid_state': withQuery({ id: cast.jane.id }),
   'recordPayment invalid_state': after(payEverything, withBody({})),
   'addAddendum invalid_state': about(cast.encounters.waiting),
   'getCertificate invalid_state': about(cast.encounters.waiting),

@@ -40,8 +40,11 @@ async function sendExample(
 ): Promise<Answer> {
   const body = exampleBody(operation, name);
   const json = name === 'refresh_token' ? { ...body, refresh_token: await newRefreshToken() } : body;
-  const sent = mediaType === 'application/json' ? { json } : asForm(json as Record<string, string>);
-  return call(harness, targetOf(operation), { token: partner.token, headers: headersOf(operation), ...sent });
+  const headers = headersOf(operation);
+  const sent = mediaType.includes('json')
+    ? { raw: JSON.stringify(json), headers: { ...headers, 'Content-Type': mediaType } }
+    : { headers, ...asForm(json as Record<string, string>) };
+  return call(harness, targetOf(operation), { token: partner.token, ...sent });
 }
 
 const newRefreshToken = async (): Promise<string> => (await login(harness, partner)).body.refresh_token;
@@ -134,6 +137,10 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
   'findPatients found': ask('findPatients'),
   'findPatients none': ask('findPatients', { email: 'nobody@example.com' }),
   'getPatient verified': ask('getPatient'),
+  'updatePatient moved': by('updatePatient', 'moved'),
+  'simulateVerification invited': by('simulateVerification', 'invited'),
+  'listStates some': ask('listStates'),
+  'listStates none': ask('listStates', { countryCode: 'AQ' }),
   'uploadPatientDocument stored': by('uploadPatientDocument', 'named'),
   'listProducts found': ask('listProducts'),
   'listProducts prescription': ask('listProducts', bySku('SEMA')),
@@ -224,6 +231,7 @@ const minted: Readonly<Record<string, readonly string[]>> = {
   ],
   createEncounter: ['id', 'encounter_id', 'gfe_no'],
   recordPayment: ['id'],
+  simulateVerification: ['verifierJobId'],
   submitReview: ['order_no'],
   simulateEncounter: ['order_no'],
   listEvents: ['id', 'next_cursor'],
@@ -267,7 +275,7 @@ it('an example of a response keeps to its schema', () =>
 
 it('the examples are of the same people in all responses', () => {
   const ids = new Set(JSON.stringify(responseExamples.map(({ value }) => value)).match(/"user_id":"[^"]+"/g));
-  expect([...ids].sort()).toEqual([`"user_id":"${cast.jane.id}"`, `"user_id":"${cast.maria.id}"`]);
+  expect([...ids].sort()).toEqual([cast.jane, cast.noah, cast.maria].map(({ id }) => `"user_id":"${id}"`));
 });
 
 it('each of these responses had its one row of the audit before it left', () => audit.expectOneRowEach());

@@ -67,6 +67,12 @@ const probes: Readonly<Record<string, Probe>> = {
     // That the e-mail is free in each tenant shows in tests/operations.
     inputs: { email: null, cityId: null, stateId: null, countryId: null, gfeStateId: null },
   },
+  updatePatient: {
+    request: () => ({ notes: 'x' }),
+    // That the e-mail is free in each tenant shows in tests/operations.
+    inputs: { id: 'patientId', email: null, cityId: null, stateId: null, countryId: null, gfeStateId: null },
+  },
+  simulateVerification: { request: () => ({ status: 'INVITED' }), inputs: { id: 'patientId' } },
   uploadPatientDocument: { request: () => ({ url: 'https://127.0.0.1/file.pdf' }), inputs: { id: 'patientId' } },
   listProducts: {
     request: () => ({

@@ -69,6 +69,12 @@ describe('201', () => {
     expect(read.body).toEqual(body);
   });
 
+  it('keeps a time zone without a day, which is no schedule', async () => {
+    const { body } = await create({ ...valid, scheduledTimeZone: 'US/Pacific' });
+    const none = { scheduledDay: null, scheduledTime: null, scheduledAt: null };
+    expect(body).toMatchObject({ ...none, scheduledTimeZone: 'US/Pacific' });
+  });
+
   it('takes the most that the contract admits', async () => {
     const patientId = await newPatient(harness, partner);
     const group = await newCategory(harness, partner);
@@ -130,7 +136,6 @@ describe('400', () => {
     ['21 documents', { documentIds: many }, '#/documentIds', 'maxItems'],
     ['a document twice', { documentIds: [nobody, nobody] }, '#/documentIds', 'uniqueItems'],
     ['a document in two spellings', { documentIds: [nobody, nobody.toUpperCase()] }, '#/documentIds/1', 'uniqueItems'],
-    ['null as documents (D-49)', { documentIds: null }, '#/documentIds', 'type'],
     ['an unknown review type', { reviewType: 'Synchronous' }, '#/reviewType', 'enum'],
     ['an unknown queue', { serviceQueue: 'vip' }, '#/serviceQueue', 'enum'],
     ['notes that are too long', { additionalNotes: 'x'.repeat(10_001) }, '#/additionalNotes', 'maxLength'],
@@ -161,8 +166,8 @@ describe('400', () => {
     ['schedule_time_zone_unknown', '2027-03-14', '12:00:00', 'PST', ['scheduledTimeZone']],
     ['schedule_time_zone_unknown', '2027-03-14', undefined, 'America/Nowhere', ['scheduledTimeZone']],
     ['schedule_incomplete', undefined, '12:00:00', undefined, ['scheduledTime']],
-    ['schedule_incomplete', undefined, '12:00:00', 'UTC', ['scheduledTime', 'scheduledTimeZone']],
-    ['schedule_incomplete', undefined, undefined, 'UTC', ['scheduledTimeZone']],
+    ['schedule_incomplete', undefined, '12:00:00', 'UTC', ['scheduledTime']],
+    ['schedule_time_zone_unknown', undefined, undefined, 'UTC+1', ['scheduledTimeZone']],
   ] as const)('is %s: %s %s %s', async (code, scheduledDay, scheduledTime, scheduledTimeZone, places) => {
     const before = await stored();
     const answer = await create({ ...valid, scheduledDay, scheduledTime, scheduledTimeZone });

@@ -189,12 +189,6 @@ describe('400', () => {
     );
   });
 
-  it.each(Object.keys(optional))('refuses null for %s: what has no value is left out (D-49)', async (name) => {
-    const answer = await create(patientBody({ [name]: null }), untouched);
-    expectProblem(answer, 400, 'validation_failed');
-    expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer: `#/${name}`, code: 'type' }));
-  });
-
   it.each([
     ['insurance', 'Confidential Plan'],
     ['user_id', '01a10caf-a4c0-7000-8000-00000000d001'],

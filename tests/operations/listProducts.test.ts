@@ -225,7 +225,7 @@ describe('200', () => {
 describe('400', () => {
   it.each([
     ['isActive=0', 'isActive', ['type']],
-    ['isActive=True', 'isActive', ['type']],
+    ['isActive=Yes', 'isActive', ['type']],
     ['isActive=null', 'isActive', ['type']],
     ['categoryId=botox', 'categoryId', ['format']],
     ['categoryId=', 'categoryId', ['format']],

@@ -197,6 +197,7 @@ describe('204', () => {
       ['encounter_created', asked.encounter_id],
       ['encounter_review_started', asked.encounter_id],
       ['encounter_information_requested', asked.encounter_id],
+      ['patient_created', undefined],
     ]);
   });
 });

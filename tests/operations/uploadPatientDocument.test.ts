@@ -94,6 +94,7 @@ describe('200', () => {
 
   it.each([
     ['intake-forms', 'pdf', 'pdf'], ['lab-results', 'tiff', 'tif'], ['gfe-forms', 'jpeg', 'jpg'], ['id-card', 'png', 'png'],
+    ['id-card', 'heic', 'heic'], ['photos', 'heic', 'heic'], ['consent-forms', 'pdf', 'pdf'],
   ] as const)('takes for %s a %s', async (type, kind, extension) => {
     const { body } = await upload({ url: host.serve(`/scan-${kind}`, { content: sampleFiles[kind] }) }, { type });
     expect(body.userDocument).toMatchObject({ docType: type, fileName: `scan-${kind}.${extension}` });

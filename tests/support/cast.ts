@@ -26,6 +26,8 @@ export const cast = {
     laser: '01a05c32-5e80-7000-8000-00000000b204',
   },
   jane: { id: '01a10caf-a4c0-7000-8000-00000000d001', email: 'jane.miller@example.com' },
+  /** Not verified. */
+  noah: { id: '01a10caf-a4c0-7000-8000-00000000d003', email: 'noah.reed@example.com' },
   /** The new patient of the examples, whom the fixtures lack. */
   maria: { id: '01a1f9af-a400-7000-8000-00000000d002', email: 'maria.lopez@example.com' },
   documents: {

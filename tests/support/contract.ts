@@ -8,6 +8,7 @@ export interface Schema {
   readonly format?: string;
   readonly pattern?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
   readonly items?: Schema;
   readonly 'x-extensible-enum'?: readonly string[];
   /** Keyword → problem code. */

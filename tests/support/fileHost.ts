@@ -132,7 +132,20 @@ export const sampleFiles = {
     'hex',
   ),
   tiff: tiff(5000),
+  heic: heic(),
 };
+
+/** The frame of a picture: boxes of its kind, its parts and its data, the last with a length of 64 bits. */
+function heic(): Buffer {
+  const box = (type: string, content: Buffer) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(content.length + 8);
+    return Buffer.concat([length, Buffer.from(type, 'latin1'), content]);
+  };
+  const kind = Buffer.from('heic\0\0\0\0mif1heic', 'latin1');
+  const data = Buffer.concat([Buffer.from('\0\0\0\x01mdat\0\0\0\0\0\0\0\x74', 'latin1'), Buffer.alloc(100, 0xa5)]);
+  return Buffer.concat([box('ftyp', kind), box('meta', Buffer.alloc(60)), data]);
+}
 
 /** The name in the certificate below. */
 export const tlsHostName = 'files.example.com';

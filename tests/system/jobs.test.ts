@@ -1,4 +1,6 @@
 import { purgeEvents } from '../../src/domain/events/retention.js';
+import { recordVerification } from '../../src/domain/patients/verification.js';
+import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { sweeps } from '../../src/jobs/sweeps.js';
 import { recordPaid } from '../support/events.js';
 import {
@@ -40,10 +42,10 @@ async function runAtOnce(name: string, moment = harness.clock.now): ReturnType<R
   const job = sweeps.find((each) => each.name === name);
   const {
     domain,
-    services: { objects, config, log },
+    services: { objects, log },
   } = harness;
   const { signal } = new AbortController();
-  const context = { ...domain, objects, config, log, signal, now: () => new Date(moment) };
+  const context = { ...domain, objects, log, signal, now: () => new Date(moment) };
   const run = async (): Promise<number> => Number(await job?.run(context));
   const counts = await Promise.all(Array.from({ length: PROCESSES }, run));
   return { together: counts.reduce((sum, count) => sum + count, 0), again: await run() };
@@ -103,6 +105,22 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
       expect((await run(after(encounter.expiresAt, 0))).again).toBe(0);
       expect(await statesOf(partner)).toEqual({ expired: 3 });
       expect(await eventsOf(partner)).toMatchObject({ 'encounter.created': 3, 'encounter.expired': 3 });
+    },
+  },
+  'end-invitations': {
+    guarantee: 'ends each invitation whose reminders are spent, and tells of it once',
+    async check(run) {
+      const partner = await newPartner(harness);
+      const ids = await threeTimes(() => newPatient(harness, partner));
+      const record = (id: string) =>
+        inTransaction(harness.domain, (transaction) =>
+          recordVerification(transaction, partner.tenantId, id, 'INVITED'),
+        );
+      for (const id of ids) for (let time = 0; time < 4; time += 1) await record(id);
+      const invited = harness.domain.now().toISOString();
+      expect(await run(after(invited, 30 * 24 * 3600_000 - 1))).toEqual({ together: 0, again: 0 });
+      expect(await run(after(invited, 30 * 24 * 3600_000))).toEqual({ together: 3, again: 0 });
+      expect(await eventsOf(partner)).toMatchObject({ 'patient.verification_updated': 6 });
     },
   },
   'announce-expiring-approvals': {

@@ -8,6 +8,7 @@ import {
   runTransaction,
   send,
   type Atomic,
+  type Finished,
   type Statements,
   type TransactionStatements,
 } from './statements.js';
@@ -59,6 +60,7 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
     idleTimeoutMillis: 300_000,
     maxLifetimeSeconds: 3_600,
     keepAlive: true,
+    pipeline: true,
     types: parsers,
   });
   // An idle connection that ends is replaced; without a listener it would end the process.
@@ -94,7 +96,7 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
         await send(pool, statementNameGenerator, sql);
       },
       /** A transaction of statements alone, which costs half of Prisma's. */
-      $statements: <T>(work: (db: TransactionStatements) => Promise<T>): Promise<T> =>
+      $statements: <T>(work: (db: TransactionStatements) => Promise<Finished<T>>): Promise<T> =>
         runTransaction(pool, statementNameGenerator, work),
     },
     query: {

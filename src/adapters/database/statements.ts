@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import {
   DatabaseError,
   types,
@@ -53,17 +54,31 @@ export function send<Row extends QueryResultRow>(
   return client.query<Row>({ name: nameOf({ sql: text }), text, values }).catch(throwWithoutValues);
 }
 
-/** All or nothing, on one connection and without Prisma: for work that consists of statements. */
+/** What work in a transaction returns, and the statement that ends it, whose rows nobody reads. */
+export interface Finished<T> {
+  readonly result: T;
+  readonly last: Prisma.Sql | null;
+}
+
+/**
+ * All or nothing, on one connection and without Prisma: for work that consists of statements. BEGIN is sent together with
+ * the first one, and COMMIT with the last: after a failure PostgreSQL takes it for a ROLLBACK.
+ */
 export async function runTransaction<T>(
   pool: Pool,
   nameOf: (statement: { sql: string }) => string,
-  work: (db: TransactionStatements) => Promise<T>,
+  work: (db: TransactionStatements) => Promise<Finished<T>>,
 ): Promise<T> {
   const connection = await pool.connect();
   // A session that ends fails the statement that runs; without a listener it would end the process.
   connection.on('error', ignore);
+  const { stream } = connection.connection;
+  let begun: Promise<unknown> | undefined;
   const run = (statement: Statement, values: unknown[] = []) =>
-    send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);
+    inOnePacket(stream, () => {
+      begun ??= begin(connection);
+      return send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);
+    });
   const db = {
     rows: async (sql: Prisma.Sql) => (await run(assertTenantFirst(sql))).rows,
     $queryRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rows,
@@ -71,9 +86,8 @@ export async function runTransaction<T>(
   } as TransactionStatements;
   let isBroken = false;
   try {
-    await connection.query('BEGIN');
-    const result = await work(db);
-    await connection.query('COMMIT');
+    const { result, last } = await work(db);
+    await inOnePacket(stream, () => Promise.all([last && run(last), begun, connection.query('COMMIT')]));
     return result;
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => (isBroken = true));
@@ -81,6 +95,23 @@ export async function runTransaction<T>(
   } finally {
     connection.off('error', ignore);
     connection.release(isBroken);
+  }
+}
+
+function begin(connection: PoolClient): Promise<unknown> {
+  const begun = connection.query('BEGIN');
+  // The statement that follows fails, too.
+  begun.catch(ignore);
+  return begun;
+}
+
+/** Each packet is a system call, which costs more than most statements. */
+function inOnePacket<T>(stream: Duplex, sends: () => T): T {
+  stream.cork();
+  try {
+    return sends();
+  } finally {
+    stream.uncork();
   }
 }
 

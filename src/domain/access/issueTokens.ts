@@ -1,10 +1,10 @@
 import type { TokenClaims } from '../../adapters/tokens/tokens.js';
 import type { PublicContext } from '../../context.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies, Schemas } from '../../contract.js';
 import { OAuthProblem } from '../../problem.js';
 import { authenticateClient, basicCredentials, isClientId, type AuthenticatedClient } from './clientAuthentication.js';
 
-type Request = Schemas['TokenRequest'];
+type Request = Bodies['TokenRequest'];
 
 /**
  * Issues a pair of tokens (R-09). Nothing is stored: a refresh token lives until it

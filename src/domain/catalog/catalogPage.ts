@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import { identifier } from '../transactions/bulkSql.js';
-import { searchNeedle, type Page } from '../values/paging.js';
+import { searchWords, type Page } from '../values/paging.js';
 
 export interface CatalogFilter extends Page {
   readonly isActive?: boolean;
@@ -82,19 +82,22 @@ function totalOf(isActive: boolean | undefined): Prisma.Sql {
   return isActive ? Prisma.sql`active` : Prisma.sql`inactive`;
 }
 
-/** The keys of a search are three characters long; shorter texts are looked for in all names, which an index has. */
+/** The keys of a search are three characters long; shorter words are looked for in all names, which an index has. */
 const KEY_LENGTH = 3;
 
 function searchOf(tenantId: string, { table, searched }: CatalogList, { search }: CatalogFilter) {
   const whole = Prisma.raw(table);
-  const needle = searchNeedle(search);
-  if (needle === undefined) return { source: whole, conditions: [] };
+  const words = searchWords(search);
+  if (words.length === 0) return { source: whole, conditions: [] };
   const [one, other] = searched.map((column) => Prisma.raw(column));
-  const conditions = [Prisma.sql`(strpos(${one}, ${needle}) > 0 OR strpos(${other}, ${needle}) > 0)`];
-  if (Array.from(needle).length < KEY_LENGTH) return { source: whole, conditions };
+  // One condition for any number of words, so that a statement has one text. No word has a line end in it.
+  const patterns = words.map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
+  const conditions = [Prisma.sql`(${one} || E'\n' || ${other}) LIKE ALL (${patterns}::text[])`];
+  const keyed = words.filter((word) => Array.from(word).length >= KEY_LENGTH);
+  if (keyed.length === 0) return { source: whole, conditions };
   // The keys name the tenant. OFFSET 0 keeps the planner from reading an index of all its rows beside theirs.
   const source = Prisma.sql`(SELECT * FROM ${whole}
-    WHERE search_keys(tenant_id, ${one}, ${other}) @> search_keys(${tenantId}, ${needle}) OFFSET 0)`;
+    WHERE search_keys(tenant_id, ${one}, ${other}) @> search_keys(${tenantId}, VARIADIC ${keyed}::text[]) OFFSET 0)`;
   return { source, conditions };
 }
 

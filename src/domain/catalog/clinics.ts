@@ -5,7 +5,7 @@ import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 import { canonicalUuid } from '../values/uuid.js';
 
 export interface ClinicFilter extends CatalogFilter {
-  /** Two-letter code of any location's state, in any case. */
+  /** Any location's state by its two-letter code or its name, in any case; blank = no filter. */
   readonly state?: string;
   readonly sort_by: 'name' | 'createdAt' | 'updatedAt';
 }
@@ -32,7 +32,7 @@ export interface ClinicPage {
 /** The caller's clinics, in a total order so that paging is stable (D-08). */
 export async function listClinics(context: Context, filter: ClinicFilter): Promise<ClinicPage> {
   const { tenantId, allowedClinicIds } = context.caller;
-  const code = filter.state?.trim().toUpperCase();
+  const state = filter.state?.trim();
   const limit = allowedClinicIds && Prisma.sql`id = ANY(${[...allowedClinicIds]}::uuid[])`;
   const { rows, total, active, inactive } = await readPage<ListedClinic>(
     context,
@@ -47,10 +47,12 @@ export async function listClinics(context: Context, filter: ClinicFilter): Promi
         : Prisma.sql`SELECT active_clinics AS active, inactive_clinics AS inactive FROM tenant WHERE id = ${tenantId}`,
       conditions: [
         ...(limit ? [limit] : []),
-        ...(code
+        ...(state
           ? [
               Prisma.sql`EXISTS (SELECT FROM clinic_location AS place
-                WHERE place.tenant_id = ${tenantId} AND place.state = ${code} AND place.clinic_id = listed.id)`,
+                WHERE place.tenant_id = ${tenantId} AND place.clinic_id = listed.id
+                  AND place.state = ANY (ARRAY(SELECT upper(${state})
+                    UNION SELECT code FROM ref_state WHERE lower(name) = lower(${state}))))`,
             ]
           : []),
       ],

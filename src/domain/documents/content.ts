@@ -1,5 +1,6 @@
 import { Problem } from '../../problem.js';
 import { firstBytes, trackJpeg, trackPng, trackTiff, lastBytes, type Tracker } from './formatParsers.js';
+import { trackHeic } from './trackHeic.js';
 import type { DocumentMediaType } from './fileRules.js';
 
 /** Programs that guess a type by content look no further than this. */
@@ -83,6 +84,7 @@ const followers: Readonly<Record<DocumentMediaType, () => Tracker>> = {
   'image/jpeg': trackJpeg,
   'image/png': trackPng,
   'image/tiff': trackTiff,
+  'image/heic': trackHeic,
 };
 
 function faultOf(type: DocumentMediaType, file: Passed): string | undefined {
@@ -92,8 +94,8 @@ function faultOf(type: DocumentMediaType, file: Passed): string | undefined {
   if (markup.test(file.start) || file.start.includes('%PDF-')) return mixed;
   const { start, isText } = file.behind;
   if (start === '') return undefined;
-  // Nothing writes anything behind a PNG, except tools that forgot to remove what was cut away.
-  if (type === 'image/png') return mixed;
+  // Nothing writes anything behind a PNG, except tools that forgot to remove what was cut away; a HEIC has boxes for all.
+  if (type === 'image/png' || type === 'image/heic') return mixed;
   // Cameras put more pictures, a film or a record of their own behind a JPEG: in binary, all of them.
   const last = file.end.subarray(-guessedFrom).toString('latin1');
   return isText || isForeign(start) || markup.test(last) ? mixed : undefined;

@@ -8,6 +8,7 @@ const extensions = {
   'image/jpeg': ['jpg', 'jpeg', 'jpe', 'jfif'],
   'image/png': ['png'],
   'image/tiff': ['tif', 'tiff'],
+  'image/heic': ['heic', 'heif'],
 } as const;
 
 /** The media type of a stored document. */
@@ -29,7 +30,9 @@ export const documentRules = {
   'intake-forms': form,
   'lab-results': form,
   'gfe-forms': form,
-  'id-card': { types: ['image/jpeg', 'image/png', 'application/pdf'], maxBytes: 10 * mebibyte },
+  'consent-forms': form,
+  'id-card': { types: ['image/jpeg', 'image/png', 'image/heic', 'application/pdf'], maxBytes: 10 * mebibyte },
+  photos: { types: ['image/jpeg', 'image/png', 'image/heic'], maxBytes: 20 * mebibyte },
 } as const satisfies Record<string, DocumentRule>;
 
 /** The documentType path parameter (D-29). */
@@ -45,6 +48,7 @@ const aliases: Readonly<Record<string, DocumentMediaType>> = {
   'image/tif': 'image/tiff',
   'image/x-tif': 'image/tiff',
   'image/x-tiff': 'image/tiff',
+  'image/heif': 'image/heic',
 };
 
 /** Content types that only say "some file": they claim nothing that could be wrong. */
@@ -102,8 +106,6 @@ const foreignExtensions: ReadonlySet<string> = new Set([
   'webp',
   'bmp',
   'ico',
-  'heic',
-  'heif',
   'avif',
   'apng',
   'jp2',
@@ -205,7 +207,8 @@ function typeByExtension(name: string): DocumentMediaType | 'other' | undefined 
 }
 
 function documentTypeOf(extension: string): DocumentMediaType | undefined {
-  return form.types.find((type) => extensions[type].some((known) => known === extension));
+  const types = Object.keys(extensions) as DocumentMediaType[];
+  return types.find((type) => extensions[type].some((known) => known === extension));
 }
 
 /** Without the dot and in lower case; '' when there is none. */

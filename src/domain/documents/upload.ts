@@ -1,7 +1,7 @@
 import { Prisma, type Document } from '../../../generated/prisma/client.js';
 import { isUnavailable } from '../../adapters/database/database.js';
 import type { Context } from '../../context.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { wholeDocument } from './content.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
@@ -41,7 +41,7 @@ export async function uploadDocument<T>(
   context: Context,
   patientId: string,
   documentType: DocumentType,
-  body: Schemas['UploadPatientDocumentRequest'],
+  body: Bodies['UploadPatientDocumentRequest'],
   commit: (insert: (transaction: CallerContext) => Promise<StoredDocument>) => Promise<T>,
 ): Promise<T> {
   const patient = await requirePatient(context, patientId);

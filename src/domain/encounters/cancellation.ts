@@ -1,11 +1,11 @@
 import type { Caller } from '../../context.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import type { EncounterRecord } from './encounters.js';
 import { changeEncounter, claimEnd, closeItems, expiry, numbersOf } from './transitions.js';
 import { recordEvent } from '../events/record.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-type CancelRequest = Schemas['CancelEncounterRequest'];
+type CancelRequest = Bodies['CancelEncounterRequest'];
 export type CancellingActor = 'partner' | 'provider';
 
 /** Who cancels, by its permissions. */

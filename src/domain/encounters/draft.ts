@@ -1,4 +1,4 @@
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { amountsOf, type Amounts } from '../orders/money.js';
 import {
   loadParts,
@@ -14,7 +14,7 @@ import { itemKey } from '../values/itemKey.js';
 import { checkSchedule, resolveSchedule, type ResolvedSchedule } from './schedule.js';
 import type { DraftContext } from '../transactions/transaction.js';
 
-export type EncounterRequest = Schemas['CreateEncounterRequest'];
+export type EncounterRequest = Bodies['CreateEncounterRequest'];
 
 /** Everything about an encounter that is known before it is stored. */
 export interface EncounterDraft extends FoundParts {

@@ -1,4 +1,4 @@
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import type { EncounterRecord } from './encounters.js';
 import { findDocuments, foreignDocuments, missingDocuments, refuse, refuseRepeatedIds } from './references.js';
@@ -8,8 +8,8 @@ import { nextState } from './states.js';
 import { announce, changeEncounter, unclaimed } from './transitions.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
-type InformationRequest = Schemas['RequestInformationRequest'];
-type Information = Schemas['ProvideInformationRequest'];
+type InformationRequest = Bodies['RequestInformationRequest'];
+type Information = Bodies['ProvideInformationRequest'];
 
 /**
  * Asks the partner for what is missing to decide; the claim ends (R-100).

@@ -7,7 +7,7 @@ import {
   type GfeItem,
   type Order,
 } from '../../../generated/prisma/client.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
@@ -108,7 +108,7 @@ export async function showEncounter(context: LookupContext, encounterNo: bigint)
  */
 export async function findEncounter(
   context: LookupContext,
-  identifiers: Schemas['GetEncounterStatusRequest'],
+  identifiers: Bodies['GetEncounterStatusRequest'],
 ): Promise<ShownEncounter> {
   const { tenantId } = context.caller;
   const { encounter_id } = identifiers;

@@ -11,7 +11,7 @@ import {
   type ShippingType,
   type Subcategory,
 } from '../../../generated/prisma/client.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import type { Caller } from '../../context.js';
 import type { ProblemCode } from '../../contract.js';
@@ -20,7 +20,7 @@ import { visiblePatient } from '../access/visiblePatients.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
-type Body = Schemas['CreateEncounterRequest'];
+type Body = Bodies['CreateEncounterRequest'];
 
 type CategoryRule = Pick<Category, 'id' | 'categoryName' | 'reviewOften' | 'reviewRecurring'>;
 

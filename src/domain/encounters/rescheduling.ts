@@ -1,4 +1,4 @@
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import type { EncounterRecord } from './encounters.js';
 import { checkSchedule, claimableFrom, expiresAt, resolveSchedule } from './schedule.js';
 import { nextState } from './states.js';
@@ -12,7 +12,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 export async function rescheduleEncounter(
   context: CallerContext,
   encounterNo: bigint,
-  body: Schemas['RescheduleEncounterRequest'],
+  body: Bodies['RescheduleEncounterRequest'],
 ): Promise<EncounterRecord> {
   checkSchedule(body);
   return changeEncounter(context, encounterNo, async (encounter) => {

@@ -1,5 +1,5 @@
 import type { GfeItem } from '../../../generated/prisma/client.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { nextState, type EncounterActor } from './states.js';
 import type { EncounterRecord } from './encounters.js';
@@ -15,8 +15,8 @@ import type { CallerContext, TransactionContext } from '../transactions/transact
 /** How long a claim holds unless said otherwise. */
 const LEASE_SECONDS = 3_600;
 
-type ClaimRequest = Schemas['ClaimEncounterRequest'];
-type ReviewRequest = Schemas['SubmitReviewRequest'];
+type ClaimRequest = Bodies['ClaimEncounterRequest'];
+type ReviewRequest = Bodies['SubmitReviewRequest'];
 
 /** The provider that a request is from; reviewing systems tell it by a reference of their own. */
 interface Reviewer {

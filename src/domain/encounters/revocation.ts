@@ -1,5 +1,5 @@
 import type { GfeItem } from '../../../generated/prisma/client.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { displayedStatus } from '../approvals/approvals.js';
 import { revokeGiven } from '../approvals/endings.js';
@@ -10,7 +10,7 @@ import { nextState } from './states.js';
 import { changeEncounter } from './transitions.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-type RevokeRequest = Schemas['RevokeApprovalsRequest'];
+type RevokeRequest = Bodies['RevokeApprovalsRequest'];
 
 /**
  * Takes approvals of a completed encounter back, wherever they are reused; it stays completed, and its order stays

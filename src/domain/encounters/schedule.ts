@@ -1,9 +1,9 @@
 import { Temporal } from 'temporal-polyfill';
 import { Problem, type FieldError } from '../../problem.js';
-import type { ProblemCode, Schemas } from '../../contract.js';
+import type { ProblemCode, Bodies } from '../../contract.js';
 import { isTimeZone } from '../values/timeZone.js';
 
-type ReviewType = Schemas['CreateEncounterRequest']['reviewType'];
+type ReviewType = Bodies['CreateEncounterRequest']['reviewType'];
 
 export interface Schedule {
   readonly scheduledDay?: string;
@@ -34,10 +34,8 @@ const INFORMATION_MS = 14 * DAY_MS;
  * @throws Problem schedule_incomplete, schedule_time_zone_unknown, all of them at once; then schedule_time_nonexistent
  */
 export function checkSchedule(schedule: Schedule): void {
-  const { scheduledDay, scheduledTimeZone: zone } = schedule;
-  const alone = (['scheduledTime', 'scheduledTimeZone'] as const).filter(
-    (property) => scheduledDay === undefined && schedule[property] !== undefined,
-  );
+  const { scheduledDay, scheduledTime, scheduledTimeZone: zone } = schedule;
+  const alone = scheduledDay === undefined && scheduledTime !== undefined ? (['scheduledTime'] as const) : [];
   const unknown = zone === undefined || isTimeZone(zone) ? [] : (['scheduledTimeZone'] as const);
   const faults = [
     ...alone.map((property) => fault('schedule_incomplete', property, 'needs a scheduledDay')),

@@ -7,6 +7,7 @@ type Data = Schemas['EventData'];
 /** The data of each event: ids and states only, never a name or a note. */
 type Members = {
   'patient.created': 'user_id';
+  'patient.updated': 'user_id' | 'changed';
   'patient.verification_updated': 'user_id' | 'isVerified';
   'document.created': 'documentId' | 'user_id' | 'docType';
   'encounter.created': 'encounter_id' | 'gfe_no' | 'status' | 'reviewType' | 'clinicId' | 'patientId';

@@ -1,5 +1,5 @@
 import { Problem } from '../../problem.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { getOrder, orderDetails, recordOrderEvent, type OrderRecord } from './orders.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
@@ -13,7 +13,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 export async function recordPayment(
   context: CallerContext,
   orderNo: string,
-  { amount, reference }: Schemas['RecordPaymentRequest'],
+  { amount, reference }: Bodies['RecordPaymentRequest'],
 ): Promise<OrderRecord> {
   const { db, caller } = context;
   const { tenantId, id } = await getOrder(context, orderNo);

@@ -1,8 +1,9 @@
 import { Prisma, type Patient, type RefState } from '../../../generated/prisma/client.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { visiblePatient } from '../access/visiblePatients.js';
 import { recordEvent } from '../events/record.js';
+import { checkMetadata } from './metadata.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 import type { LookupContext, StatementContext } from '../transactions/transaction.js';
 
@@ -22,6 +23,7 @@ const unsaid = {
   employer: null,
   workMobile: null,
   maritalStatus: null,
+  metadata: null,
   insuranceInfo: null,
   medicalHistory: null,
   isHomeAddressSameAsShipping: true,
@@ -34,13 +36,11 @@ const emailKey = (email: string): string => email.toLowerCase();
  * Creates a patient and its user account, which share the key (D-40), and emits patient.created.
  * The unique index decides whether the e-mail is free: a search before the insert would let parallel requests through.
  * @param context of a transaction, for the event
- * @throws Problem patient_email_taken, validation_failed (dateOfBirth)
+ * @throws Problem patient_email_taken, validation_failed (dateOfBirth, metadata)
  */
-export async function createPatient(
-  context: StatementContext,
-  body: Schemas['CreatePatientRequest'],
-): Promise<Patient> {
+export async function createPatient(context: StatementContext, body: Bodies['CreatePatientRequest']): Promise<Patient> {
   const { dateOfBirth, gender, address, postalCode, ...given } = body;
+  if (given.metadata) checkMetadata(given.metadata);
   const { tenantId } = context.caller;
   const now = context.now();
   const row = {
@@ -74,7 +74,7 @@ export function findPatients({ caller, db }: LookupContext, email: string): Prom
 }
 
 /** A patient with the reference data of its state (D-02). */
-export type PatientRecord = Patient & { readonly state: RefState | null };
+export type PatientRecord = Patient & { readonly state: Omit<RefState, 'countryCode'> | null };
 
 /** @throws Problem patient_not_found, also for another tenant's patient, or one that the caller may not see (R-89) */
 export async function getPatient({ caller, db }: LookupContext, id: string): Promise<PatientRecord> {
@@ -99,7 +99,7 @@ export async function lockPatient({ db, caller }: LookupContext, id: string): Pr
 }
 
 /** Names the existing patient only to a caller who could look it up anyway (D-44). */
-async function emailTaken(context: StatementContext, email: string): Promise<Problem> {
+export async function emailTaken(context: StatementContext, email: string): Promise<Problem> {
   const [existing] = context.caller.permissions.has('read:client') ? await findPatients(context, email) : [];
   return new Problem('patient_email_taken', undefined, {
     errors: [{ pointer: '#/email', code: 'patient_email_taken', detail: 'is in use in your tenant' }],
@@ -108,7 +108,7 @@ async function emailTaken(context: StatementContext, email: string): Promise<Pro
 }
 
 /** Not in the future anywhere on earth: the latest date that has begun is that of UTC+14. */
-function birthDate(value: string, now: Date): Date {
+export function birthDate(value: string, now: Date): Date {
   const latest = new Date(now.getTime() + 14 * 3_600_000).toISOString().slice(0, 10);
   if (value >= '1900-01-01' && value <= latest) return new Date(`${value}T00:00:00.000Z`);
   throw new Problem('validation_failed', undefined, {

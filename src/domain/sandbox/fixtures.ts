@@ -21,6 +21,7 @@ const austin = '01a05c32-5e80-7000-8000-00000000c101';
 const botox = '01a05c32-5e80-7000-8000-00000000b201';
 const semaglutide = '01a05c32-5e80-7000-8000-00000000b202';
 const jane = '01a10caf-a4c0-7000-8000-00000000d001';
+const noah = '01a10caf-a4c0-7000-8000-00000000d003';
 const intake = '01a1f9b4-37e0-7000-8000-00000000d0c1';
 const texas = '01a05c32-5e80-7000-8000-000000005048';
 const unitedStates = '01a05c32-5e80-7000-8000-000000000840';
@@ -45,6 +46,16 @@ const janeMiller = {
   emergencyContactName: 'Sam Miller',
   maritalStatus: 'single',
   gfeStateId: texas,
+} as const;
+
+/** Not verified yet. */
+const noahReed = {
+  firstName: 'Noah',
+  lastName: 'Reed',
+  email: 'noah.reed@example.com',
+  dateOfBirth: '1979-03-02',
+  phone: '5125550161',
+  countryCode: '+1',
 } as const;
 
 const catalogAt = new Date('2026-09-01T09:00:00.000Z');
@@ -133,6 +144,7 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   await claimEncounter(at(now), asked.encounterNo, { reviewerRef });
   const message = 'Which dose did you take last, and when?';
   await requestInformation(at(now), asked.encounterNo, { reviewerRef, message });
+  await createPatient(at(patientAt, { patient: { id: noah, isVerified: 'NOTVERIFIED' } }), noahReed);
   // Consumers ignore an event whose id they have seen, so each reset has events of its own.
   context.events.push(...events.map((event) => ({ ...event, id: context.newId() })));
 }

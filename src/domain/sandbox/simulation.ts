@@ -1,5 +1,5 @@
 import { withMembers } from '../../context.js';
-import type { Schemas } from '../../contract.js';
+import type { Bodies } from '../../contract.js';
 import { displayedStatus } from '../approvals/approvals.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
 import { getEncounter, type EncounterRecord } from '../encounters/encounters.js';
@@ -11,8 +11,8 @@ import { revokeApprovals } from '../encounters/revocation.js';
 import { requireSandbox } from './requireSandbox.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-type Outcome = Schemas['SimulateEncounterRequest']['outcome'];
-type Decision = Schemas['ReviewDecision'];
+type Outcome = Bodies['SimulateEncounterRequest']['outcome'];
+type Decision = Bodies['SubmitReviewRequest']['decisions'][number];
 
 /** The provider that the sandbox plays, unless another one has the encounter. */
 const REVIEWER = 'sandbox';
@@ -30,7 +30,7 @@ const REVOCATION = 'Revoked in the sandbox.';
 export async function simulateEncounter(
   context: CallerContext,
   encounterNo: bigint,
-  { outcome, pay }: Schemas['SimulateEncounterRequest'],
+  { outcome, pay }: Bodies['SimulateEncounterRequest'],
 ): Promise<EncounterRecord> {
   requireSandbox(context);
   // Otherwise another provider could claim it after its holder is read, and refuse what is done in that name.

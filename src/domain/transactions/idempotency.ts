@@ -1,3 +1,4 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import { isLockTimeout } from '../../adapters/database/database.js';
 import type { IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';
@@ -32,16 +33,16 @@ export async function takeKey(
   return taken === 1;
 }
 
-/** Stores the result of the work under the key that {@link takeKey} took, in the same transaction. */
-export async function storeResult(
-  { db, caller }: StatementContext,
+/** Stores the result of the work under the key that {@link takeKey} took, at the end of the same transaction. */
+export function storeResult(
+  { changes, caller }: StatementContext,
   { operationId, key }: IdempotencyRequest,
   result: unknown,
-): Promise<void> {
-  await db.$executeRaw`
+): void {
+  changes.push(Prisma.sql`
     UPDATE idempotency_key SET answer = ${JSON.stringify(result)}::jsonb
     WHERE tenant_id = ${caller.tenantId} AND api_client_id = ${caller.apiClientId}::uuid
-      AND operation_id = ${operationId} AND key = ${key}`;
+      AND operation_id = ${operationId} AND key = ${key}`);
 }
 
 /**

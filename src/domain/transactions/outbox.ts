@@ -1,10 +1,9 @@
 import type { EventType, Schemas } from '../../contract.js';
-import type { TransactionStatements } from '../../adapters/database/statements.js';
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { AuditRow } from '../../context.js';
 import { auditInsertion } from './auditRows.js';
 import { metrics } from '../../telemetry.js';
-import { recordset } from './bulkSql.js';
+import { identifier, recordset } from './bulkSql.js';
 
 /** An event as it waits for the end of its transaction. */
 export interface NewEvent {
@@ -17,25 +16,38 @@ export interface NewEvent {
   readonly timestamp: Date;
 }
 
+/** What a transaction writes when its work is done. */
+export interface Outbox {
+  readonly events: NewEvent[];
+  readonly audited: AuditRow[];
+  /** Changes of rows that the transaction has locked already. */
+  readonly changes: Prisma.Sql[];
+}
+
 /**
  * Writes the events of a transaction with the next positions of their tenants (R-71), and its rows of the audit. Must be
  * its last statement: the counter's row stays locked until the commit, so that positions follow commits, and a
  * transaction that waits for it holds all its other locks already. Several tenants' counters are locked in the order of
  * the tenants.
+ * @returns null when there is nothing to write
  */
-export async function writeOutbox(
-  db: TransactionStatements,
-  events: readonly NewEvent[],
-  audited: readonly AuditRow[],
-): Promise<void> {
-  if (events.length === 0) {
-    if (audited.length > 0) await db.$executeRaw(auditInsertion(audited));
-    return;
-  }
+export function outboxStatement({ events, audited, changes }: Outbox): Prisma.Sql | null {
+  for (const { type } of events) metrics?.events.inc({ type });
+  const others = audited.length > 0 ? [...changes, auditInsertion(audited)] : changes;
+  if (events.length > 0) return eventInsertion(events, others);
+  const [first, ...rest] = others;
+  if (!first) return null;
+  return rest.length > 0 ? Prisma.sql`WITH ${named(rest)} ${first}` : first;
+}
+
+const named = (statements: readonly Prisma.Sql[]): Prisma.Sql =>
+  Prisma.join(statements.map((sql, index) => Prisma.sql`${identifier(`part ${index}`)} AS (${sql})`));
+
+function eventInsertion(events: readonly NewEvent[], others: readonly Prisma.Sql[]): Prisma.Sql {
   const rows = events.map((event, position) => ({ ...event, position }));
-  const audit = audited.length > 0 ? Prisma.sql`audited AS (${auditInsertion(audited)}),` : Prisma.empty;
-  await db.$executeRaw`
-    WITH ${audit} collected AS (
+  const parts = others.length > 0 ? Prisma.sql`${named(others)},` : Prisma.empty;
+  return Prisma.sql`
+    WITH ${parts} collected AS (
       SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY position) AS number FROM ${recordset('event', rows)}
     ), counter AS (
       INSERT INTO event_counter AS counter (tenant_id, position)
@@ -47,5 +59,4 @@ export async function writeOutbox(
     SELECT id, tenant_id, counter.position - count(*) OVER (PARTITION BY tenant_id) + number,
       type, clinic_id, data, timestamp
     FROM collected JOIN counter USING (tenant_id)`;
-  for (const { type } of events) metrics?.events.inc({ type });
 }

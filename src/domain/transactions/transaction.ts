@@ -1,15 +1,13 @@
 import { Prisma, type Encounter, type Order, type Patient } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/database.js';
-import type { Statements, TransactionStatements } from '../../adapters/database/statements.js';
-import { withMembers, type AuditRow, type Context, type DomainContext } from '../../context.js';
+import type { Finished, Statements, TransactionStatements } from '../../adapters/database/statements.js';
+import { withMembers, type Context, type DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
-import { writeOutbox, type NewEvent } from './outbox.js';
+import { outboxStatement, type Outbox } from './outbox.js';
 
 /** What work in a transaction has: its queries, and what is written when the work is done. */
-interface TransactionParts<Db extends TransactionStatements = Transaction> {
+interface TransactionParts<Db extends TransactionStatements = Transaction> extends Outbox {
   readonly db: Db;
-  readonly events: NewEvent[];
-  readonly audited: AuditRow[];
 }
 
 /** A context whose queries are part of one transaction; only {@link inTransaction} makes one. */
@@ -72,28 +70,32 @@ export function inCallerStatements<T>(context: Context, work: (context: Statemen
 }
 
 function transact<T>({ db }: Pick<DomainContext, 'db'>, work: (inside: TransactionParts) => Promise<T>): Promise<T> {
-  return db.$transaction((queries: Queries) => untilOutbox(queries as Transaction, work));
+  return db.$transaction(async (queries: Queries) => {
+    const { result, last } = await untilOutbox(queries as Transaction, work);
+    if (last) await queries.$executeRaw(last);
+    return result;
+  });
 }
 
-/** Writes events and audit when the work is done. */
+/** Collects events and audit until the work is done. */
 async function untilOutbox<Db extends TransactionStatements, T>(
   db: Db,
   work: (inside: TransactionParts<Db>) => Promise<T>,
-): Promise<T> {
-  const events: NewEvent[] = [];
-  const audited: AuditRow[] = [];
-  const result = await work({ db, events, audited });
-  await writeOutbox(db, events, audited);
-  return result;
+): Promise<Finished<T>> {
+  const outbox: Outbox = { events: [], audited: [], changes: [] };
+  const result = await work({ db, ...outbox });
+  return { result, last: outboxStatement(outbox) };
 }
 
 /** A reset and writers exclude each other. Re-read the clock after waiting. */
 async function inSandboxTime<C extends LookupContext & Pick<Context, 'realNow' | 'now'>>(context: C) {
   const { caller, db, realNow } = context;
   if (caller.tenantMode !== 'sandbox') return context;
-  await db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${lockKey('sandbox', caller.tenantId)})`;
-  const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
-    SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
+  // Sent together, run one after the other.
+  const [, [tenant]] = await Promise.all([
+    db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${lockKey('sandbox', caller.tenantId)})`,
+    db.$queryRaw<{ offset: bigint }[]>`SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`,
+  ]);
   return withMembers(context, { now: inTenantTime({ now: realNow }, Number(tenant?.offset ?? 0)).now });
 }
 

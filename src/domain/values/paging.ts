@@ -8,9 +8,12 @@ export interface Page {
 export const totalPages = (total: number, { limit }: Page): number => Math.ceil(total / limit);
 
 /**
- * A search term as it is looked for in lower-cased key columns; undefined when blank. Lower case is taken of one
- * character at a time as PostgreSQL does it: in a whole text a final Σ would become another letter than in the column.
+ * The words of a search as they are looked for in lower-cased key columns; none when it is blank. White space and
+ * punctuation part words; punctuation alone is looked for as it is (R-22). Lower case is taken of one character at a time
+ * as PostgreSQL does it: in a whole text a final Σ would become another letter than in the column.
  */
-export function searchNeedle(search: string | undefined): string | undefined {
-  return Array.from(search?.trim() ?? '', (character) => character.toLowerCase()).join('') || undefined;
+export function searchWords(search: string | undefined): string[] {
+  const text = Array.from(search?.trim() ?? '', (character) => character.toLowerCase()).join('');
+  const words = text.split(/[\s\p{P}]+/u).filter((word) => word !== '');
+  return words.length > 0 || text === '' ? [...new Set(words)] : [text];
 }

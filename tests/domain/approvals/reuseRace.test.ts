@@ -1,9 +1,8 @@
 import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { createEncounter, type EncounterRecord } from '../../../src/domain/encounters/encounters.js';
-import { recordEvent } from '../../../src/domain/events/record.js';
 import { claimEncounter, submitReview } from '../../../src/domain/encounters/review.js';
 import { revokeApprovals } from '../../../src/domain/encounters/revocation.js';
-import { lockPatient } from '../../../src/domain/patients/patients.js';
+import { updatePatient } from '../../../src/domain/patients/update.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
 import { encounterBody, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
@@ -44,13 +43,6 @@ const decide = (encounter: EncounterRecord, decision: 'approved' | 'denied') =>
     return submitReview(transaction, encounter.encounterNo, { reviewerRef: 'A', decisions });
   });
 
-/** Says where in the order of events a change was that emits none of its own. */
-const mark = (transaction: CallerContext, user_id: string): void =>
-  recordEvent(transaction, { tenantId: partner.tenantId, clinicId: null }, 'patient.verification_updated', {
-    user_id,
-    isVerified: 'VERIFIED',
-  });
-
 /** Before the race, and what contradicts the approval then; with the event that says when. */
 const kinds: Readonly<
   Record<
@@ -84,16 +76,11 @@ const kinds: Readonly<
       ),
   },
   'change of the medical history': {
-    event: 'patient.verification_updated',
+    event: 'patient.updated',
     prepare:
       async ({ patientId: id }) =>
       () =>
-        act(async (transaction) => {
-          await lockPatient(transaction, id);
-          const data = { medicalHistory: 'Myasthenia gravis', updatedAt: transaction.now() };
-          await transaction.db.patient.updateMany({ where: { tenantId: partner.tenantId, id }, data });
-          mark(transaction, id);
-        }),
+        act((transaction) => updatePatient(transaction, id, { medicalHistory: 'Myasthenia gravis' })),
   },
   'upload of lab results': {
     event: 'document.created',

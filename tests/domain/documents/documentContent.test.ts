@@ -12,8 +12,9 @@ const types: Readonly<Record<Kind, DocumentMediaType>> = {
   jpeg: 'image/jpeg',
   png: 'image/png',
   tiff: 'image/tiff',
+  heic: 'image/heic',
 };
-const kinds = ['pdf', 'jpeg', 'png', 'tiff'] as const;
+const kinds = ['pdf', 'jpeg', 'png', 'tiff', 'heic'] as const;
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 const join = (...parts: (Uint8Array | string)[]) =>
@@ -132,6 +133,8 @@ describe('a whole document', () => {
     ['png', 'filled up with NUL', join(sampleFiles.png, Buffer.alloc(5000))],
     ['png', 'with chunks of its own', inPng(join(pngChunk('teSt', Buffer.alloc(200_000)), pngChunk('tEXt', '')))],
     ['png', 'with IEND in its data', inPng(pngChunk('teSt', sampleFiles.png))],
+    ['heic', 'filled up with NUL', join(sampleFiles.heic, Buffer.alloc(5000))],
+    ['heic', 'with a box of its own behind the data', join(sampleFiles.heic, '\0\0\0\x0csefd', Buffer.alloc(4))],
   ])('%s %s passes unchanged', (kind, _what, content) => expectAccepted(kind, content));
 
   it.each([
@@ -148,7 +151,7 @@ describe('a whole document', () => {
 });
 
 describe('a file that ends early', () => {
-  it.each(['jpeg', 'png', 'tiff'] as const)('is refused wherever it was cut: %s', async (kind) => {
+  it.each(['jpeg', 'png', 'tiff', 'heic'] as const)('is refused wherever it was cut: %s', async (kind) => {
     const content = sampleFiles[kind];
     const step = Math.ceil(content.length / 150);
     // The last four bytes of the TIFF only say that there is no further picture.
@@ -182,6 +185,8 @@ describe('a file that ends early', () => {
       'with a chunk that is longer than the file',
       join(sampleFiles.png.subarray(0, 33), '\x7f\xff\xff\xffteSt', sampleFiles.png),
     ],
+    ['heic', 'with a page behind it', join(sampleFiles.heic, '<html><script>alert(1)</script></html>')],
+    ['heic', 'without data', sampleFiles.heic.subarray(0, 92)],
     ['tiff', 'whose directory lies outside', latin1('II*\0\xff\xff\xff\x7f\x01\0')],
     ['tiff', 'whose directory lies at the very end', latin1('II*\0\x0a\0\0\0\x01\0')],
     ['tiff', 'whose directory lies in its header', join('II*\0\x04\0\0\0', Buffer.alloc(2000))],
@@ -231,6 +236,9 @@ describe('a file of two types', () => {
     ['png', 'with what was cut away from the picture', join(sampleFiles.png, sampleFiles.png.subarray(40))],
     ['png', 'with a page in a text', inPng(pngChunk('tEXt', `Comment\0${page}`))],
     ['png', 'with a PDF in a text', inPng(pngChunk('tEXt', join('Comment\0', sampleFiles.pdf)))],
+    ['heic', 'with anything behind it', join(sampleFiles.heic, Buffer.alloc(20, 0xa5))],
+    ['heic', 'with an archive behind it', join(sampleFiles.heic, zip())],
+    ['heic', 'with a page in a box', join(sampleFiles.heic, '\0\0\0\x30free', page.padEnd(40))],
     ['tiff', 'with an archive behind it', join(sampleFiles.tiff, zip())],
     [
       'tiff',

@@ -71,9 +71,24 @@ describe('a fetched file', () => {
     ['id-card', 'application/pdf'],
     ['id-card', 'image/png'],
     ['id-card', 'image/jpeg'],
+    ['id-card', 'image/heic'],
+    ['photos', 'image/heic'],
+    ['photos', 'image/png'],
+    ['consent-forms', 'image/tiff'],
+    ['consent-forms', 'application/pdf'],
   ] as const)('of documentType %s may be %s', (documentType, type) => {
     const url = 'https://files.example.com/';
     expect(describeAs({ documentType, url }, { sniffedType: type, declaredType: type }).contentType).toBe(type);
+  });
+
+  it('is a HEIC by its content, called .heic and declared as image/heif or not', async () => {
+    const heic = { sniffedType: await sniffType(sampleFiles.heic), declaredType: 'image/heif' };
+    expect(heic.sniffedType).toBe('image/heic');
+    const { contentType, fileName } = describeAs({ documentType: 'photos', fileName: 'IMG_1.HEIC' }, heic);
+    expect([contentType, fileName]).toEqual(['image/heic', 'IMG_1.HEIC']);
+    for (const documentType of ['intake-forms', 'consent-forms'] as const) {
+      expect(codeOf(() => describeAs({ documentType }, heic))).toBe('document_type_not_allowed');
+    }
   });
 
   it('of documentType id-card may not be a TIFF, whatever it is declared as', () => {
@@ -90,7 +105,9 @@ describe('a fetched file', () => {
       ['intake-forms', 20],
       ['lab-results', 20],
       ['gfe-forms', 20],
+      ['consent-forms', 20],
       ['id-card', 10],
+      ['photos', 20],
     ]);
   });
 

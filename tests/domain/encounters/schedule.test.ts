@@ -187,18 +187,19 @@ describe('a zone', () => {
 describe('a schedule', () => {
   it.each<[string, Schedule, unknown]>([
     ['time', { scheduledTime: '09:00:00' }, ['schedule_incomplete', '#/scheduledTime']],
-    ['zone', { scheduledTimeZone: 'UTC' }, ['schedule_incomplete', '#/scheduledTimeZone']],
+    ['zone', { scheduledTimeZone: 'UTC' }, null],
+    ['unknown zone', { scheduledTimeZone: '+05:30' }, ['schedule_time_zone_unknown', '#/scheduledTimeZone']],
     [
       'time and zone',
       { scheduledTime: '09:00:00', scheduledTimeZone: 'UTC' },
-      ['schedule_incomplete', '#/scheduledTime', '#/scheduledTimeZone'],
+      ['schedule_incomplete', '#/scheduledTime'],
     ],
     [
       'time and an unknown zone',
       { scheduledTime: '09:00:00', scheduledTimeZone: '+05:30' },
-      ['schedule_incomplete', '#/scheduledTime', '#/scheduledTimeZone', '#/scheduledTimeZone'],
+      ['schedule_incomplete', '#/scheduledTime', '#/scheduledTimeZone'],
     ],
-  ])('of %s without a day is incomplete, with every fault named', (_parts, schedule, refusal) => {
+  ])('of %s without a day is incomplete if there is a time, with every fault named', (_parts, schedule, refusal) => {
     expect(
       outcomeOf(() => {
         checkSchedule(schedule);

@@ -121,12 +121,12 @@ describe('an e-mail', () => {
 });
 
 describe('a phone number', () => {
-  it.each(['1234567', '0000000', '123456789012345'])('such as %s is stored as sent', async (phone) => {
+  it.each(['1234', '0000', '12345', '123456789012345'])('such as %s is stored as sent', async (phone) => {
     expect((await create({ phone })).body.phone).toBe(phone);
   });
 
   it.each([
-    '123456',
+    '123',
     '1234567890123456',
     '+15125550142',
     '512-555-0142',

@@ -1,0 +1,43 @@
+import { Option, type Command } from '@commander-js/extra-typings';
+import { findTenant } from '../domain/access/tenants.js';
+import { recordVerification } from '../domain/patients/verification.js';
+import { clockOffset } from '../domain/sandbox/clock.js';
+import { inTenantTime, inTransaction } from '../domain/transactions/transaction.js';
+import { validate as isUuid } from 'uuid';
+import { Problem } from '../problem.js';
+import { withDatabase } from './operator.js';
+import { assertUsage, example, print } from './output.js';
+import type { CliIo } from './cliIo.js';
+
+const statuses = ['INVITED', 'VERIFIED', 'NOTVERIFIED'] as const;
+
+/** Adds `patient verify`. */
+export function addPatientCommands(program: Command, terminal: CliIo): void {
+  const patient = program.command('patient').description('patients of a tenant').helpCommand(false);
+
+  patient
+    .command('verify')
+    .description('record what the verification of an identity came to; INVITED again is a reminder, three at most')
+    .argument('<user-id>')
+    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+    .addOption(new Option('--status <status>', 'the new state').choices(statuses).default('VERIFIED' as const))
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('patient verify 01a10caf-a4c0-7000-8000-00000000d001 --tenant lakeside'))
+    .action(async (userId, { tenant, status, json }, command) => {
+      assertUsage(command, () => {
+        if (!isUuid(userId)) throw new Error('<user-id> must be a UUID.');
+      });
+      const { isVerified } = await withDatabase(terminal, async (context) => {
+        const { id } = await findTenant(context, tenant);
+        const local = inTenantTime(context, await clockOffset(context, id));
+        return inTransaction(local, (transaction) => recordVerification(transaction, id, userId, status)).catch(
+          (error: unknown) => {
+            const current = error instanceof Problem ? error.extra['current_status'] : undefined;
+            if (current === undefined) throw error;
+            throw new Error(`${userId} is ${current} and cannot become ${status}.`, { cause: error });
+          },
+        );
+      });
+      print(terminal, json, { userId, isVerified }, () => `${userId} is ${isVerified}.`);
+    });
+}

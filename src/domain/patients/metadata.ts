@@ -1,0 +1,38 @@
+import { Problem } from '../../problem.js';
+
+const MOST_BYTES = 16 * 1024;
+const DEEPEST = 5;
+
+/**
+ * Data of the partner's own, within what a row may hold.
+ * @throws Problem validation_failed
+ */
+export function checkMetadata(metadata: object): void {
+  if (!isWithin(metadata, DEEPEST)) throw refusal('maxDepth', `must be at most ${DEEPEST} levels deep`);
+  const text = JSON.stringify(metadata);
+  if (Buffer.byteLength(text) > MOST_BYTES) throw refusal('maxBytes', 'must have at most 16 KiB');
+  if (/(^|[^\\])(\\\\)*\\u0000/.test(text)) throw refusal('pattern', 'must not have a NUL character');
+}
+
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((member) => isWithin(member, levels - 1));
+}
+
+/** A JSON merge patch (RFC 7396). */
+export function mergedPatch(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const members = new Map(isObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) members.delete(name);
+    else members.set(name, mergedPatch(members.get(name), value));
+  }
+  return Object.fromEntries(members);
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function refusal(code: string, detail: string): Problem {
+  return new Problem('validation_failed', undefined, { errors: [{ pointer: '#/metadata', code, detail }] });
+}

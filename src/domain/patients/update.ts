@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Prisma, type Patient } from '../../../generated/prisma/client.js';
+import { isUniqueViolation, type Queries } from '../../adapters/database/database.js';
+import type { Schemas } from '../../contract.js';
+import { recordEvent } from '../events/record.js';
+import type { CallerContext } from '../transactions/transaction.js';
+import { canonicalUuid } from '../values/uuid.js';
+import { checkMetadata, mergedPatch } from './metadata.js';
+import { birthDate, emailTaken, getPatient, lockPatient } from './patients.js';
+
+type Patch = Schemas['PatientPatch'];
+
+/** Where a field of a request is kept under another name. */
+const renamed = {
+  gender: 'sex',
+  address: 'address1',
+  postalCode: 'postal',
+  isActive: 'accountIsActive',
+} as const satisfies Partial<Record<keyof Patch, keyof Patient>>;
+
+const isRenamed = (field: keyof Patch): field is keyof typeof renamed => field in renamed;
+const columnOf = (field: keyof Patch): keyof Patient => (isRenamed(field) ? renamed[field] : field);
+
+/**
+ * Changes what a merge patch names, and emits patient.updated with the names of what is different now (R-121). Locks the
+ * patient first, because approvals depend on its history (R-50).
+ * @throws Problem patient_not_found, patient_email_taken, validation_failed (dateOfBirth, metadata)
+ */
+export async function updatePatient(context: CallerContext, id: string, patch: Patch): Promise<Patient> {
+  await lockPatient(context, id);
+  const patient = await getPatient(context, id);
+  const now = context.now();
+  const wanted = (Object.entries(patch) as [keyof Patch, unknown][]).map(([field, value]) => {
+    const column = columnOf(field);
+    return { field, column, value: storedValue(column, value, patient, now) };
+  });
+  const changes = wanted.filter(({ column, value }) => !isDeepStrictEqual(value, patient[column]));
+  if (changes.length === 0) return patient;
+  const { tenantId } = patient;
+  const data = {
+    ...Object.fromEntries(changes.map(({ column, value }) => [column, column === 'metadata' ? jsonb(value) : value])),
+    updatedAt: now,
+  };
+  // A transaction in a transaction is a savepoint: after a violation the other patient is looked up.
+  const where = { tenantId_id: { tenantId, id: patient.id } };
+  const updated = await context.db
+    .$transaction((db: Queries) => db.patient.update({ where, data }))
+    .catch(async (error: unknown) => {
+      if (!isUniqueViolation(error, 'client_tenant_id_email_key_key')) throw error;
+      throw await emailTaken(context, patch.email ?? '');
+    });
+  const changed = changes.map(({ field }) => field);
+  recordEvent(context, { tenantId, clinicId: null }, 'patient.updated', { user_id: patient.id, changed });
+  return updated;
+}
+
+/** What a field of a patch becomes in the row. */
+function storedValue(column: keyof Patient, value: unknown, patient: Patient, now: Date): unknown {
+  if (column === 'dateOfBirth') return birthDate(String(value), now);
+  if (column === 'isHomeAddressSameAsShipping') return value ?? true;
+  if (column === 'metadata') {
+    const metadata = mergedPatch(patient.metadata, value);
+    if (typeof metadata === 'object' && metadata !== null) checkMetadata(metadata);
+    return metadata;
+  }
+  return column.endsWith('Id') && typeof value === 'string' ? canonicalUuid(value) : value;
+}
+
+const jsonb = (value: unknown) => (value === null ? Prisma.DbNull : value);

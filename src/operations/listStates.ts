@@ -1,0 +1,8 @@
+import type { Operation } from './operation.js';
+import * as states from '../domain/patients/states.js';
+
+/** GET /reference/states: what `stateId` can name. */
+export const listStates: Operation<'listStates'> = async ({ query }, context) => ({
+  status: 200,
+  body: { data: await states.listStates(context, query.countryCode) },
+});

@@ -1,0 +1,103 @@
+import { resetCast, seedCast } from '../support/cast.js';
+import { operations, requiredHeaders, targetOf, type ContractOperation, type Schema } from '../support/contract.js';
+import { everyCase } from '../support/everyCase.js';
+import type { Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+
+// Serialisers of Java and .NET write a null for each field that has no value.
+
+/** In a merge patch a null clears a field. */
+const withBody = operations.flatMap((operation) => {
+  const { content = {} } = operation.requestBody ?? {};
+  const json = content['application/json'];
+  if (!json || 'application/merge-patch+json' in content) return [];
+  return [{ operation, schema: json.schema, examples: json.examples ?? {} }];
+});
+
+/** Optional members of a body that do not admit null, with what is nested. */
+function strictMembers({ properties = {}, required = [], items }: Schema, path: string): string[] {
+  if (items) return strictMembers(items, `${path}/0`);
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const place = `${path}/${name}`;
+    const isStrict = !required.includes(name) && ![schema.type].flat().includes('null');
+    return [...(isStrict ? [place] : []), ...strictMembers(schema, place)];
+  });
+}
+
+/** The value with a null for every optional member that it leaves out. */
+function withNulls(value: unknown, { properties, items }: Schema): unknown {
+  if (Array.isArray(value) && items) return value.map((element) => withNulls(element, items));
+  if (typeof value !== 'object' || value === null || !properties) return value;
+  const members = value as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, withNulls(members[name] ?? null, schema)]),
+  );
+}
+
+/** What two answers to the same request share: not new ids, numbers, times, links and tokens. */
+function shared({ status, body }: Answer): { readonly status: number; readonly body: unknown } {
+  const text = JSON.stringify(body ?? null)
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'id')
+    .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+Z)?/g, 'time')
+    .replace(/"(https?:|eyJ)[^"]*"/g, '"link"')
+    .replace(/\b10\d{4}\b/g, 'number');
+  return { status, body: JSON.parse(text.replaceAll(/:number/g, ':"number"')) };
+}
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await seedCast(harness);
+});
+afterAll(() => harness.close());
+
+async function send(operation: ContractOperation, json: object): Promise<ReturnType<typeof shared>> {
+  await resetCast(harness, partner);
+  const { token } = partner;
+  return shared(await call(harness, targetOf(operation), { token, headers: requiredHeaders(operation), json }));
+}
+
+it('every optional field of a body admits null in the contract, so that the mock does, too', () => {
+  expect(withBody.flatMap(({ operation, schema }) => strictMembers(schema, operation.operationId))).toEqual([]);
+});
+
+it('a body with null for every absent optional field gives the same result as without', async () => {
+  const { client_id, client_secret } = { client_id: partner.clientId, client_secret: partner.clientSecret };
+  const login = { grant_type: 'client_credentials', client_id, client_secret };
+  const bodies = withBody.flatMap(({ operation, schema, examples }) =>
+    operation.operationId === 'issueToken'
+      ? [{ operation, schema, name: 'login', json: login }]
+      : Object.entries(examples).map(([name, { value }]) => ({ operation, schema, name, json: value as object })),
+  );
+  const titleOf = ({ operation, name }: (typeof bodies)[number]): string => `${operation.operationId} (${name})`;
+  await everyCase(bodies, titleOf, async ({ operation, schema, json }) => {
+    const without = await send(operation, json);
+    expect([200, 201, 204]).toContain(without.status);
+    expect(await send(operation, withNulls(json, schema) as object)).toEqual(without);
+  });
+}, 120_000);
+
+it('a null in a required field is refused, and nulls alone are no identifier', async () => {
+  await everyCase(
+    withBody,
+    ({ operation }) => operation.operationId,
+    async ({ operation, schema, examples }) => {
+      const [example] = Object.values(examples);
+      for (const name of schema.required ?? []) {
+        const { token } = partner;
+        const json = { ...(example?.value as object), [name]: null };
+        const { status } = await call(harness, targetOf(operation), {
+          token,
+          headers: requiredHeaders(operation),
+          json,
+        });
+        expect([name, status]).toEqual([name, 400]);
+      }
+    },
+  );
+  const json = { encounter_id: null, gfe_no: null, order_no: null };
+  const { body } = await call(harness, 'POST /encounters/status', { token: partner.token, json });
+  expect(body).toMatchObject({ status: 400, code: 'identifier_required' });
+});

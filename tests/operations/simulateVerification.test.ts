@@ -1,0 +1,116 @@
+import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
+import { eventsUpTo } from '../support/events.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { newSandbox, setClock } from '../support/sandbox.js';
+
+const DAY = 24 * 3600;
+
+let harness: Harness;
+let partner: Partner;
+let id: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newSandbox(harness);
+});
+beforeEach(async () => {
+  id = await newPatient(harness, partner);
+});
+afterAll(() => harness.close());
+
+const play = (status: string, { token }: Pick<Partner, 'token'> = partner, user = id): Promise<Answer> =>
+  call(harness, `POST /sandbox/clients/${user}/verification`, { token, json: { status } });
+const told = async (): Promise<unknown[]> =>
+  (await eventsUpTo(harness, partner, 'patient.created'))
+    .filter(({ type, data }) => type === 'patient.verification_updated' && data.user_id === id)
+    .map(({ data }) => data.isVerified);
+
+describe('200', () => {
+  it('invites, reminds three times at most, and verifies, each with what a patient shows', async () => {
+    const invited = (await play('INVITED')).body;
+    const now = harness.clock.now.toISOString();
+    expect(invited).toMatchObject({ isVerified: 'INVITED', verifierInviteSentDate: now, verifierReminderCount: 0 });
+    expect(invited.verifierJobId).toEqual(expect.any(String));
+    for (const count of [1, 2, 3]) expect((await play('INVITED')).body.verifierReminderCount).toBe(count);
+    expectProblem(await play('INVITED'), 409, 'invalid_state');
+    const { status, body } = await play('VERIFIED');
+    const read = await call(harness, `GET /clients/${id}`, { token: partner.token });
+    expect([status, body]).toEqual([200, read.body]);
+    expect(body).toMatchObject({ isVerified: 'VERIFIED', verifierResultMessage: 'verified' });
+    expect(body.verifierResponsePayload).toEqual({ status: 'VERIFIED' });
+    expect(await told()).toEqual(['INVITED', 'VERIFIED']);
+  });
+
+  it('goes back when it fails, and begins anew', async () => {
+    await play('INVITED');
+    await play('INVITED');
+    expect((await play('NOTVERIFIED')).body).toMatchObject({ isVerified: 'NOTVERIFIED', verifierReminderCount: 1 });
+    expect((await play('INVITED')).body).toMatchObject({ verifierReminderCount: 0, verifierResultMessage: null });
+    expect(await told()).toEqual(['INVITED', 'NOTVERIFIED', 'INVITED']);
+  });
+
+  it('ends an invitation after 30 days, but not before its reminders are spent', async () => {
+    const owner = await newSandbox(harness);
+    const users = await Promise.all([0, 3].map(() => newPatient(harness, owner)));
+    const [patient = '', spent = ''] = users;
+    for (const user of [patient, spent, spent, spent, spent]) await play('INVITED', owner, user);
+    const states = async () =>
+      Promise.all(
+        users.map(
+          async (user) => (await call(harness, `GET /clients/${user}`, { token: owner.token })).body.isVerified,
+        ),
+      );
+    await setClock(harness, owner, 30 * DAY - 1);
+    expect(await states()).toEqual(['INVITED', 'INVITED']);
+    await setClock(harness, owner, 30 * DAY);
+    expect(await states()).toEqual(['INVITED', 'NOTVERIFIED']);
+  });
+});
+
+describe('400', () => {
+  it('refuses a state that there is not', async () => {
+    expectProblem(await play('REMINDED'), 400, 'validation_failed', [{ pointer: '#/status', code: 'enum' }]);
+  });
+});
+
+describe('403', () => {
+  it('works in sandboxes only', async () => {
+    const live = await newPartner(harness);
+    const user = await newPatient(harness, live);
+    expectProblem(await play('VERIFIED', live, user), 403, 'sandbox_only');
+    const { db } = harness.domain;
+    const stored = await db.patient.findFirst({ where: { tenantId: live.tenantId, id: user } });
+    expect(stored?.isVerified).toBe('NOTVERIFIED');
+  });
+});
+
+describe('404', () => {
+  it('does not know patients that the caller may not see', async () => {
+    const other = await newSandbox(harness);
+    const { token } = await newClient(
+      harness,
+      partner.tenantId,
+      ['sandbox:simulate'],
+      [(await harness.domain.db.clinic.findFirstOrThrow({ where: { tenantId: partner.tenantId } })).id],
+    );
+    for (const caller of [other, { token }]) expectProblem(await play('VERIFIED', caller), 404, 'patient_not_found');
+    expect(await told()).toEqual([]);
+  });
+});
+
+describe('409', () => {
+  it.each([
+    ['NOTVERIFIED', []],
+    ['NOTVERIFIED', ['VERIFIED']],
+    ['INVITED', ['VERIFIED']],
+    ['VERIFIED', ['VERIFIED']],
+  ])('refuses %s after %j', async (status, before) => {
+    for (const earlier of before) await play(earlier);
+    const current_status = before.at(-1) ?? 'NOTVERIFIED';
+    const answer = await play(status);
+    expectProblem(answer, 409, 'invalid_state');
+    expect(answer.body.current_status).toBe(current_status);
+    expect(await told()).toEqual(before);
+  });
+});

@@ -1,0 +1,158 @@
+import { newClient, newEncounter, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
+import { eventsUpTo } from '../support/events.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer, type CallOptions } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+
+let harness: Harness;
+let partner: Partner;
+let id: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+beforeEach(async () => {
+  id = await newPatient(harness, partner);
+});
+afterAll(() => harness.close());
+
+const patch = (json: unknown, options: CallOptions = {}, user = id): Promise<Answer> =>
+  call(harness, `PATCH /clients/${user}`, { token: partner.token, json, ...options });
+const read = async (): Promise<Answer['body']> =>
+  (await call(harness, `GET /clients/${id}`, { token: partner.token })).body;
+const updates = async (): Promise<unknown[]> =>
+  (await eventsUpTo(harness, partner, 'patient.created'))
+    .filter(({ type, data }) => type === 'patient.updated' && data.user_id === id)
+    .map(({ data }) => data.changed);
+const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
+
+describe('200', () => {
+  it('changes what is named, under the names of create, and nothing else', async () => {
+    const before = await read();
+    const sent = {
+      ...{
+        firstName: 'June',
+        gender: 'other',
+        address: '1 Main St',
+        address2: 'B',
+        postalCode: '78702',
+        phone: '12345',
+      },
+      ...{ dateOfBirth: '1991-02-03', notes: 'n', employer: 'e', stateId: '01A05C32-5E80-7000-8000-000000005048' },
+    };
+    const { status, body } = await patch(sent);
+    expect(status).toBe(200);
+    const after = await read();
+    expect(after).toMatchObject(body);
+    expect(after).toEqual({
+      ...before,
+      ...{ firstName: 'June', sex: 'other', address1: '1 Main St', address2: 'B', postal: '78702', phone: '12345' },
+      ...{ dateOfBirth: '1991-02-03T00:00:00.000Z', notes: 'n', employer: 'e', stateId: sent.stateId.toLowerCase() },
+      state: expect.objectContaining({ code: 'TX', name: 'Texas' }),
+      adminUser: { ...before.adminUser, name: 'June Miller', phone: '12345' },
+      updatedAt: expect.any(String),
+    });
+    expect(await updates()).toEqual([Object.keys(sent)]);
+  });
+
+  it('takes a merge patch under its own type, and clears what is null', async () => {
+    await patch({ notes: 'n', gender: 'male', isHomeAddressSameAsShipping: false });
+    const raw = JSON.stringify({ notes: null, gender: null, isHomeAddressSameAsShipping: null, employer: null });
+    const headers = { 'Content-Type': 'application/merge-patch+json' };
+    const { token } = partner;
+    const { status } = await call(harness, `PATCH /clients/${id}`, { token, raw, headers });
+    expect(status).toBe(200);
+    expect(await read()).toMatchObject({ notes: null, sex: null, isHomeAddressSameAsShipping: true, employer: null });
+    expect((await updates()).at(-1)).toEqual(['notes', 'gender', 'isHomeAddressSameAsShipping']);
+  });
+
+  it('changes nothing and emits nothing when everything is as it was', async () => {
+    const before = await read();
+    for (const json of [{}, { firstName: before.firstName, email: before.email, notes: null, metadata: null }]) {
+      expect((await patch(json)).body).toMatchObject({ user_id: id, updatedAt: before.updatedAt });
+    }
+    expect([await read(), await updates()]).toEqual([before, []]);
+  });
+
+  it('keeps metadata as sent, merges its members, and clears it', async () => {
+    const metadata = { chart: 'NW-1', tags: ['a', null], more: { x: 1, y: null, __proto__: null } };
+    const created = await call(harness, 'POST /clients', { token: partner.token, json: patientBody({ metadata }) });
+    expect([created.status, created.body.metadata]).toEqual([201, metadata]);
+    const user = created.body.user_id;
+    const merged = await patch({ metadata: { chart: null, more: { x: 2, z: [] } } }, {}, user);
+    expect(merged.body.metadata).toEqual({ tags: ['a', null], more: { x: 2, y: null, z: [] } });
+    expect((await patch({ metadata: null }, {}, user)).body.metadata).toBeNull();
+    expect((await patch({ metadata: { a: nested(4), b: 'x'.repeat(16_000) } }, {}, user)).status).toBe(200);
+  });
+
+  it('refuses new encounters of an inactive patient, and leaves those there are', async () => {
+    const open = await newEncounter(harness, partner, { patientId: id });
+    await patch({ isActive: false });
+    expect((await read()).adminUser.isActive).toBe(false);
+    const { clinicId, treatmentIds, reviewType, serviceQueue } = open;
+    const json = { clinicId, treatmentIds, reviewType, serviceQueue, patientId: id };
+    const create = () => call(harness, 'POST /encounters', { token: partner.token, json });
+    expectProblem(await create(), 409, 'patient_inactive');
+    await patch({ isActive: true });
+    expect((await create()).status).toBe(201);
+    expect(await updates()).toEqual([['isActive'], ['isActive']]);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['null for a required field', { firstName: null }, '#/firstName', 'type'],
+    ['null for isActive', { isActive: null }, '#/isActive', 'type'],
+    ['an unknown field', { sex: 'male' }, '#/sex', 'additionalProperties'],
+    ['a state of verification', { isVerified: 'VERIFIED' }, '#/isVerified', 'additionalProperties'],
+    ['a date in the future', { dateOfBirth: '2999-01-01' }, '#/dateOfBirth', 'range'],
+    ['metadata that is a list', { metadata: [] }, '#/metadata', 'type'],
+    ['metadata of six levels', { metadata: nested(6) }, '#/metadata', 'maxDepth'],
+    ['metadata of more than 16 KiB', { metadata: { a: 'é'.repeat(8_192) } }, '#/metadata', 'maxBytes'],
+    ['NUL in metadata', { metadata: { a: ['\\\u0000'] } }, '#/metadata', 'pattern'],
+  ])('refuses %s, and changes nothing', async (_what, json, pointer, code) => {
+    const before = await read();
+    expectProblem(await patch(json), 400, 'validation_failed', [{ pointer, code }]);
+    expect([await read(), await updates()]).toEqual([before, []]);
+  });
+
+  it('refuses other types of bodies, and the same metadata for a new patient', async () => {
+    const text = { token: partner.token, raw: 'firstName=x', headers: { 'Content-Type': 'text/plain' } };
+    expectProblem(await call(harness, `PATCH /clients/${id}`, text), 400, 'content_type_not_json');
+    const json = patientBody({ metadata: nested(6) });
+    expectProblem(await call(harness, 'POST /clients', { token: partner.token, json }), 400, 'validation_failed');
+  });
+});
+
+describe('404', () => {
+  it('does not know patients of others, nor those that the caller may not see', async () => {
+    const { token } = await newPartner(harness);
+    const clinic = (await newEncounter(harness, partner)).clinicId;
+    const limited = await newClient(harness, partner.tenantId, ['write:client'], [clinic]);
+    const before = await read();
+    for (const options of [{ token }, { token: limited.token }]) {
+      expectProblem(await patch({ notes: 'x' }, options), 404, 'patient_not_found');
+    }
+    expectProblem(await patch({ notes: 'x' }, {}, '01a10caf-a4c0-7000-8000-00000000dead'), 404, 'patient_not_found');
+    expect(await read()).toEqual(before);
+  });
+});
+
+describe('409', () => {
+  it('refuses an e-mail that another patient has, in whatever case, and changes nothing', async () => {
+    const other = await newPatient(harness, partner, { email: 'Taken.Once@example.com' });
+    const before = await read();
+    const answer = await patch({ email: 'taken.once@EXAMPLE.com', notes: 'x' });
+    expectProblem(answer, 409, 'patient_email_taken', [{ pointer: '#/email' }]);
+    expect(answer.body.existing_user_id).toBe(other);
+    expect([await read(), await updates()]).toEqual([before, []]);
+    const own = before.email.toUpperCase();
+    expect((await patch({ email: own })).body.email).toBe(own);
+  });
+
+  it('lets one of twenty patients have a free e-mail', async () => {
+    const users = await Promise.all(Array.from({ length: 20 }, () => newPatient(harness, partner)));
+    const answers = await Promise.all(users.map((user) => patch({ email: 'free@example.com' }, {}, user)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(409)]);
+  });
+});
