@@ -261,6 +261,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/encounters/{encounter_id}/certificate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the certificate of an encounter
+         * @description Returns what a clinic shows an inspector, as a PDF of one page with accessible text: clinic, patient, each item with its
+         *     decision, who decided and when, until when it holds, and the GFE number. An item that is no longer in force says so. Made
+         *     anew with each request, so it says what holds at that time.
+         */
+        get: operations["getCertificate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/encounters/{encounter_id}/cancel": {
         parameters: {
             query?: never;
@@ -546,6 +568,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/encounters/{encounter_id}/chart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the chart of a claimed encounter
+         * @description Returns what a provider needs to decide: patient, encounter, treatments, documents, earlier reviews of the patient at the
+         *     tenant, and other open encounters with the same items. Only for the provider that holds the claim, by the API client that
+         *     claimed: otherwise 409. Each request is recorded with the `reviewerRef`. Links work for 900 seconds, for everybody who has
+         *     them.
+         */
+        get: operations["getChart"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/encounters/{encounter_id}/release": {
         parameters: {
             query?: never;
@@ -604,6 +649,28 @@ export interface paths {
          *     when the visit took place. Items that took over an earlier approval are not decided again.
          */
         post: operations["submitReview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/{encounter_id}/addenda": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add to a review
+         * @description Adds a note to a review that is over (`completed` or `denied`); what was decided stays. Any provider of the reviewing
+         *     system may add one, `reviewerRef` says who. Providers read it in later charts of the patient, the partner sees when it
+         *     was added.
+         */
+        post: operations["addAddendum"];
         delete?: never;
         options?: never;
         head?: never;
@@ -759,7 +826,7 @@ export interface components {
             error_description: string;
         };
         /** @description What went wrong, for programs. Codes are only ever added: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "payment_exceeds_balance" | "sandbox_busy" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "sandbox_busy" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One fault in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -1671,6 +1738,11 @@ export interface components {
             visitUrl: string | null;
             /** @description What providers asked for and what was sent, the oldest first. */
             information: components["schemas"]["InformationExchange"][];
+            /** @description When providers added to the review, the oldest first. What they added is for providers. */
+            addenda: {
+                /** Format: date-time */
+                addedAt: string;
+            }[];
         };
         PreviewProblem: {
             code: components["schemas"]["ProblemCode"];
@@ -1697,6 +1769,23 @@ export interface components {
              */
             reusedFromEncounterId: string | null;
         };
+        /** @description Another encounter of the patient that is open, with the same item. */
+        Duplicate: {
+            /** Format: int64 */
+            encounter_id: number;
+            gfe_no: string;
+            status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
+            /** Format: uuid */
+            clinicId: string;
+            /** Format: date-time */
+            createdAt: string;
+            category_name: string;
+            sub_category_name: string;
+            /** Format: uuid */
+            categoryId: string;
+            /** Format: uuid */
+            subcategoryId: string;
+        };
         EncounterPreview: {
             /** @description What keeps the encounter from being created now, with the codes that `createEncounter` would answer 409 with; empty if nothing does. */
             problems: components["schemas"]["PreviewProblem"][];
@@ -1708,6 +1797,8 @@ export interface components {
             scheduledAt: string | null;
             /** @description The items that the encounter would have; one that reuses a valid approval is `approved` at once. */
             gfe_data: components["schemas"]["PreviewGfeItem"][];
+            /** @description Open encounters of the patient with one of these items, at clinics that you may see: a warning, they do not keep the encounter from being created. At most the latest 100. */
+            duplicates: components["schemas"]["Duplicate"][];
         };
         /**
          * @description Why the encounter does not take place. A closed list, so that a typing error is noticed.
@@ -1897,6 +1988,8 @@ export interface components {
             ip: string | null;
             /** @description `failed` is a fault of the service. */
             outcome: "success" | "refused" | "failed";
+            /** @description The provider that asked for a chart; null for everything else. */
+            reviewerRef: string | null;
         };
         AuditEventList: {
             data: components["schemas"]["AuditEvent"][];
@@ -1948,6 +2041,105 @@ export interface components {
             /** @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent. */
             leaseSeconds?: number | null;
         };
+        ChartPatient: {
+            /** Format: uuid */
+            user_id: string;
+            firstName: string;
+            lastName: string;
+            /**
+             * Format: date-time
+             * @description The date at midnight UTC.
+             */
+            dateOfBirth: string;
+            sex: "male" | "female" | "other" | null;
+            /** Format: email */
+            email: string;
+            countryCode: string;
+            phone: string;
+            emergencyContactName: string | null;
+            emergencyContactCode: string | null;
+            emergencyContact: string | null;
+            state: components["schemas"]["PatientState"];
+            medicalHistory: string | null;
+            insuranceInfo: string | null;
+            notes: string | null;
+        };
+        ChartTreatment: {
+            /** Format: uuid */
+            treatmentId: string;
+            sku: string;
+            name: string;
+            category_name: string;
+            sub_category_name: string;
+            pharmacyName: string;
+            /** @description What the catalog prescribes now; null for a treatment without prescription. */
+            rx: {
+                rxType: string | null;
+                drugForm: string | null;
+                drugStrength: string | null;
+                directions: string | null;
+                rxQty: number;
+                daysSupply: number;
+                refills: number;
+                notes: string | null;
+            } | null;
+        };
+        ChartDocument: {
+            /** Format: uuid */
+            documentId: string;
+            /** @description As it was uploaded. */
+            docType: string;
+            fileName: string;
+            contentType: string;
+            sizeBytes: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Signed link that works for 900 seconds. */
+            fileUrl: string;
+        };
+        ChartReview: {
+            /** Format: int64 */
+            encounter_id: number;
+            /** Format: uuid */
+            clinicId: string;
+            reviewType: "synchronous" | "asynchronous";
+            /** Format: date-time */
+            reviewedAt: string;
+            reviewerRef: string | null;
+            /** @description Of the provider. */
+            notes: string | null;
+            /** @description What was added later, the oldest first. */
+            addenda: {
+                /** Format: date-time */
+                addedAt: string;
+                reviewerRef: string;
+                text: string;
+            }[];
+            /** @description What the provider decided, as it holds now. */
+            decisions: {
+                category_name: string;
+                sub_category_name: string;
+                /** Format: uuid */
+                categoryId: string;
+                /** Format: uuid */
+                subcategoryId: string;
+                status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
+                /** Format: date-time */
+                validUntil: string | null;
+                denialReason: string | null;
+                revocationReason: string | null;
+            }[];
+        };
+        Chart: {
+            encounter: components["schemas"]["EncounterDetails"];
+            patient: components["schemas"]["ChartPatient"];
+            treatments: components["schemas"]["ChartTreatment"][];
+            documents: components["schemas"]["ChartDocument"][];
+            /** @description Reviews of this patient at any clinic of the tenant, the latest first; at most the latest 100. */
+            earlierReviews: components["schemas"]["ChartReview"][];
+            /** @description Other open encounters of this patient with one of these items, the latest first; at most 100. */
+            duplicates: components["schemas"]["Duplicate"][];
+        };
         ReleaseEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
         };
@@ -1976,8 +2168,13 @@ export interface components {
             /** @description Exactly one for each item that is `pending_review`. At most 20, as many as an encounter can have items. */
             decisions: components["schemas"]["ReviewDecision"][];
             visit?: components["schemas"]["ReviewVisit"];
-            /** @description Notes of the provider, kept with the encounter and not returned. At most 5000 characters, about two pages. */
+            /** @description Notes of the provider, which providers read in later charts of the patient. At most 5000 characters, about two pages. */
             notes?: string | null;
+        };
+        AddAddendumRequest: {
+            reviewerRef: components["schemas"]["ReviewerRef"];
+            /** @description At most 5000 characters, about two pages. */
+            text: string;
         };
         RevokeApprovalsRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
@@ -2378,6 +2575,20 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The encounter is not completed */
+        CertificateConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The encounter is over, or the same request is still under way */
         CancelEncounterConflict: {
             headers: {
@@ -2584,7 +2795,7 @@ export interface components {
             };
         };
         /** @description Nobody has the encounter, another provider has it, or the same request is still under way */
-        SubmitReviewConflict: {
+        RequestInformationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -2605,6 +2816,36 @@ export interface components {
                 "API-Version": components["headers"]["ApiVersion"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Nobody has the encounter, another provider has it, or the same request is still under way */
+        SubmitReviewConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The encounter has no review that is over, or the same request is still under way */
+        AddAddendumConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
                 [name: string]: unknown;
             };
             content: {
@@ -2741,6 +2982,11 @@ export interface components {
         EncounterId: number;
         /**
          * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @example 100126
+         */
+        CompletedEncounterId: number;
+        /**
+         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
          * @example 100124
          */
         PendingEncounterId: number;
@@ -2803,15 +3049,20 @@ export interface components {
          */
         QueueName: "provider_network";
         /**
+         * @description Only encounters of this state (two-letter code, in any case): that of the patient, or else of the clinic's primary location.
+         * @example TX
+         */
+        QueueState: string;
+        /**
          * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
          * @example 100125
          */
         ClaimedEncounterId: number;
         /**
-         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
-         * @example 100126
+         * @description The provider that holds the claim.
+         * @example 1234567893
          */
-        CompletedEncounterId: number;
+        ReviewerRef: components["schemas"]["ReviewerRef"];
     };
     requestBodies: never;
     headers: {
@@ -3585,6 +3836,45 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    getCertificate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100126
+                 */
+                encounter_id: components["parameters"]["CompletedEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The certificate */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["CertificateConflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     cancelEncounter: {
         parameters: {
             query?: never;
@@ -4128,6 +4418,11 @@ export interface operations {
                  */
                 serviceQueue: components["parameters"]["QueueName"];
                 /**
+                 * @description Only encounters of this state (two-letter code, in any case): that of the patient, or else of the clinic's primary location.
+                 * @example TX
+                 */
+                state?: components["parameters"]["QueueState"];
+                /**
                  * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
                  * @example 20
                  */
@@ -4207,6 +4502,51 @@ export interface operations {
             404: components["responses"]["EncounterNotFound"];
             409: components["responses"]["ClaimEncounterConflict"];
             413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getChart: {
+        parameters: {
+            query: {
+                /**
+                 * @description The provider that holds the claim.
+                 * @example 1234567893
+                 */
+                reviewerRef: components["parameters"]["ReviewerRef"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100125
+                 */
+                encounter_id: components["parameters"]["ClaimedEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The chart */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Chart"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["ReleaseEncounterConflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];
@@ -4300,7 +4640,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
-            409: components["responses"]["SubmitReviewConflict"];
+            409: components["responses"]["RequestInformationConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -4352,6 +4692,57 @@ export interface operations {
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
             409: components["responses"]["SubmitReviewConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    addAddendum: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100126
+                 */
+                encounter_id: components["parameters"]["CompletedEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddAddendumRequest"];
+            };
+        };
+        responses: {
+            /** @description The encounter */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["BadRequestIdempotent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["AddAddendumConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];

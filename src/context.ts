@@ -66,6 +66,8 @@ export interface AuditRow {
   readonly requestId: string | null;
   readonly ip: string | null;
   readonly outcome: 'success' | 'refused' | 'failed';
+  /** The provider that asked for a chart. */
+  readonly reviewerRef: string | null;
 }
 
 /** What the audit will say of a request. Who learns whom it concerns notes that here. */

@@ -56,8 +56,12 @@ export interface Input<Id extends OperationId> {
 
 /** The responses of an operation, by status. */
 export type Responses<Id extends OperationId> = operations[Id]['responses'];
-/** `null` for an answer without a body (204). */
-type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : null;
+/** Bytes for a PDF, `null` for an answer without a body (204). */
+type Json<Response> = Response extends { content: { 'application/json': infer Body } }
+  ? Body
+  : Response extends { content: { 'application/pdf': unknown } }
+    ? Uint8Array
+    : null;
 /** Failures are thrown, so their statuses cannot be returned. */
 type ReturnedStatus<Id extends OperationId> = {
   [Status in keyof Responses<Id>]: Json<Responses<Id>[Status]> extends Schemas['Problem'] | Schemas['OAuthError']

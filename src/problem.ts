@@ -144,6 +144,10 @@ export const problems = {
   ),
   invalid_state: conflict('Not possible in this state', 'The current state does not allow this; see current_status.'),
   claimed_by_other: conflict('Claimed by another provider', 'Another provider has this encounter.'),
+  provider_not_licensed: conflict(
+    'Provider not licensed',
+    'Your tenant wants an active provider with a licence in force in the state of this encounter.',
+  ),
   not_due: conflict('Not due yet', 'A scheduled synchronous encounter can be claimed from 15 minutes before its time.'),
   sandbox_busy: conflict(
     'Sandbox is busy',

@@ -1,6 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
 import { SingleBar } from 'cli-progress';
-import { readFile } from 'node:fs/promises';
 import { exportCatalog } from '../domain/catalog/exportCatalog.js';
 import { catalogSchema, ownKeywords } from '../domain/catalog/import/catalogSchema.js';
 import {
@@ -10,9 +9,8 @@ import {
   type PlannedChange,
   type Progress,
 } from '../domain/catalog/import/importCatalog.js';
-import type { JsonFault, JsonPlace } from '../domain/catalog/import/jsonDocument.js';
 import { findTenant } from '../domain/access/tenants.js';
-import { errorCode } from '../failures.js';
+import { faultless, readText, remark } from './files.js';
 import { withDatabase } from './operator.js';
 import { example, print, table } from './output.js';
 import type { CliIo } from './cliIo.js';
@@ -89,39 +87,6 @@ function addSchema(catalog: Command, terminal: CliIo): void {
       const standard = (name: string, value: unknown) => (ownKeywords.includes(name) ? undefined : value);
       terminal.out(`${JSON.stringify(catalogSchema, standard, 2)}\n`);
     });
-}
-
-const UNREADABLE: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  EISDIR: 'is a folder, not a file',
-  EACCES: 'may not be read',
-};
-
-/** @throws Error when the file cannot be read, or is not UTF-8 */
-async function readText(file: string): Promise<string> {
-  const bytes = await readFile(file).catch((cause: unknown) => {
-    const reason = UNREADABLE[String(errorCode(cause))] ?? `cannot be read: ${String(cause)}`;
-    throw new Error(`${file} ${reason}.`, { cause });
-  });
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw new Error(`${file} is not UTF-8 text.`, { cause: error });
-  }
-}
-
-/** A line in the form that editors and terminals make clickable. */
-function remark(file: string, { line, column, pointer }: JsonPlace, message: string): string {
-  return `${file}:${line}:${column}: ${pointer || '/'} ${message}`;
-}
-
-/** @throws Error with a line for each fault */
-function faultless<Result extends object>(file: string, result: Result | { readonly faults: readonly JsonFault[] }) {
-  if (!('faults' in result)) return result;
-  const { faults } = result;
-  const lines = faults.map((fault) => remark(file, fault, fault.message));
-  const count = faults.length === 1 ? 'One fault' : `${faults.length} faults`;
-  throw Object.assign(new Error([...lines, `${count}: nothing was imported.`].join('\n')), { faults });
 }
 
 function preview(file: string, changes: readonly PlannedChange[]): string {

@@ -67,5 +67,6 @@ export async function recordCommand(
     requestId: null,
     ip: null,
     outcome,
+    reviewerRef: null,
   });
 }

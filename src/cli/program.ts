@@ -12,6 +12,7 @@ import { addOrderCommands } from './order.js';
 import { addPatientCommands } from './patient.js';
 import { commandOf } from './commandAudit.js';
 import { example, PROGRAM } from './output.js';
+import { addProviderCommands } from './provider.js';
 import { addTenantCommands } from './tenant.js';
 import type { CliIo } from './cliIo.js';
 
@@ -57,7 +58,7 @@ function jsonOf(error: unknown): object {
 function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Provisions tenants, API clients, catalogs and keys, cancels orders, verifies patients and the audit and migrates. It works on the database of ' +
+      'Provisions tenants, API clients, catalogs, providers and keys, cancels orders, verifies patients and the audit and migrates. It works on the database of ' +
         'DATABASE_URL, else on the embedded one in DATA_DIR, whether a server is running or not.',
     )
     .helpCommand(false)
@@ -76,6 +77,7 @@ function createProgram(terminal: CliIo, usage: (text: string) => void): Command 
   addTenantCommands(program, terminal);
   addClientCommands(program, terminal);
   addCatalogCommands(program, terminal);
+  addProviderCommands(program, terminal);
   addOrderCommands(program, terminal);
   addPatientCommands(program, terminal);
   addKeyCommands(program, terminal);

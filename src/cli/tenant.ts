@@ -68,17 +68,26 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
     .addOption(
       new Option('--gfe-reuse-months <months>', 'for how many months after its decision').choices(REUSE_MONTHS),
     )
+    .addOption(
+      new Option(
+        '--require-licensed-provider <state>',
+        'whether claims and reviews need a licence (see provider import)',
+      ).choices(['on', 'off']),
+    )
     .option('--currency <code>', 'ISO 4217 code of the amounts of orders to come')
     .option('--json', 'print JSON')
     .addHelpText('after', example('tenant configure lakeside --gfe-reuse on --currency CAD'))
-    .action(async (idOrName, { gfeReuse, gfeReuseMonths, currency, json }, command) => {
-      if (gfeReuse === undefined && gfeReuseMonths === undefined && currency === undefined) {
-        command.error('error: nothing to change: give --gfe-reuse, --gfe-reuse-months or --currency');
+    .action(async (idOrName, { gfeReuse, gfeReuseMonths, requireLicensedProvider, currency, json }, command) => {
+      if ([gfeReuse, gfeReuseMonths, requireLicensedProvider, currency].every((setting) => setting === undefined)) {
+        command.error(
+          'error: nothing to change: give --gfe-reuse, --gfe-reuse-months, --require-licensed-provider or --currency',
+        );
       }
       assertUsage(command, () => currency && currencyCode(currency));
       const settings = {
         gfeReuse: gfeReuse === undefined ? undefined : gfeReuse === 'on',
         gfeReuseMonths: gfeReuseMonths === undefined ? undefined : Number(gfeReuseMonths),
+        requireLicensedProvider: requireLicensedProvider === undefined ? undefined : requireLicensedProvider === 'on',
         currency,
       };
       const configured = await withDatabase(terminal, (context) => configureTenant(context, idOrName, settings));
@@ -87,6 +96,7 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
           id: configured.id,
           'gfe reuse': onOff(configured.gfeReuse),
           'gfe reuse months': String(configured.gfeReuseMonths),
+          'licensed providers': onOff(configured.requireLicensedProvider),
           currency: configured.currency,
         }),
       );
@@ -138,13 +148,24 @@ type Tenant = Awaited<ReturnType<typeof listTenants>>[number];
 
 const onOff = (state: boolean): string => (state ? 'on' : 'off');
 
-const shown = ({ id, name, mode, isActive, gfeReuse, gfeReuseMonths, currency, createdAt }: Tenant): object => ({
+const shown = ({
   id,
   name,
   mode,
   isActive,
   gfeReuse,
   gfeReuseMonths,
+  requireLicensedProvider,
+  currency,
+  createdAt,
+}: Tenant): object => ({
+  id,
+  name,
+  mode,
+  isActive,
+  gfeReuse,
+  gfeReuseMonths,
+  requireLicensedProvider,
   currency,
   createdAt,
 });

@@ -13,6 +13,7 @@ export interface AuditRule {
   readonly resource: string;
   idOf(parts: AuditedParts): string | null;
   patientOf(parts: AuditedParts): string | null;
+  reviewerOf(parts: AuditedParts): string | null;
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -22,12 +23,13 @@ const PLACE = /^(path|query|body|response)(\.\w+)+$/;
 export function auditRule({ operationId = '', security = [], ...operation }: Operation): AuditRule | null {
   const declared: unknown = 'x-audit' in operation ? operation['x-audit'] : undefined;
   if (declared === undefined && security.length === 0) return null;
-  const { resource, id, patient } = Object(declared) as Readonly<Record<string, unknown>>;
+  const { resource, id, patient, reviewer } = Object(declared) as Readonly<Record<string, unknown>>;
   if (typeof resource !== 'string') throw new Error(`${operationId} has no x-audit with its resource`);
   const [idAt, patientAt] = [finder(operationId, id), finder(operationId, patient)];
   return {
     resource,
     idOf: idAt,
+    reviewerOf: finder(operationId, reviewer),
     patientOf(parts) {
       const found = patientAt(parts);
       return found !== null && UUID.test(found) ? found : null;

@@ -161,10 +161,11 @@ function send(res: Response, common: Readonly<Record<string, string>>, { status,
   const all: Record<string, string | number> = { 'X-Request-Id': res.locals.requestId, ...common };
   if (status === 503) all['Retry-After'] = RETRY_AFTER;
   if (headers) Object.assign(all, headers);
-  const text = status === 204 ? '' : JSON.stringify(body);
-  if (text !== '') {
-    all['Content-Type'] = 'application/json; charset=utf-8';
-    all['Content-Length'] = Buffer.byteLength(text);
+  const isPdf = body instanceof Uint8Array;
+  const sent = isPdf ? body : status === 204 ? '' : JSON.stringify(body);
+  if (sent !== '') {
+    all['Content-Type'] = isPdf ? 'application/pdf' : 'application/json; charset=utf-8';
+    all['Content-Length'] = Buffer.byteLength(sent);
   }
-  res.writeHead(status, all).end(text);
+  res.writeHead(status, all).end(sent);
 }

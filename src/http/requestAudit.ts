@@ -44,6 +44,7 @@ export function requestAudit(
         requestId,
         ip: callerAddress(req, config.trustedProxies),
         outcome: status < 400 ? 'success' : status < 500 ? 'refused' : 'failed',
+        reviewerRef: rule?.reviewerOf(parts) ?? null,
       };
     },
   };

@@ -1,10 +1,13 @@
 import type { Operations } from './operation.js';
+import { addAddendum } from './addAddendum.js';
 import { cancelEncounter } from './cancelEncounter.js';
 import { claimEncounter } from './claimEncounter.js';
 import { createEncounter } from './createEncounter.js';
 import { createPatient } from './createPatient.js';
 import { findPatients } from './findPatients.js';
 import { getAuthorizationServerMetadata } from './getAuthorizationServerMetadata.js';
+import { getCertificate } from './getCertificate.js';
+import { getChart } from './getChart.js';
 import { getClock } from './getClock.js';
 import { getEncounter } from './getEncounter.js';
 import { getEncounterStatus } from './getEncounterStatus.js';
@@ -38,12 +41,15 @@ import { uploadPatientDocument } from './uploadPatientDocument.js';
 
 /** Every operation of the contract: one missing, extra or mistyped does not compile. */
 export const operations = {
+  addAddendum,
   cancelEncounter,
   claimEncounter,
   createEncounter,
   createPatient,
   findPatients,
   getAuthorizationServerMetadata,
+  getCertificate,
+  getChart,
   getClock,
   getEncounter,
   getEncounterStatus,

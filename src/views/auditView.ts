@@ -3,7 +3,20 @@ import type { Schemas } from '../contract.js';
 
 /** A row of the audit as its tenant reads it. */
 export function auditView(row: AuditEvent): Schemas['AuditEvent'] {
-  const { at, clientId, operationId, resourceType, resourceId, patientId, status, code, requestId, ip, outcome } = row;
+  const {
+    at,
+    clientId,
+    operationId,
+    resourceType,
+    resourceId,
+    patientId,
+    status,
+    code,
+    requestId,
+    ip,
+    outcome,
+    reviewerRef,
+  } = row;
   return {
     at: at.toISOString(),
     clientId,
@@ -16,5 +29,6 @@ export function auditView(row: AuditEvent): Schemas['AuditEvent'] {
     requestId,
     ip,
     outcome: outcome as Schemas['AuditEvent']['outcome'],
+    reviewerRef,
   };
 }

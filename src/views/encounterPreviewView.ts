@@ -1,15 +1,21 @@
 import type { Schemas } from '../contract.js';
 import type { DraftItem, EncounterDraft } from '../domain/encounters/draft.js';
+import type { Duplicate } from '../domain/encounters/duplicates.js';
+import { duplicateView } from './duplicateView.js';
 import { estimateView } from './encounterView.js';
 import { timestamp } from './values.js';
 
 /** What would come of creating the encounter now. */
-export function encounterPreviewView(draft: EncounterDraft): Schemas['EncounterPreview'] {
+export function encounterPreviewView(
+  draft: EncounterDraft,
+  duplicates: readonly Duplicate[],
+): Schemas['EncounterPreview'] {
   return {
     problems: draft.faults.flat().map(({ code, pointer, detail }) => ({ code, pointer, detail })),
     estimate: estimateView(draft.amounts),
     scheduledAt: timestamp(draft.schedule.scheduledAt),
     gfe_data: draft.items.map((item) => previewItemView(draft, item)),
+    duplicates: duplicates.map(duplicateView),
   };
 }
 

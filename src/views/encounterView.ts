@@ -46,6 +46,7 @@ export function encounterDetailsView(encounter: DetailedEncounter, now: Date): S
     ...encounterView(encounter, now),
     visitUrl: encounter.visitUrl,
     information: encounter.information.map(informationView),
+    addenda: encounter.addenda.map(({ addedAt }) => ({ addedAt: isoTime(addedAt) })),
   };
 }
 

@@ -102,7 +102,7 @@ it('names every fault as file:line:column, writes nothing and ends with 1', asyn
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   const lines = stderr.trimEnd().split('\n');
   expect(lines).toContain(`${path}:2:15: /clinics/0 email is missing`);
-  expect(lines).toContain(`${path}:4:19: /products/0/price is not a member that a catalog can have here`);
+  expect(lines).toContain(`${path}:4:19: /products/0/price is not a member that the file can have here`);
   expect(lines.at(-1)).toBe(`${lines.length - 1} faults: nothing was imported.`);
   const { error } = JSON.parse((await runProgram(environment, ...args, '--json')).stderr) as { error: object };
   expect(error).toEqual({

@@ -19,6 +19,7 @@ const commands = [
   'catalog import',
   'catalog export',
   'catalog schema',
+  'provider import',
   'order cancel',
   'patient verify',
   'audit verify',

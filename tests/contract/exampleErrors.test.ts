@@ -153,6 +153,8 @@ function whileChanged(change: Change, restore: Change, provoke: Provocation): Pr
 }
 const account = (accountIsActive: boolean) => () =>
   harness.domain.db.patient.updateMany({ where: { tenantId, id: cast.jane.id }, data: { accountIsActive } });
+const licensed = (requireLicensedProvider: boolean) => () =>
+  harness.domain.db.tenant.update({ where: { id: tenantId }, data: { requireLicensedProvider } });
 const zone = (timezone: string | null) => () =>
   harness.domain.db.clinicLocation.updateMany({
     where: { tenantId, clinicId: cast.clinics.austin },
@@ -257,7 +259,11 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'revokeApprovals invalid_state': after(() => send(operationOf('revokeApprovals')), withBody({})),
   'simulateVerification invalid_state': withQuery({ id: cast.jane.id }),
   'recordPayment invalid_state': after(payEverything, withBody({})),
+  'addAddendum invalid_state': about(cast.encounters.waiting),
+  'getCertificate invalid_state': about(cast.encounters.waiting),
+  provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
   claimed_by_other: byAnother,
+  'getChart claimed_by_other': withQuery({ reviewerRef: 'another' }),
   not_due: about(scheduled),
   decisions_incomplete: (operation) => {
     const { decisions } = exampleBody(operation);

@@ -167,6 +167,13 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
     return ask('getEncounter')();
   },
   'getEncounter awaiting_information': ask('getEncounter', { encounter_id: cast.encounters.asked.encounter_id }),
+  'getChart claimed': ask('getChart'),
+  'getCertificate certificate': async () => {
+    const answer = await ask('getCertificate')();
+    // The example is how every one begins.
+    return { ...answer, body: answer.text.slice(0, 8) };
+  },
+  'addAddendum completed': by('addAddendum', 'later_result'),
   'rescheduleEncounter later': by('rescheduleEncounter', 'later'),
   'provideInformation pending_review': by('provideInformation', 'notes'),
   'requestInformation awaiting_information': by('requestInformation', 'medication'),

@@ -53,7 +53,7 @@ const rules: Readonly<Record<string, readonly string[]>> = {
 const floors: readonly (readonly string[])[] = [
   ['sandbox'],
   ['documents', 'encounters'],
-  ['orders', 'approvals'],
+  ['orders', 'approvals', 'providers'],
   ['patients', 'catalog'],
   ['audit', 'events'],
   ['access'],

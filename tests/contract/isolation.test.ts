@@ -122,6 +122,12 @@ const probes: Readonly<Record<string, Probe>> = {
     request: () => ({ reviewerRef: 'NPI-1', items: [{ categoryId: uuid, subcategoryId: uuid }], reason: 'Audit.' }),
     inputs: { encounter_id: 'encounter_id' },
   },
+  getCertificate: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
+  getChart: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
+  addAddendum: {
+    request: () => ({ reviewerRef: 'NPI-1', text: 'Seen.' }),
+    inputs: { encounter_id: 'encounter_id' },
+  },
   rescheduleEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
   requestInformation: {
     request: () => ({ reviewerRef: 'NPI-1', message: 'Which medication?' }),

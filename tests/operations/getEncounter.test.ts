@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 /** What has no link to a visit and no information. */
-const details = { visitUrl: null, information: [] };
+const details = { visitUrl: null, information: [], addenda: [] };
 
 const get = (encounterNo: unknown, options: CallOptions = { token: partner.token }) =>
   call(harness, `GET /encounters/${String(encounterNo)}`, options);

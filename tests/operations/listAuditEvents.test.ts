@@ -47,6 +47,7 @@ describe('200', () => {
         requestId: read.headers.get('X-Request-Id'),
         ip: '203.0.113.7',
         outcome: 'success',
+        reviewerRef: null,
       },
     ]);
     expect(has_more).toBe(false);

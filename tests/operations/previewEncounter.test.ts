@@ -50,8 +50,27 @@ describe('200', () => {
         const { decidedAt: _decidedAt, denialReason: _denial, revocationReason: _revocation, ...rest } = item;
         return rest;
       }),
+      duplicates: [],
     });
     expect(body.estimate).toEqual(created.estimate);
+  });
+
+  it('warns of open encounters with the same item, at clinics that the caller may see', async () => {
+    const open = await create(valid);
+    const { gfe_data, ...rest } = open.body;
+    const [{ category_name, sub_category_name, categoryId, subcategoryId }] = gfe_data;
+    const { encounter_id, gfe_no, status, clinicId, createdAt } = rest;
+    const item = { category_name, sub_category_name, categoryId, subcategoryId };
+    const warning = { encounter_id, gfe_no, status, clinicId, createdAt, ...item };
+    expect((await preview(valid)).body).toMatchObject({ problems: [], duplicates: [warning] });
+    const elsewhere = await newClinic(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, undefined, [elsewhere]);
+    await newDocument(harness, { ...partner, ...limited }, valid.patientId);
+    const json = { ...valid, clinicId: elsewhere };
+    expect((await preview(json)).body.duplicates).toEqual([warning]);
+    expect((await preview(json, limited)).body.duplicates).toEqual([]);
+    await call(harness, `POST /encounters/${encounter_id}/cancel`, { token: partner.token, json: { reason: 'other' } });
+    expect((await preview(valid)).body.duplicates).toEqual([]);
   });
 
   it('tells which approvals would be taken over', async () => {

@@ -48,6 +48,7 @@ async function play(): Promise<string> {
   const documentIds = [upload.body.documentId];
   await send('POST /encounters', { ...again, patientId, treatmentIds: [cast.products.semaglutide], documentIds });
   await simulate(harness, partner, claimed.encounter_id, { outcome: 'deny_all' });
+  await send(`POST /encounters/${waiting.encounter_id}/addenda`, { reviewerRef: 'sandbox', text: 'Seen.' });
   await send(`POST /encounters/${asked.encounter_id}/information`, { additionalNotes: 'None.' });
   expect((await setClock(harness, partner, 50 * 24 * 3600)).status).toBe(200);
   await harness.domain.db.clinic.updateMany({ where: { tenantId }, data: { isActive: false } });
@@ -87,7 +88,7 @@ describe('204', () => {
   it('knows every table that holds something of a tenant', async () => {
     const columns = await harness.domain.db.$queryRaw<{ table_name: string }[]>`
       SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'`;
-    const stays = ['api_client', 'api_client_secret', 'audit_event', 'event_counter'];
+    const stays = ['api_client', 'api_client_secret', 'audit_event', 'event_counter', 'provider', 'provider_licence'];
     expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...stays].sort());
   });
 

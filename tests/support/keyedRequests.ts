@@ -118,6 +118,15 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
       failing: onEncounter('review', 999_999_999, reviewBody(encounter)),
     };
   },
+  async addAddendum({ harness, partner }) {
+    const { encounter_id } = await completedEncounter(harness, partner);
+    const json = { reviewerRef: reviewer, text: 'Seen.' };
+    return {
+      right: onEncounter('addenda', encounter_id, json),
+      other: onEncounter('addenda', encounter_id, { ...json, text: 'Not seen.' }),
+      failing: onEncounter('addenda', 999_999_999, json),
+    };
+  },
   async revokeApprovals({ harness, partner }) {
     const { encounter_id, gfe_data } = await completedEncounter(harness, partner);
     const [{ categoryId, subcategoryId }] = gfe_data;

@@ -56,7 +56,12 @@ export async function reviewed(
 }
 
 /** What a retrieval shows, without what nothing else shows. */
-export function recordOf({ visitUrl: _url, information: _information, ...record }: Encounter): Encounter {
+export function recordOf({
+  visitUrl: _url,
+  information: _information,
+  addenda: _addenda,
+  ...record
+}: Encounter): Encounter {
   return record;
 }
 

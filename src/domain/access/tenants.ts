@@ -43,6 +43,8 @@ export interface TenantSettings {
   readonly gfeReuse?: boolean | undefined;
   /** For how many months after its decision an approval may be reused, 1 to 12. */
   readonly gfeReuseMonths?: number | undefined;
+  /** Whether claims and reviews need a provider with a licence. */
+  readonly requireLicensedProvider?: boolean | undefined;
   /** ISO 4217 code in any case, for orders to come: an order keeps the currency that it was made in. */
   readonly currency?: string | undefined;
 }
@@ -54,7 +56,7 @@ export interface TenantSettings {
 export async function configureTenant(
   context: QueryContext,
   idOrName: string,
-  { gfeReuse, gfeReuseMonths, currency }: TenantSettings,
+  { gfeReuse, gfeReuseMonths, requireLicensedProvider, currency }: TenantSettings,
 ): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   const code = currency === undefined ? undefined : currencyCode(currency);
@@ -63,6 +65,7 @@ export async function configureTenant(
     data: {
       ...(gfeReuse === undefined ? {} : { gfeReuse }),
       ...(gfeReuseMonths === undefined ? {} : { gfeReuseMonths }),
+      ...(requireLicensedProvider === undefined ? {} : { requireLicensedProvider }),
       ...(code === undefined ? {} : { currency: code }),
       updatedAt: context.now(),
     },

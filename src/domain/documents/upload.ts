@@ -5,13 +5,11 @@ import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { wholeDocument } from './content.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
+import { linkDocument } from './links.js';
 import { visiblePatient } from '../access/visiblePatients.js';
 import { recordEvent } from '../events/record.js';
 import { lockPatient } from '../patients/patients.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
-
-/** Seconds that a link to a stored document works. */
-const LINK_SECONDS = 900;
 
 /** What a file comes through on its way into the store. */
 interface FileContext {
@@ -49,7 +47,7 @@ export async function uploadDocument<T>(
   const patient = await requirePatient(context, patientId);
   const request = { documentType, documentId: context.newId(), url: body.url, fileName: body.fileName };
   const file = await context.aside(() => storeFile(context, patient, request));
-  const fileUrl = await context.objects.link(file.blobPath, file, context.realNow(), LINK_SECONDS);
+  const fileUrl = await linkDocument(context, file);
   return keptIfInserted(context, file.blobPath, (inserted) =>
     commit(async (transaction) => {
       // A sandbox may have been reset in the meantime.

@@ -78,13 +78,17 @@ export type ShownInformation = Pick<
 /** An encounter with what only its retrieval shows. */
 export interface DetailedEncounter extends ShownEncounter {
   readonly information: readonly JsonOf<ShownInformation>[];
+  readonly addenda: readonly { readonly addedAt: string }[];
 }
 
 const DETAILED = shownWith(Prisma.sql`,
   (SELECT coalesce(json_agg(json_build_object('requestedAt', requested_at, 'reviewerRef', reviewer_ref,
       'message', message, 'providedAt', provided_at, 'additionalNotes', additional_notes) ORDER BY requested_at, id), '[]')
     FROM encounter_information AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS information`);
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS information,
+  (SELECT coalesce(json_agg(json_build_object('addedAt', added_at) ORDER BY added_at, id), '[]')
+    FROM encounter_addendum AS part
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS addenda`);
 
 /**
  * One encounter by its public number, with what only its retrieval shows.

@@ -1,5 +1,6 @@
 import { Prisma, type ServiceQueue } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
+import { stateOfEncounter } from '../providers/licences.js';
 import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
 
 export interface QueueHead {
@@ -10,18 +11,23 @@ export interface QueueHead {
 }
 
 /**
- * The head of the queue (R-47), of the clinics that the caller may see. It includes encounters that cannot be claimed yet,
+ * The head of the queue (R-47), of the clinics that the caller may see and, if one is named, of one state (R-107). It includes encounters that cannot be claimed yet,
  * and no expired ones. An index has its order, so the length of the queue does not matter.
  */
 export async function listReviewQueue(
   context: Context,
-  { serviceQueue, limit }: { readonly serviceQueue: ServiceQueue; readonly limit: number },
+  {
+    serviceQueue,
+    state,
+    limit,
+  }: { readonly serviceQueue: ServiceQueue; readonly state?: string; readonly limit: number },
 ): Promise<QueueHead> {
   const { tenantId, allowedClinicIds } = context.caller;
   const clinics = allowedClinicIds ? Prisma.sql`clinic_id = ANY(${[...allowedClinicIds]}::uuid[])` : Prisma.sql`true`;
+  const ofState = state === undefined ? Prisma.sql`true` : Prisma.sql`${stateOfEncounter} = ${state.toUpperCase()}`;
   const rows = await context.db.rows<ShownRow>(Prisma.sql`${SHOWN}
     WHERE tenant_id = ${tenantId} AND service_queue = ${serviceQueue}::service_queue AND status = 'pending_review'
-      AND expires_at > ${context.now()} AND ${clinics}
+      AND expires_at > ${context.now()} AND ${clinics} AND ${ofState}
     ORDER BY coalesce(scheduled_at, created_at), encounter_no LIMIT ${limit + 1}`);
   return { encounters: rows.slice(0, limit).map(shownEncounter), hasMore: rows.length > limit };
 }

@@ -8,6 +8,7 @@ import { recordEvent } from '../events/record.js';
 import { approvalEnd } from '../approvals/approvals.js';
 import { supersedeApprovals } from '../approvals/endings.js';
 import { createOrder } from '../orders/orders.js';
+import { requireLicence } from '../providers/licences.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
@@ -25,20 +26,21 @@ interface Reviewer {
 /**
  * Takes an encounter from the queue for one provider until its lease ends; the provider that has it gets a new lease
  * (R-39).
- * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other; not_due for a live visit
- * whose time has not come
+ * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other, provider_not_licensed;
+ * not_due for a live visit whose time has not come
  */
 export function claimEncounter(
   context: CallerContext,
   encounterNo: bigint,
   { reviewerRef, visitUrl, leaseSeconds = LEASE_SECONDS }: ClaimRequest,
 ): Promise<EncounterRecord> {
-  return changeEncounter(context, encounterNo, (encounter, now) => {
+  return changeEncounter(context, encounterNo, async (encounter, now) => {
     const leaseExpiresAt = new Date(now.getTime() + leaseSeconds * 1000);
     const lease = { leaseExpiresAt, ...(visitUrl === undefined ? {} : { visitUrl }) };
     const actor = actorOf(context, encounter, { reviewerRef });
+    nextState(encounter.status, encounter.status === 'in_review' ? 'renew' : 'claim', actor);
+    await requireLicence(context, encounter, reviewerRef, now);
     if (encounter.status === 'in_review') return { event: 'renew', actor, set: lease, effects: nothingElse };
-    nextState(encounter.status, 'claim', actor);
     if (now < encounter.claimableFrom) throw new Problem('not_due');
     const claim = { claimedById: context.caller.apiClientId, ...context.fixed?.claim };
     const set = { reviewerRef, ...claim, claimedAt: now, ...lease };
@@ -66,7 +68,7 @@ export function releaseEncounter(
  * Decides every item that waits. With an approved item, also one that took an earlier approval over, the encounter is
  * completed with its order; otherwise it is denied (R-42).
  * @throws Problem validation_failed; encounter_not_found; clinic_not_permitted; invalid_state, claimed_by_other;
- * visit_required; decisions_incomplete. The first of them answers.
+ * provider_not_licensed; visit_required; decisions_incomplete. The first of them answers.
  */
 export async function submitReview(
   context: CallerContext,
@@ -74,10 +76,11 @@ export async function submitReview(
   body: ReviewRequest,
 ): Promise<EncounterRecord> {
   const visit = readVisit(body.visit);
-  return changeEncounter(context, encounterNo, (encounter, now) => {
+  return changeEncounter(context, encounterNo, async (encounter, now) => {
     const actor = actorOf(context, encounter, body);
     // Both outcomes are open to the same actors, and whether one may decide goes before what is decided.
     nextState(encounter.status, 'approve', actor);
+    await requireLicence(context, encounter, body.reviewerRef, now);
     requireVisit(encounter, visit, now);
     const decided = matchDecisions(encounter.gfeItems, body.decisions);
     const { apiClientId: reviewedById } = context.caller;
@@ -91,8 +94,8 @@ export async function submitReview(
  * another API client is another provider (R-39).
  */
 export function actorOf(
-  { caller }: CallerContext,
-  encounter: EncounterRecord,
+  { caller }: Pick<CallerContext, 'caller'>,
+  encounter: Pick<EncounterRecord, 'claimedById' | 'reviewerRef'>,
   { reviewerRef }: Reviewer,
 ): EncounterActor {
   const isOfClient = encounter.claimedById === null || encounter.claimedById === caller.apiClientId;

@@ -3,7 +3,8 @@ import { Problem } from '../../problem.js';
 
 /**
  * What can happen to an encounter. A review with at least one approved item is `approve`, one with none is `deny`;
- * `ask` and `inform` are the provider's question and the partner's information; `revoke` takes approvals back.
+ * `ask` and `inform` are the provider's question and the partner's information; `revoke` takes approvals back,
+ * `amend` adds to a review that is over.
  */
 export type EncounterEvent =
   | 'claim'
@@ -17,7 +18,8 @@ export type EncounterEvent =
   | 'reschedule'
   | 'cancel'
   | 'expire'
-  | 'revoke';
+  | 'revoke'
+  | 'amend';
 
 /** Who makes it happen; `claimant` is the provider that has the encounter, `system` is the passing of time. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
@@ -55,8 +57,11 @@ export const encounterTransitions = {
   },
   completed: {
     revoke: { to: 'completed', by: ['provider'] },
+    amend: { to: 'completed', by: ['provider'] },
   },
-  denied: {},
+  denied: {
+    amend: { to: 'denied', by: ['provider'] },
+  },
   cancelled: {},
   expired: {},
 } as const satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;

@@ -68,7 +68,7 @@ export async function changeEncounter(
 }
 
 /** The encounter with elapsed deadlines applied. A lapsed claim is persisted first; expiry is left to the sweep. */
-function applyElapsedTime(encounter: EncounterRecord, now: Date): EncounterRecord {
+export function applyElapsedTime<E extends Encounter>(encounter: E, now: Date): E {
   const due = dueEvent(encounter, now);
   if (due === 'expire') return { ...encounter, status: 'expired' };
   if (due === null) return encounter;

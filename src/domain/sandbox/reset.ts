@@ -16,6 +16,7 @@ const tableGroups = [
     'payment',
     'order_line',
     'gfe_item',
+    'encounter_addendum',
     'encounter_document',
     'encounter_information',
     'encounter_treatment',

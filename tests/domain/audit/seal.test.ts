@@ -46,6 +46,7 @@ function row(changes: Partial<AuditRow> = {}): AuditRow {
     requestId: context.newId(),
     ip: '2001:db8::1',
     outcome: 'success',
+    reviewerRef: null,
     ...changes,
   };
 }
@@ -78,7 +79,7 @@ async function asSuperuser(...statements: string[]): Promise<void> {
 const swap = (one: number, other: number): string[] => {
   const move = (from: number, to: number): string => `INSERT INTO audit_event OVERRIDING SYSTEM VALUE
     SELECT ${to}, at, tenant_id, client_id, operator, operation_id, resource_type, resource_id, patient_id, status, code,
-      request_id, ip, outcome FROM audit_event WHERE position = ${from}; DELETE FROM audit_event WHERE position = ${from}`;
+      request_id, ip, outcome, reviewer_ref FROM audit_event WHERE position = ${from}; DELETE FROM audit_event WHERE position = ${from}`;
   return [move(one, 0), move(other, one), move(0, other)];
 };
 
@@ -103,6 +104,11 @@ const insertAt = (position: number): string =>
 const tampering: [string, string[], string][] = [
   ['changed', [`UPDATE audit_event SET client_id = 'ces_somebody' WHERE position = 5`], 'Row 5 was changed.'],
   ['emptied', ['UPDATE audit_event SET request_id = NULL WHERE position IN (5, 8)'], 'Row 5 was changed.'],
+  [
+    'given another provider',
+    [`UPDATE audit_event SET reviewer_ref = 'NPI-2' WHERE position = 5`],
+    'Row 5 was changed.',
+  ],
   ['dated back', [`UPDATE audit_event SET at = at - interval '1 s' WHERE position = 10`], 'Row 10 was changed.'],
   ['removed', ['DELETE FROM audit_event WHERE position = 6'], 'Row 6 was removed.'],
   ['removed, all of a seal', ['DELETE FROM audit_event WHERE position <= 3'], 'Row 1 was removed.'],

@@ -10,6 +10,7 @@ import { Problem } from '../../../src/problem.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { callerContext } from '../../support/patientLives.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { action } from './encounterActions.js';
 import { brokenInvariants, step, type Action, type Given, type Snapshot } from './encounterModel.js';
 
 /** Others at every run; `LIVES=2000` for a longer look. */
@@ -219,52 +220,6 @@ function visitAt(visit: keyof typeof visits, now: number) {
   const time = (minutes: number): string => new Date(now + minutes * 60_000).toISOString();
   return { startedAt: time(startedAt), endedAt: time(endedAt) };
 }
-
-const by = fc.constantFrom('A', 'A', 'A', 'B');
-const action: fc.Arbitrary<Action> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      what: fc.constant('claim' as const),
-      by,
-      leaseSeconds: fc.constantFrom(1, 3_600, 14_400),
-      hasUrl: fc.boolean(),
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      what: fc.constant('review' as const),
-      by,
-      visit: fc.constantFrom(...(['now', 'now', 'now', 'none', 'early', 'late'] as const)),
-      decisions: fc.constantFrom('all' as const, 'first' as const, 'none' as const, 'incomplete' as const),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      what: fc.constant('wait' as const),
-      seconds: fc.constantFrom(1, 3_599, 3_600, 14_400, 14 * 86_400, 30 * 86_400),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ what: fc.constant('release' as const), by }) },
-  { weight: 3, arbitrary: fc.record({ what: fc.constant('ask' as const), by }) },
-  { weight: 3, arbitrary: fc.record({ what: fc.constant('inform' as const) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ what: fc.constant('reschedule' as const), hours: fc.constantFrom(null, -1, 1, 24 * 40) }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      what: fc.constant('cancel' as const),
-      by: fc.constantFrom('partner' as const, 'provider' as const),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant('expire' as const) }) },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant('sweepClaims' as const) }) },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant('sweepExpired' as const) }) },
-);
 
 const lives = fc.record({
   kind: fc.constantFrom(...Object.keys(kinds)),

@@ -32,6 +32,7 @@ const events = [
   'cancel',
   'expire',
   'revoke',
+  'amend',
 ] as const;
 const actors = ['partner', 'provider', 'claimant', 'system'] as const;
 
@@ -55,6 +56,8 @@ const possible: readonly [EncounterState, EncounterEvent, EncounterActor, Encoun
   ['awaiting_information', 'cancel', 'provider', 'cancelled'],
   ['awaiting_information', 'expire', 'system', 'expired'],
   ['completed', 'revoke', 'provider', 'completed'],
+  ['completed', 'amend', 'provider', 'completed'],
+  ['denied', 'amend', 'provider', 'denied'],
 ];
 
 const cases = states.flatMap((from) => events.flatMap((event) => actors.map((actor) => [from, event, actor] as const)));

@@ -46,6 +46,7 @@ export const statuses = [
   'expired',
 ] as const;
 export type Status = (typeof statuses)[number];
+export const open = ['pending_review', 'in_review', 'awaiting_information'] as const;
 /** Those that never change. */
 export const final = ['completed', 'denied', 'cancelled', 'expired'] as const;
 
@@ -104,6 +105,18 @@ export const itemRow = (encounter: string, changes: Record<string, string>): str
     sub_category_name: `'x'`,
     review_often: `'YEARLY'`,
     review_recurring: 'true',
+    ...changes,
+  });
+/** What a provider asked for. */
+export const questionRow = (encounter: string, changes: Record<string, string> = {}): string =>
+  insert('encounter_information', {
+    id: `'${v7()}'`,
+    tenant_id: `'a'`,
+    encounter_id: `'${encounter}'`,
+    requested_at: at,
+    reviewer_ref: `'x'`,
+    message: `'x'`,
+    expires_at: later,
     ...changes,
   });
 /** The order has the id of its encounter. */

@@ -15,12 +15,26 @@ export interface CatalogFile {
  * Reads a catalog file and checks everything that needs no database.
  * @returns the catalog, or every fault with its position
  */
-export function readCatalog(text: string): CatalogFile | { readonly faults: readonly JsonFault[] } {
+export function readCatalog(text: string): CatalogFile | Faults {
+  const file = readFile(text, (compiled ??= fileValidator<Catalog>(catalogSchema)));
+  return 'faults' in file ? file : { catalog: file.value, document: file.document };
+}
+
+let compiled: ValidateFunction<Catalog> | undefined;
+
+interface Faults {
+  readonly faults: readonly JsonFault[];
+}
+
+/** A file that keeps to its schema, and the places of its elements; or every fault with its position. */
+export function readFile<T>(
+  text: string,
+  valid: ValidateFunction<T>,
+): { readonly value: T; readonly document: JsonDocument } | Faults {
   const document = parseJson(text);
   const { value } = document;
   if (value === undefined) return { faults: document.faults };
-  const valid = validator();
-  if (valid(value) && document.faults.length === 0) return { catalog: value, document };
+  if (valid(value) && document.faults.length === 0) return { value, document };
   return { faults: inFileOrder([...document.faults, ...schemaFaults(document, valid.errors ?? [])]) };
 }
 
@@ -29,16 +43,13 @@ export function inFileOrder<Place extends JsonPlace>(places: readonly Place[]): 
   return places.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }
 
-let compiled: ValidateFunction<Catalog> | undefined;
-
-/** Compiled when first needed: only an import needs it. */
-function validator(): ValidateFunction<Catalog> {
-  if (compiled) return compiled;
+/** Compile when first needed: only an import needs it. */
+export function fileValidator<T>(schema: object): ValidateFunction<T> {
   const options = { allErrors: true, verbose: true, useDefaults: true, allowUnionTypes: true, strictTypes: false };
   const ajv = new Ajv2020(options);
-  addFormats.default(ajv, ['uuid', 'email', 'uri']);
+  addFormats.default(ajv, ['uuid', 'email', 'uri', 'date']);
   ajv.addKeyword(timeZone).addKeyword(uniqueBy).addKeyword(exactlyOne);
-  return (compiled = ajv.compile<Catalog>(catalogSchema));
+  return ajv.compile<T>(schema);
 }
 
 /** One fault for each wrong value, although several keywords may have failed. */
@@ -51,7 +62,7 @@ function faultOf(document: JsonDocument, error: ErrorObject): JsonFault {
   const { keyword, instancePath, params, parentSchema, message = keyword } = error;
   if (keyword === 'additionalProperties') {
     const place = document.placeOf(`${instancePath}/${escaped(params['additionalProperty'])}`, 'name');
-    return { ...place, message: 'is not a member that a catalog can have here' };
+    return { ...place, message: 'is not a member that the file can have here' };
   }
   const place = document.placeOf(instancePath);
   if (keyword === 'required') return { ...place, message: `${String(params['missingProperty'])} is missing` };

@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import type { JsonFault, JsonPlace } from '../domain/catalog/import/jsonDocument.js';
+import { errorCode } from '../failures.js';
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder, not a file',
+  EACCES: 'may not be read',
+};
+
+/** @throws Error when the file cannot be read, or is not UTF-8 */
+export async function readText(file: string): Promise<string> {
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    const reason = UNREADABLE[String(errorCode(cause))] ?? `cannot be read: ${String(cause)}`;
+    throw new Error(`${file} ${reason}.`, { cause });
+  });
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new Error(`${file} is not UTF-8 text.`, { cause: error });
+  }
+}
+
+/** A line in the form that editors and terminals make clickable. */
+export function remark(file: string, { line, column, pointer }: JsonPlace, message: string): string {
+  return `${file}:${line}:${column}: ${pointer || '/'} ${message}`;
+}
+
+/** @throws Error with a line for each fault */
+export function faultless<Result extends object>(
+  file: string,
+  result: Result | { readonly faults: readonly JsonFault[] },
+) {
+  if (!('faults' in result)) return result;
+  const { faults } = result;
+  const lines = faults.map((fault) => remark(file, fault, fault.message));
+  const count = faults.length === 1 ? 'One fault' : `${faults.length} faults`;
+  throw Object.assign(new Error([...lines, `${count}: nothing was imported.`].join('\n')), { faults });
+}

@@ -1,0 +1,23 @@
+import type { Schemas } from '../../contract.js';
+import type { EncounterRecord } from './encounters.js';
+import { changeEncounter } from './transitions.js';
+import type { CallerContext } from '../transactions/transaction.js';
+
+/**
+ * Adds a note to a review that is over; what was decided stays (R-105).
+ * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
+ */
+export function addAddendum(
+  context: CallerContext,
+  encounterNo: bigint,
+  addendum: Schemas['AddAddendumRequest'],
+): Promise<EncounterRecord> {
+  return changeEncounter(context, encounterNo, (_encounter, addedAt) => ({
+    event: 'amend',
+    actor: 'provider',
+    set: {},
+    async effects({ db, newId }, { tenantId, id: encounterId }) {
+      await db.encounterAddendum.create({ data: { id: newId(), tenantId, encounterId, addedAt, ...addendum } });
+    },
+  }));
+}

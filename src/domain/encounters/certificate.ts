@@ -1,0 +1,68 @@
+import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
+import { Problem } from '../../problem.js';
+import { stateOfEncounter } from '../providers/licences.js';
+import type { LookupContext } from '../transactions/transaction.js';
+import type { ShownEncounter } from './lookup.js';
+
+/** An item, with the decision that it rests on: its own, or the one that it reuses. */
+export type CertifiedItem = Pick<
+  GfeItem,
+  'categoryName' | 'subCategoryName' | 'status' | 'validUntil' | 'denialReason' | 'revocationReason'
+> & {
+  /** Of that decision. */
+  readonly gfeNo: string;
+  readonly decidedAt: Date | null;
+  readonly reviewerRef: string | null;
+  /** Null: the operator knows no such provider. */
+  readonly providerName: string | null;
+  /** Of the state of the encounter; null: none is known. */
+  readonly licence: string | null;
+};
+
+/** What a clinic shows an inspector (R-108). */
+export interface Certificate {
+  readonly gfeNo: string;
+  readonly clinicName: string;
+  /** Of its primary location, on one line; null: it has none. */
+  readonly clinicAddress: string | null;
+  readonly patientName: string;
+  readonly dateOfBirth: string;
+  readonly items: readonly CertifiedItem[];
+}
+
+/**
+ * The certificate of a completed encounter.
+ * @throws Problem invalid_state
+ */
+export async function certify({ db, caller }: LookupContext, encounter: ShownEncounter): Promise<Certificate> {
+  const { id, status, gfeNo } = encounter;
+  if (status !== 'completed') throw new Problem('invalid_state', undefined, { extra: { current_status: status } });
+  const [place] = await db.rows<Omit<Certificate, 'gfeNo' | 'items'>>(Prisma.sql`
+    SELECT clinic.legal_name AS "clinicName", concat_ws(', ', place.address1, place.address2, place.city,
+        place.state || ' ' || place.postal) AS "clinicAddress",
+      patient.first_name || ' ' || patient.last_name AS "patientName", patient.date_of_birth::text AS "dateOfBirth"
+    FROM encounter
+    JOIN clinic ON clinic.tenant_id = encounter.tenant_id AND clinic.id = encounter.clinic_id
+    JOIN client AS patient ON patient.tenant_id = encounter.tenant_id AND patient.id = encounter.patient_id
+    LEFT JOIN clinic_location AS place ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
+    WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.id = ${id}::uuid`);
+  if (!place) throw new Error('an encounter has its clinic and its patient');
+  const items = await db.rows<CertifiedItem>(Prisma.sql`
+    SELECT item.category_name AS "categoryName", item.sub_category_name AS "subCategoryName", item.status,
+      item.valid_until AS "validUntil", item.denial_reason AS "denialReason", item.revocation_reason AS "revocationReason",
+      encounter.gfe_no AS "gfeNo", given.decided_at AS "decidedAt", encounter.reviewer_ref AS "reviewerRef",
+      provider.name AS "providerName", (
+        SELECT string_agg(licence.state || ' ' || licence.number, ', ' ORDER BY licence.number)
+        FROM provider_licence AS licence
+        WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
+          AND licence.state = ${stateOfEncounter}) AS licence
+    FROM gfe_item AS item
+    JOIN encounter ON encounter.tenant_id = item.tenant_id
+      AND encounter.id = coalesce(item.reused_from_encounter_id, item.encounter_id)
+    JOIN gfe_item AS given ON given.tenant_id = encounter.tenant_id AND given.encounter_id = encounter.id
+      AND given.category_id = item.category_id AND given.subcategory_id = item.subcategory_id
+    LEFT JOIN provider ON provider.tenant_id = encounter.tenant_id AND provider.reviewer_ref = encounter.reviewer_ref
+    WHERE item.tenant_id = ${caller.tenantId} AND item.encounter_id = ${id}::uuid
+    ORDER BY item.position`);
+  return { gfeNo, ...place, items };
+}

@@ -1,0 +1,37 @@
+import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
+import type { LookupContext } from '../transactions/transaction.js';
+
+type Item = Pick<GfeItem, 'categoryId' | 'subcategoryId'>;
+
+/** An open encounter of a patient, and an item that it shares. */
+export type Duplicate = Pick<Encounter, 'encounterNo' | 'gfeNo' | 'status' | 'clinicId' | 'createdAt'> &
+  Pick<GfeItem, 'categoryId' | 'categoryName' | 'subcategoryId' | 'subCategoryName'>;
+
+const MOST = 100;
+
+/**
+ * Open encounters of a patient with one of these items, the latest first (R-104).
+ * @param clinicIds only at these clinics; null = at every clinic
+ */
+export function findDuplicates(
+  { db, caller }: LookupContext,
+  patientId: string,
+  items: readonly Item[],
+  clinicIds: readonly string[] | null,
+): Promise<Duplicate[]> {
+  const wanted = items.map(
+    ({ categoryId, subcategoryId }) => Prisma.sql`(${categoryId}::uuid, ${subcategoryId}::uuid)`,
+  );
+  const places =
+    clinicIds === null ? Prisma.empty : Prisma.sql`AND encounter.clinic_id = ANY(${[...clinicIds]}::uuid[])`;
+  return db.rows<Duplicate>(Prisma.sql`
+    SELECT encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo", encounter.status,
+      encounter.clinic_id AS "clinicId", encounter.created_at AS "createdAt", item.category_id AS "categoryId",
+      item.category_name AS "categoryName", item.subcategory_id AS "subcategoryId",
+      item.sub_category_name AS "subCategoryName"
+    FROM encounter JOIN gfe_item AS item ON item.tenant_id = encounter.tenant_id AND item.encounter_id = encounter.id
+    WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.patient_id = ${patientId}::uuid
+      AND encounter.status NOT IN ('completed', 'denied', 'cancelled', 'expired')
+      AND (item.category_id, item.subcategory_id) IN (${Prisma.join(wanted)}) ${places}
+    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC, item.position LIMIT ${MOST}`);
+}

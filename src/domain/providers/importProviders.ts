@@ -1,0 +1,83 @@
+import type { ValidateFunction } from 'ajv';
+import type { Prisma } from '../../../generated/prisma/client.js';
+import type { DomainContext } from '../../context.js';
+import type { JsonFault } from '../catalog/import/jsonDocument.js';
+import { fileValidator, readFile } from '../catalog/import/readCatalog.js';
+import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import { providerSchema, type ProviderEntry, type ProviderFile } from './providerSchema.js';
+
+/** How many providers of a file an import found in which state. */
+export type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', number>>;
+
+let compiled: ValidateFunction<ProviderFile> | undefined;
+
+/**
+ * Imports a file of providers into a tenant: each is afterwards as the file says, with just its licences; a provider that it
+ * does not name stays. A second import of the same file changes nothing. All or nothing (R-106).
+ * @returns the counts, or every fault that was found; with faults nothing was written
+ */
+export async function importProviders(
+  context: DomainContext,
+  tenantId: string,
+  text: string,
+): Promise<{ readonly report: ProviderReport } | { readonly faults: readonly JsonFault[] }> {
+  const file = readFile(text, (compiled ??= fileValidator<ProviderFile>(providerSchema)));
+  if ('faults' in file) return file;
+  const { providers } = file.value;
+  const faults = providers.flatMap(({ npi }, index) =>
+    isNpi(npi)
+      ? []
+      : [{ ...file.document.placeOf(`/providers/${index}/npi`), message: 'is no NPI: its check digit is wrong' }],
+  );
+  if (faults.length > 0) return { faults };
+  return inTransaction(context, async (transaction) => {
+    const report = { created: 0, updated: 0, unchanged: 0 };
+    for (const provider of providers) report[await writeProvider(transaction, tenantId, provider)] += 1;
+    return { report };
+  });
+}
+
+/** Its last digit is the check digit of Luhn's formula over the digits after the prefix 80840 (ISO/IEC 7812). */
+export function isNpi(npi: string): boolean {
+  const sum = [...`80840${npi}`].reverse().reduce((total, digit, index) => {
+    const value = Number(digit) * (index % 2 === 1 ? 2 : 1);
+    return total + (value > 9 ? value - 9 : value);
+  }, 0);
+  return sum % 10 === 0;
+}
+
+const include = { licences: true } satisfies Prisma.ProviderInclude;
+type StoredProvider = Prisma.ProviderGetPayload<{ include: typeof include }>;
+
+async function writeProvider(
+  { db, now, newId }: TransactionContext,
+  tenantId: string,
+  entry: ProviderEntry,
+): Promise<keyof ProviderReport> {
+  const { licences, reviewerRef, ...columns } = entry;
+  const where = { tenantId_reviewerRef: { tenantId, reviewerRef } };
+  const stored = await db.provider.findUnique({ where, include });
+  if (stored && isSame(stored, entry)) return 'unchanged';
+  const { id } = await db.provider.upsert({
+    where,
+    create: { id: newId(), tenantId, reviewerRef, ...columns, createdAt: now(), updatedAt: now() },
+    update: { ...columns, updatedAt: now() },
+  });
+  await db.providerLicence.deleteMany({ where: { tenantId, providerId: id } });
+  const rows = licences.map(({ expiresOn, ...licence }) => {
+    return { id: newId(), tenantId, providerId: id, ...licence, expiresOn: new Date(expiresOn) };
+  });
+  await db.providerLicence.createMany({ data: rows });
+  return stored ? 'updated' : 'created';
+}
+
+function isSame({ name, npi, isActive, licences }: StoredProvider, entry: ProviderEntry): boolean {
+  const held = licences.map(({ state, number, expiresOn, asynchronousAllowed }) =>
+    JSON.stringify([state, number, expiresOn.toISOString().slice(0, 10), asynchronousAllowed]),
+  );
+  const wanted = entry.licences.map(({ state, number, expiresOn, asynchronousAllowed }) =>
+    JSON.stringify([state, number, expiresOn, asynchronousAllowed]),
+  );
+  const isEqual = name === entry.name && npi === entry.npi && isActive === entry.isActive;
+  return isEqual && JSON.stringify(held.sort()) === JSON.stringify(wanted.sort());
+}

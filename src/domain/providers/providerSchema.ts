@@ -1,0 +1,54 @@
+import type { FromSchema } from 'json-schema-to-ts';
+
+// A description is the whole rule of a value: an operator reads it instead of the keyword that failed.
+const line = (maxLength: number) =>
+  ({
+    type: 'string',
+    maxLength,
+    pattern: '^(?!\\s)[^\\u0000-\\u001F\\u007F]+(?<!\\s)$',
+    description: `must be a text of 1 to ${maxLength} characters on one line, without white space around it`,
+  }) as const;
+
+const licence = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['state', 'number', 'expiresOn'],
+  properties: {
+    state: {
+      type: 'string',
+      pattern: '^[A-Z]{2}$',
+      description: 'must be the two-letter code of a state, in capitals',
+    },
+    number: line(64),
+    expiresOn: { type: 'string', format: 'date', description: 'must be the last day in force, as YYYY-MM-DD' },
+    asynchronousAllowed: { type: 'boolean', default: false },
+  },
+} as const;
+
+/** The schema of a file of providers. */
+export const providerSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['providers'],
+  properties: {
+    providers: {
+      type: 'array',
+      uniqueBy: { members: ['reviewerRef'] },
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['reviewerRef', 'name', 'npi', 'licences'],
+        properties: {
+          reviewerRef: line(64),
+          name: line(255),
+          npi: { type: 'string', pattern: '^\\d{10}$', description: 'must be an NPI of ten digits' },
+          isActive: { type: 'boolean', default: true },
+          licences: { type: 'array', items: licence, uniqueBy: { members: ['state', 'number'] } },
+        },
+      },
+    },
+  },
+} as const;
+
+export type ProviderFile = FromSchema<typeof providerSchema>;
+export type ProviderEntry = ProviderFile['providers'][number];

@@ -1,0 +1,12 @@
+import type { Operation } from './operation.js';
+import { certify } from '../domain/encounters/certificate.js';
+import { showEncounter } from '../domain/encounters/lookup.js';
+import { certificateView } from '../views/certificateView.js';
+
+/** GET /encounters/{encounter_id}/certificate: what a clinic shows an inspector, as a PDF. */
+export const getCertificate: Operation<'getCertificate'> = async ({ path }, context) => {
+  const encounter = await showEncounter(context, BigInt(path.encounter_id));
+  context.audit.patientId = encounter.patientId;
+  const certificate = await certify(context, encounter);
+  return { status: 200, body: await certificateView(certificate, context.now()) };
+};

@@ -1,0 +1,95 @@
+import type { Document } from '../../generated/prisma/client.js';
+import type { Schemas } from '../contract.js';
+import { displayedStatus } from '../domain/approvals/approvals.js';
+import type { Chart, ChartTreatment, EarlierReview } from '../domain/encounters/chart.js';
+import type { PatientRecord } from '../domain/patients/patients.js';
+import { duplicateView } from './duplicateView.js';
+import { encounterDetailsView } from './encounterView.js';
+import { timestamp } from './values.js';
+
+/**
+ * What a provider needs to decide.
+ * @param links to the documents, in their order
+ * @param now the tenant's time, by which approvals run out
+ */
+export function chartView(chart: Chart, links: readonly string[], now: Date): Schemas['Chart'] {
+  return {
+    encounter: encounterDetailsView(chart.encounter, now),
+    patient: patientView(chart.patient),
+    treatments: chart.treatments.map(treatmentView),
+    documents: chart.documents.map((document, index) => documentView(document, links[index] ?? '')),
+    earlierReviews: chart.earlierReviews.map((review) => reviewView(review, now)),
+    duplicates: chart.duplicates.map(duplicateView),
+  };
+}
+
+function patientView(patient: PatientRecord): Schemas['ChartPatient'] {
+  return {
+    user_id: patient.id,
+    firstName: patient.firstName,
+    lastName: patient.lastName,
+    dateOfBirth: patient.dateOfBirth.toISOString(),
+    sex: patient.sex,
+    email: patient.email,
+    countryCode: patient.countryCode,
+    phone: patient.phone,
+    emergencyContactName: patient.emergencyContactName,
+    emergencyContactCode: patient.emergencyContactCode,
+    emergencyContact: patient.emergencyContact,
+    state: patient.state,
+    medicalHistory: patient.medicalHistory,
+    insuranceInfo: patient.insuranceInfo,
+    notes: patient.notes,
+  };
+}
+
+function treatmentView({ product, ...treatment }: ChartTreatment): Schemas['ChartTreatment'] {
+  const { rx } = product;
+  return {
+    treatmentId: treatment.productId,
+    sku: treatment.sku,
+    name: treatment.name,
+    category_name: treatment.categoryName,
+    sub_category_name: treatment.subCategoryName,
+    pharmacyName: treatment.pharmacyName,
+    rx: rx && {
+      rxType: rx.rxType,
+      drugForm: rx.drugForm,
+      drugStrength: rx.drugStrength,
+      directions: rx.directions,
+      rxQty: rx.rxQty,
+      daysSupply: rx.daysSupply,
+      refills: rx.refills,
+      notes: rx.notes,
+    },
+  };
+}
+
+function documentView(document: Document, fileUrl: string): Schemas['ChartDocument'] {
+  const { id, docType, fileName, contentType, sizeBytes, createdAt } = document;
+  return { documentId: id, docType, fileName, contentType, sizeBytes, createdAt: createdAt.toISOString(), fileUrl };
+}
+
+function reviewView(review: EarlierReview, now: Date): Schemas['ChartReview'] {
+  return {
+    encounter_id: Number(review.encounterNo),
+    clinicId: review.clinicId,
+    reviewType: review.reviewType,
+    reviewedAt: (review.completedAt ?? review.updatedAt).toISOString(),
+    reviewerRef: review.reviewerRef,
+    notes: review.reviewNotes,
+    addenda: review.addenda.map(({ addedAt, reviewerRef, text }) => {
+      return { addedAt: addedAt.toISOString(), reviewerRef, text };
+    }),
+    decisions: review.gfeItems.map((item) => ({
+      category_name: item.categoryName,
+      sub_category_name: item.subCategoryName,
+      categoryId: item.categoryId,
+      subcategoryId: item.subcategoryId,
+      status: displayedStatus(item, now),
+      validUntil: timestamp(item.validUntil),
+      denialReason: item.denialReason,
+      revocationReason: item.revocationReason,
+    })),
+  };
+}

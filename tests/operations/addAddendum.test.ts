@@ -1,0 +1,95 @@
+import { newClient, newClinic, newEncounter, newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import {
+  askedEncounter,
+  cancelled,
+  claimedEncounter,
+  completedEncounter,
+  deny,
+  eventTypesOf,
+  recordOf,
+  reviewed,
+  reviewer,
+} from '../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const addendum = { reviewerRef: 'Dr B', text: 'Liver values seen.' };
+const send = (encounterNo: unknown, json: unknown = addendum, { token } = partner): Promise<Answer> =>
+  call(harness, `POST /encounters/${String(encounterNo)}/addenda`, { token, json });
+const details = async ({ encounter_id }: Answer['body']): Promise<Answer> =>
+  call(harness, `GET /encounters/${encounter_id}`, { token: partner.token });
+
+describe('200', () => {
+  it('adds to a review that is over, which stays as it is; the partner sees when, providers read what', async () => {
+    const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
+    for (const encounter of [await completedEncounter(harness, partner), denied]) {
+      const types = await eventTypesOf(harness, encounter);
+      harness.clock.advance(60);
+      const { status, body } = await send(encounter.encounter_id);
+      expect(status).toBe(200);
+      const addedAt = harness.clock.now.toISOString();
+      expect(body).toEqual({ ...encounter, updatedAt: addedAt, version: Number(encounter.version) + 1 });
+      const read = await details(encounter);
+      expect(recordOf(read.body)).toEqual(body);
+      expect(read.body.addenda).toEqual([{ addedAt }]);
+      expect(read.text).not.toContain('Liver');
+      expect(await eventTypesOf(harness, encounter)).toEqual(types);
+      const { patientId } = encounter;
+      const { encounter_id } = await claimedEncounter(harness, partner, { patientId });
+      const chart = `GET /encounters/${encounter_id}/chart?reviewerRef=${reviewer}`;
+      const { body: read2 } = await call(harness, chart, { token: partner.token });
+      expect(read2.earlierReviews).toMatchObject([{ addenda: [{ ...addendum, addedAt }] }]);
+    }
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['no text', { reviewerRef: reviewer }, 'required'],
+    ['a blank text', { ...addendum, text: ' ' }, 'pattern'],
+    ['more than 5000 characters', { ...addendum, text: 'x'.repeat(5001) }, 'maxLength'],
+  ])('refuses %s', async (_what, json, code) => {
+    const { encounter_id } = await completedEncounter(harness, partner);
+    expectProblem(await send(encounter_id, json), 400, 'validation_failed', [{ pointer: '#/text', code }]);
+    expect((await details({ encounter_id })).body.addenda).toEqual([]);
+  });
+});
+
+describe('403', () => {
+  it('refuses a client that is limited to other clinics', async () => {
+    const { encounter_id } = await completedEncounter(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expectProblem(await send(encounter_id, addendum, limited), 403, 'clinic_not_permitted');
+  });
+});
+
+describe('404', () => {
+  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+    const { encounter_id } = await completedEncounter(harness, await newPartner(harness));
+    for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
+  });
+});
+
+describe('409', () => {
+  it('refuses what has no review that is over', async () => {
+    for (const encounter of [
+      await newEncounter(harness, partner),
+      await claimedEncounter(harness, partner),
+      await askedEncounter(harness, partner),
+      await cancelled(harness, partner, await newEncounter(harness, partner)),
+    ]) {
+      const answer = await send(encounter.encounter_id);
+      expectProblem(answer, 409, 'invalid_state');
+      expect(answer.body.current_status).toBe(encounter.status);
+    }
+  });
+});

@@ -1,0 +1,124 @@
+import { execFileSync } from 'node:child_process';
+import {
+  newClient,
+  newClinic,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newToken,
+  type Partner,
+} from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const get = (encounterNo: unknown, { token } = partner): Promise<Answer> =>
+  call(harness, `GET /encounters/${String(encounterNo)}/certificate`, { token });
+
+/** Whether Debian's poppler-utils is there, to read the page. */
+const canRead = (() => {
+  try {
+    execFileSync('pdftotext', ['-v'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+/** The text of the page. */
+async function textOf(encounterNo: number, token = partner.token): Promise<string> {
+  const url = `${harness.baseUrl}/encounters/${encounterNo}/certificate`;
+  const response = await fetch(url, { headers: { Authorization: `Bearer ${token}` } });
+  const pdf = Buffer.from(await response.arrayBuffer());
+  return execFileSync('pdftotext', ['-layout', '-', '-'], { input: pdf }).toString();
+}
+
+describe('200', () => {
+  it('is a tagged PDF of one page', async () => {
+    const { encounter_id } = await completedEncounter(harness, partner);
+    const { status, headers, text } = await get(encounter_id);
+    expect([status, headers.get('Content-Type'), headers.get('Cache-Control')]).toEqual([
+      200,
+      'application/pdf',
+      'no-store',
+    ]);
+    expect(text).toMatch(/^%PDF-1\.7/);
+    expect(text.match(/\/Type \/Page\b/g)).toHaveLength(1);
+    for (const part of ['/Marked true', '/StructTreeRoot', '/Lang (en-US)']) expect(text).toContain(part);
+  });
+
+  const reads = canRead ? it : it.skip;
+  reads('names clinic, patient, decisions and who decided, and says what is no longer in force', async () => {
+    const { db, newId, now } = harness.domain;
+    const times = { createdAt: now(), updatedAt: now() };
+    const provider = { id: newId(), tenantId: partner.tenantId, reviewerRef: reviewer, npi: '1234567893' };
+    await db.provider.create({ data: { ...provider, name: 'Ada Lane', isActive: true, ...times } });
+    const patientId = await newPatient(harness, partner, { firstName: 'Łucja', lastName: 'Ševčenko' });
+    const encounter = await completedEncounter(harness, partner, { patientId });
+    const { encounter_id, gfe_no, gfe_data } = encounter;
+    const text = await textOf(encounter_id);
+    for (const part of [
+      gfe_no,
+      'Łucja Ševčenko',
+      '1990-06-30',
+      gfe_data[0].category_name,
+      'approved',
+      'Ada Lane',
+      reviewer,
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text).not.toContain('NO LONGER');
+    const again = { patientId, treatmentIds: encounter.treatmentIds };
+    await reviewed(harness, partner, await newEncounter(harness, partner, again), deny);
+    expect(await textOf(encounter_id)).toMatch(/NO LONGER IN FORCE[^]*Superseded by a later denial/);
+    const other = await completedEncounter(harness, partner);
+    const start = harness.clock.now;
+    harness.clock.now = new Date(other.gfe_data[0].validUntil);
+    expect(await textOf(other.encounter_id, await newToken(harness, partner))).toMatch(
+      /NO LONGER IN FORCE[^]*Expired on/,
+    );
+    harness.clock.now = start;
+  });
+});
+
+describe('400', () => {
+  it('refuses what is no number', async () => {
+    expectProblem(await get('GFE-1'), 400, 'validation_failed');
+  });
+});
+
+describe('403', () => {
+  it('refuses a client that is limited to other clinics', async () => {
+    const { encounter_id } = await completedEncounter(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expectProblem(await get(encounter_id, { ...partner, ...limited }), 403, 'clinic_not_permitted');
+  });
+});
+
+describe('404', () => {
+  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+    const { encounter_id } = await completedEncounter(harness, await newPartner(harness));
+    for (const id of [encounter_id, 999_999_999]) expectProblem(await get(id), 404, 'encounter_not_found');
+  });
+});
+
+describe('409', () => {
+  it('refuses what is not completed', async () => {
+    const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
+    for (const { encounter_id, status } of [await claimedEncounter(harness, partner), denied]) {
+      const answer = await get(encounter_id);
+      expectProblem(answer, 409, 'invalid_state');
+      expect(answer.body.current_status).toBe(status);
+    }
+  });
+});
