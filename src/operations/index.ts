@@ -1,5 +1,6 @@
 import type { Operations } from './operation.js';
 import { cancelEncounter } from './cancelEncounter.js';
+import { cancelOrder } from './cancelOrder.js';
 import { claimEncounter } from './claimEncounter.js';
 import { createEncounter } from './createEncounter.js';
 import { createPatient } from './createPatient.js';
@@ -18,11 +19,14 @@ import { listAuditEvents } from './listAuditEvents.js';
 import { listClinics } from './listClinics.js';
 import { listEncounters } from './listEncounters.js';
 import { listEvents } from './listEvents.js';
+import { listOrders } from './listOrders.js';
 import { listProducts } from './listProducts.js';
 import { listStates } from './listStates.js';
 import { listReviewQueue } from './listReviewQueue.js';
 import { previewEncounter } from './previewEncounter.js';
+import { recordFulfilment } from './recordFulfilment.js';
 import { recordPayment } from './recordPayment.js';
+import { refundPayment } from './refundPayment.js';
 import { releaseEncounter } from './releaseEncounter.js';
 import { resetSandbox } from './resetSandbox.js';
 import { revokeApprovals } from './revokeApprovals.js';
@@ -36,6 +40,7 @@ import { uploadPatientDocument } from './uploadPatientDocument.js';
 /** Every operation of the contract: one missing, extra or mistyped does not compile. */
 export const operations = {
   cancelEncounter,
+  cancelOrder,
   claimEncounter,
   createEncounter,
   createPatient,
@@ -54,11 +59,14 @@ export const operations = {
   listClinics,
   listEncounters,
   listEvents,
+  listOrders,
   listProducts,
   listReviewQueue,
   listStates,
   previewEncounter,
+  recordFulfilment,
   recordPayment,
+  refundPayment,
   releaseEncounter,
   resetSandbox,
   revokeApprovals,

@@ -80,7 +80,16 @@ export async function withoutTable<T>({ domain }: Harness, table: string, work: 
 }
 
 /** Every operation looks something up in one of these tables, and no rule expects it to be gone. */
-export const neededTables = ['client', 'ref_state', 'clinic', 'product_offer', 'encounter', 'order', 'event', 'audit_seal'];
+export const neededTables = [
+  'client',
+  'ref_state',
+  'clinic',
+  'product_offer',
+  'encounter',
+  'order',
+  'event',
+  'audit_seal',
+];
 
 /** {@link withoutTable} for several at a time. */
 export function withoutTables<T>(harness: Harness, tables: readonly string[], work: () => Promise<T>): Promise<T> {
