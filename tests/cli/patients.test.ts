@@ -28,11 +28,15 @@ describe('patient verify', () => {
     expect(await runProgram(environment, ...verify())).toEqual({ code: 0, stdout: `${id} is VERIFIED.\n`, stderr: '' });
     const again = await runProgram(environment, ...verify());
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('VERIFIED')]);
-    const events = (await eventsUpTo(harness, partner, 'patient.created')).filter(({ type }) => type === 'patient.verification_updated');
+    const events = (await eventsUpTo(harness, partner, 'patient.created')).filter(
+      ({ type }) => type === 'patient.verification_updated',
+    );
     expect(events.map(({ data }) => data)).toEqual(
       ['INVITED', 'VERIFIED'].map((isVerified) => ({ user_id: id, isVerified })),
     );
-    const rows = await harness.domain.db.auditEvent.findMany({ where: { tenantId: partner.tenantId, operationId: 'patient verify' } });
+    const rows = await harness.domain.db.auditEvent.findMany({
+      where: { tenantId: partner.tenantId, operationId: 'patient verify' },
+    });
     expect(rows.map(({ tenantId, patientId, outcome }) => [tenantId, patientId, outcome])).toEqual([
       [partner.tenantId, id, 'success'],
       [partner.tenantId, id, 'success'],

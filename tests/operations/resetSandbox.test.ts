@@ -100,7 +100,13 @@ describe('204', () => {
     const nameless = (rows: Record<string, unknown[]>): unknown => {
       const text = JSON.stringify(resetTables.map((table) => rows[table])).replaceAll(/sandbox-\d+/g, 'sandbox');
       // The fixtures' own API client is another one in each tenant.
-      const ofClient = ['uploaded_by_id', 'created_by_api_client_id', 'claimed_by_id', 'reviewed_by_id', 'api_client_id'];
+      const ofClient = [
+        'uploaded_by_id',
+        'created_by_api_client_id',
+        'claimed_by_id',
+        'reviewed_by_id',
+        'api_client_id',
+      ];
       return JSON.parse(text, (name, value) => (ofClient.includes(name) ? null : value));
     };
     expect(nameless(await things())).toEqual(nameless(await things(await newSandbox(harness))));
