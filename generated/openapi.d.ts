@@ -348,6 +348,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List orders
+         * @description Lists the orders of the tenant, the newest first. An API client that is limited to clinics or pharmacies sees theirs only,
+         *     and of an order only the lines of its pharmacies.
+         */
+        get: operations["listOrders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/orders/{order_no}": {
         parameters: {
             query?: never;
@@ -381,9 +402,72 @@ export interface paths {
         /**
          * Record a payment
          * @description Records that a part or all of the balance was paid elsewhere. The service moves no money. When nothing is left to pay,
-         *     the order is `paid`. A payment cannot be taken back.
+         *     the order is `paid`. `refundPayment` records what
+         *     of it was given back.
          */
         post: operations["recordPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orders/{order_no}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an order
+         * @description Cancels an order of which nothing is paid and nothing was shipped; it is final. Its encounter stays `completed`.
+         */
+        post: operations["cancelOrder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orders/{order_no}/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a refund
+         * @description Records that a part or all of a payment was given back elsewhere; the service moves no money. A paid order becomes `pending`
+         *     again with its balance, or `refunded` when nothing of it is left: that is final, and not possible once something was shipped.
+         */
+        post: operations["refundPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/orders/{order_no}/fulfilments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a fulfilment
+         * @description Records how far a pharmacy is with its lines of an order: `accepted`, `shipped`, `delivered`; or `exception`, from which it
+         *     is `accepted` again or `cancelled`. Prescriptions are accepted only when the order is paid.
+         */
+        post: operations["recordFulfilment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -826,7 +910,7 @@ export interface components {
             error_description: string;
         };
         /** @description What went wrong, for programs. Codes are only ever added: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "sandbox_busy" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "refund_exceeds_payment" | "sandbox_busy" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One fault in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -1697,7 +1781,7 @@ export interface components {
         /** @description Left out while the encounter has no order. */
         OrderDetails: {
             order_no: string;
-            order_status: "paid" | "pending" | "cancelled";
+            order_status: "paid" | "pending" | "cancelled" | "refunded";
             sub_total: number;
             /** @description `sub_total` and `total_shipping_amt` together. */
             grand_total: number;
@@ -1829,6 +1913,16 @@ export interface components {
         };
         /** @description Decimal as text with two places, exact to the cent. */
         MoneyText: string;
+        /** @description How far the pharmacy of the line is. */
+        Fulfilment: {
+            status: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+            carrier: string | null;
+            trackingNumber: string | null;
+            /** @description Why it is an exception or cancelled. */
+            reason: string | null;
+            /** Format: date-time */
+            updatedAt: string;
+        };
         OrderLine: {
             /** Format: uuid */
             treatmentId: string;
@@ -1845,13 +1939,27 @@ export interface components {
             /** Format: uuid */
             pharmacyId: string;
             pharmacyName: string;
+            fulfilment: components["schemas"]["Fulfilment"];
         };
         Payment: {
             /** Format: uuid */
             id: string;
             amount: components["schemas"]["MoneyText"];
+            /** @description What of it was given back. */
+            refunded_amt: components["schemas"]["MoneyText"];
             /** @description As sent. */
             reference: string | null;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        Refund: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            payment_id: string;
+            amount: components["schemas"]["MoneyText"];
+            /** @description As sent. */
+            reason: string;
             /** Format: date-time */
             createdAt: string;
         };
@@ -1863,7 +1971,7 @@ export interface components {
             /** Format: int64 */
             encounter_id: number;
             /** @description `paid` when nothing is left to pay, which a free order is from the beginning. */
-            order_status: "pending" | "paid" | "cancelled";
+            order_status: "pending" | "paid" | "cancelled" | "refunded";
             /** @description ISO 4217 code. */
             currency: string;
             /** @description Sum of the unit prices of the lines. */
@@ -1871,7 +1979,7 @@ export interface components {
             total_shipping_amt: components["schemas"]["MoneyText"];
             /** @description `sub_total` and `total_shipping_amt` together. */
             grand_total: components["schemas"]["MoneyText"];
-            /** @description Sum of the payments. */
+            /** @description Sum of the payments without what was refunded. */
             paid_amt: components["schemas"]["MoneyText"];
             /** @description What is left to pay. */
             balance_amt: components["schemas"]["MoneyText"];
@@ -1881,10 +1989,21 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
+            /** @description As sent; null if the operator cancelled it, or nobody did. */
+            cancelReason: string | null;
             /** @description The approved treatments, with what they cost when the encounter was created. */
             lines: components["schemas"]["OrderLine"][];
             /** @description In the order in which they were recorded. */
             payments: components["schemas"]["Payment"][];
+            /** @description In the order in which they were recorded. */
+            refunds: components["schemas"]["Refund"][];
+        };
+        OrderList: {
+            data: components["schemas"]["Order"][];
+            /** @description The `cursor` of the next page; null on the last one. */
+            next_cursor: string | null;
+            /** @description There is a page after this one. */
+            has_more: boolean;
         };
         RecordPaymentRequest: {
             /** @description Decimal as text, above zero, at most the balance of the order. Up to ten digits before the point, more than any order costs, and two after it. */
@@ -1892,11 +2011,35 @@ export interface components {
             /** @description The payment in your books, for example a receipt number; no card number. At most 100 characters, enough for any receipt number. */
             reference?: string | null;
         };
+        CancelOrderRequest: {
+            /** @description Why, for your own books. At most 500 characters, a few sentences. */
+            reason: string;
+        };
+        RefundPaymentRequest: {
+            /** @description The `id` of the payment, one of the order's `payments`. */
+            payment_id: components["schemas"]["Uuid"];
+            /** @description Decimal as text, above zero, at most what is left of the payment. Up to ten digits before the point, more than any order costs, and two after it. */
+            amount: string;
+            /** @description Why, for your own books. At most 500 characters, a few sentences. */
+            reason: string;
+        };
+        RecordFulfilmentRequest: {
+            /** @description The pharmacy of the lines that this is about, one of the order's. */
+            pharmacyId: components["schemas"]["Uuid"];
+            /** @enum {string} */
+            status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+            /** @description Who delivers. At most 100 characters, longer than any carrier's name. */
+            carrier?: string | null;
+            /** @description At most 100 characters, more than any carrier writes. */
+            trackingNumber?: string | null;
+            /** @description Why it is an exception or cancelled. No health data. At most 500 characters, a few sentences. */
+            reason?: string | null;
+        };
         /**
          * @description A type of event; a closed list, so that a typing error is noticed.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
         /** @description Which of the members are there depends on the type of the event; the guide's section "Events" has the table. */
         EventData: {
             /** Format: uuid */
@@ -1933,15 +2076,18 @@ export interface components {
             /** Format: date-time */
             validUntil?: string;
             order_no?: string;
-            order_status?: "pending" | "paid" | "cancelled";
+            order_status?: "pending" | "paid" | "cancelled" | "refunded";
             grand_total?: components["schemas"]["MoneyText"];
             balance_amt?: components["schemas"]["MoneyText"];
+            /** Format: uuid */
+            pharmacyId?: string;
+            fulfilment_status?: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
         };
         /** @description Something that happened. It names ids and states only; retrieve the rest by them. The same event comes once in this feed, and has the same `id` wherever else it appears. */
         Event: {
             /** Format: uuid */
             id: string;
-            type: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled";
+            type: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
             /**
              * Format: date-time
              * @description When it happened.
@@ -2691,6 +2837,63 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The order is not pending, a part of it is paid, or something was shipped */
+        CancelOrderConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description No order has this number, or it has no such payment */
+        RefundPaymentNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The amount is above what is left of the payment, the order is final or was shipped, or the same request is still under way */
+        RefundPaymentConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The fulfilment or the order is not in a state from which this can happen */
+        RecordFulfilmentConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The access token lacks the permission, the tenant is not a sandbox, or the API client is limited to other clinics */
         SimulateForbidden: {
             headers: {
@@ -2996,6 +3199,31 @@ export interface components {
          */
         AwaitingEncounterId: number;
         /**
+         * @description Only orders in this state.
+         * @example pending
+         */
+        OrderStatusFilter: "pending" | "paid" | "cancelled" | "refunded";
+        /**
+         * @description Only orders with a line of this pharmacy.
+         * @example 01a05c32-5e80-7000-8000-00000000f001
+         */
+        OrderPharmacyId: components["schemas"]["Uuid"];
+        /**
+         * @description Only orders of encounters at this clinic.
+         * @example 01a05c32-5e80-7000-8000-00000000c101
+         */
+        OrderClinicId: components["schemas"]["Uuid"];
+        /**
+         * @description Only orders that were created after this moment. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @example 2026-01-01T00:00:00Z
+         */
+        OrderCreatedAfter: components["schemas"]["DateTime"];
+        /**
+         * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+         * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwZjA1MQ
+         */
+        OrderCursor: string;
+        /**
          * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
          * @example ORD-100045
          */
@@ -3005,6 +3233,11 @@ export interface components {
          * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
          */
         RequiredIdempotencyKey: string;
+        /**
+         * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+         * @example ORD-100051
+         */
+        PaidOrderNo: string;
         /**
          * @description Where to go on, `next_cursor` of the page before; without it, the oldest event that is kept. It is opaque and belongs to your tenant. At most 200 characters, more than we issue.
          * @example ZGVtbyAw
@@ -4028,6 +4261,68 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    listOrders: {
+        parameters: {
+            query: {
+                /**
+                 * @description Only orders in this state.
+                 * @example pending
+                 */
+                status?: components["parameters"]["OrderStatusFilter"];
+                /**
+                 * @description Only orders with a line of this pharmacy.
+                 * @example 01a05c32-5e80-7000-8000-00000000f001
+                 */
+                pharmacyId?: components["parameters"]["OrderPharmacyId"];
+                /**
+                 * @description Only orders of encounters at this clinic.
+                 * @example 01a05c32-5e80-7000-8000-00000000c101
+                 */
+                clinicId?: components["parameters"]["OrderClinicId"];
+                /**
+                 * @description Only orders that were created after this moment. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @example 2026-01-01T00:00:00Z
+                 */
+                created_after?: components["parameters"]["OrderCreatedAfter"];
+                /**
+                 * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+                 * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwZjA1MQ
+                 */
+                cursor?: components["parameters"]["OrderCursor"];
+                /**
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of orders */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     getOrder: {
         parameters: {
             query?: never;
@@ -4111,6 +4406,145 @@ export interface operations {
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["OrderNotFound"];
             409: components["responses"]["RecordPaymentConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    cancelOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+                 * @example ORD-100045
+                 */
+                order_no: components["parameters"]["OrderNo"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CancelOrderRequest"];
+            };
+        };
+        responses: {
+            /** @description The order afterwards */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["OrderNotFound"];
+            409: components["responses"]["CancelOrderConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    refundPayment: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Makes a retry safe, and is required here because a payment must not be recorded twice: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each payment; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+                 * @example ORD-100051
+                 */
+                order_no: components["parameters"]["PaidOrderNo"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RefundPaymentRequest"];
+            };
+        };
+        responses: {
+            /** @description The order with the refund */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["RecordPaymentBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["RefundPaymentNotFound"];
+            409: components["responses"]["RefundPaymentConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    recordFulfilment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+                 * @example ORD-100051
+                 */
+                order_no: components["parameters"]["PaidOrderNo"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RecordFulfilmentRequest"];
+            };
+        };
+        responses: {
+            /** @description The order afterwards */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["OrderNotFound"];
+            409: components["responses"]["RecordFulfilmentConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -4906,4 +5340,4 @@ export interface operations {
     };
 }
 
-export type Scope = 'admin:clinic' | 'read:client' | 'write:client' | 'write:document' | 'read:product' | 'write:encounter' | 'read:encounter' | 'read:order' | 'write:order' | 'read:event' | 'read:audit' | 'admin:webhook' | 'review:encounter' | 'sandbox:simulate';
+export type Scope = 'admin:clinic' | 'read:client' | 'write:client' | 'write:document' | 'read:product' | 'write:encounter' | 'read:encounter' | 'read:order' | 'write:order' | 'write:fulfilment' | 'read:event' | 'read:audit' | 'admin:webhook' | 'review:encounter' | 'sandbox:simulate';

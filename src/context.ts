@@ -148,4 +148,6 @@ export interface Caller {
   readonly permissions: ReadonlySet<Permission>;
   /** Clinics that the client is limited to; null = every clinic of the tenant. */
   readonly allowedClinicIds: readonly string[] | null;
+  /** Pharmacies whose lines of orders it sees and fulfils; null = every pharmacy. */
+  readonly allowedPharmacyIds: readonly string[] | null;
 }

@@ -120,6 +120,7 @@ export const problems = {
   document_not_found: notFound('Document'),
   encounter_not_found: notFound('Encounter'),
   order_not_found: notFound('Order'),
+  payment_not_found: notFound('Payment'),
   route_not_found: { status: 404, title: 'Route not found', detail: 'No operation has this path.' },
   method_not_allowed: { status: 405, title: 'Method not allowed', detail: 'See the Allow header for this path.' },
   request_timeout: {
@@ -154,6 +155,7 @@ export const problems = {
     'A reset of this sandbox, or a move of its clock, is under way. Retry after the given delay.',
   ),
   payment_exceeds_balance: conflict('Payment exceeds the balance', 'The amount is above what is left to pay.'),
+  refund_exceeds_payment: conflict('Refund exceeds the payment', 'The amount is above what is left of the payment.'),
   idempotency_in_progress: conflict(
     'Same request under way',
     'A request with this Idempotency-Key is still being worked on. Retry after the given delay.',

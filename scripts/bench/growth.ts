@@ -75,6 +75,7 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
       clientId,
       permissions: new Set([]),
       allowedClinicIds: null,
+      allowedPharmacyIds: null,
     },
     ...withoutRequest,
     realNow: domain.now,

@@ -4,13 +4,14 @@ import {
   createApiClient,
   deactivateApiClient,
   grantedPermissions,
+  pharmacyIds,
   revokeTokens,
 } from '../domain/access/apiClients.js';
 import { permissions, presets, type Preset } from '../domain/access/permissions.js';
 import { assertName } from '../domain/access/tenants.js';
 import { addUpdate, requestsPerMinute } from './clientLimit.js';
 import { addSecretCommands } from './clientSecret.js';
-import { addViewCommands, clinicsOf } from './clientView.js';
+import { addViewCommands, clinicsOf, pharmaciesOf } from './clientView.js';
 import { withDatabase } from './operator.js';
 import { assertUsage, example, EXAMPLE_CLIENT, fields, FOLLOW, print, SHOWN_ONCE } from './output.js';
 import type { CliIo } from './cliIo.js';
@@ -66,6 +67,7 @@ function addCreate(client: Command, terminal: CliIo): void {
     .option('--permissions <list>', 'more permissions, or all of them without a preset, in one argument', words)
     .option('--name <name>', 'for people, unique in the tenant (default: made from preset and client id)')
     .option('--clinic <id...>', 'limit the client to these clinics (default: every clinic of the tenant)')
+    .option('--pharmacy <id...>', 'limit the client to the lines of orders of these pharmacies (default: all)')
     .option('--requests-per-minute <number>', 'its own limit (default: that of the server)', requestsPerMinute)
     .option('--json', 'print JSON: clientId, clientSecret, permissions')
     .addHelpText('after', `\nPresets:\n${presetList}\nPermissions:\n  ${permissions.join(' ')}`)
@@ -76,33 +78,34 @@ function addCreate(client: Command, terminal: CliIo): void {
         'client create --tenant lakeside --permissions "read:product admin:clinic" --json',
       ),
     )
-    .action(
-      async ({ tenant, preset, permissions: more, name, clinic: clinics, requestsPerMinute: own, json }, command) => {
-        const granted = { preset: isPreset(preset) ? preset : undefined, permissions: more };
-        const wanted = { tenant, ...granted, name, clinics, requestsPerMinute: own };
-        assertUsage(command, () => {
-          grantedPermissions(wanted, 'live');
-          assertClinicIds(clinics ?? []);
-          if (name !== undefined) assertName('client', name);
-        });
-        const created = await withDatabase(terminal, (context) => createApiClient(context, wanted));
-        const { clientId, clientSecret, permissions: held } = created;
-        print(
-          terminal,
-          json,
-          { clientId, clientSecret, permissions: held },
-          () =>
-            `${fields({
-              tenant: created.tenantId,
-              name: created.name,
-              'client id': clientId,
-              'client secret': clientSecret,
-              permissions: held.join(' '),
-              clinics: clinicsOf(created),
-            })}\n${SHOWN_ONCE}`,
-        );
-      },
-    );
+    .action(async ({ tenant, preset, permissions: more, name, json, ...limits }, command) => {
+      const { clinic: clinics, pharmacy: pharmacies, requestsPerMinute: own } = limits;
+      const granted = { preset: isPreset(preset) ? preset : undefined, permissions: more };
+      const wanted = { tenant, ...granted, name, clinics, pharmacies, requestsPerMinute: own };
+      assertUsage(command, () => {
+        grantedPermissions(wanted, 'live');
+        assertClinicIds(clinics ?? []);
+        pharmacyIds(pharmacies ?? []);
+        if (name !== undefined) assertName('client', name);
+      });
+      const created = await withDatabase(terminal, (context) => createApiClient(context, wanted));
+      const { clientId, clientSecret, permissions: held } = created;
+      print(
+        terminal,
+        json,
+        { clientId, clientSecret, permissions: held },
+        () =>
+          `${fields({
+            tenant: created.tenantId,
+            name: created.name,
+            'client id': clientId,
+            'client secret': clientSecret,
+            permissions: held.join(' '),
+            clinics: clinicsOf(created),
+            ...pharmaciesOf(created),
+          })}\n${SHOWN_ONCE}`,
+      );
+    });
 }
 
 function words(text: string): string[] {

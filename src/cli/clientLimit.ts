@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
-import { limitApiClient } from '../domain/access/apiClients.js';
+import { limitApiClient, pharmacyIds } from '../domain/access/apiClients.js';
 import { withDatabase } from './operator.js';
-import { example, EXAMPLE_CLIENT, FOLLOW, print } from './output.js';
+import { assertUsage, example, EXAMPLE_CLIENT, FOLLOW, print } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const MOST = 1_000_000;
@@ -10,20 +10,34 @@ const MOST = 1_000_000;
 export function addUpdate(client: Command, terminal: CliIo): void {
   client
     .command('update')
-    .description('change the limit of an API client')
+    .description('change limits of an API client')
     .argument('<client-id>')
     .addOption(
-      new Option('--requests-per-minute <number>', 'its own limit, or "default" for that of the server')
-        .argParser((text) => (text === 'default' ? text : requestsPerMinute(text)))
-        .makeOptionMandatory(),
+      new Option('--requests-per-minute <number>', 'its own limit, or "default" for that of the server').argParser(
+        (text) => (text === 'default' ? text : requestsPerMinute(text)),
+      ),
     )
+    .option('--pharmacy <id...>', 'the only pharmacies whose lines of orders it sees, or "all"')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client update ${EXAMPLE_CLIENT} --requests-per-minute 6000`))
-    .action(async (clientId, { requestsPerMinute: wanted, json }) => {
+    .action(async (clientId, { requestsPerMinute: wanted, pharmacy, json }, command) => {
       const own = wanted === 'default' ? null : wanted;
-      await withDatabase(terminal, (context) => limitApiClient(context, clientId, own));
-      const limit = own === null ? 'the limit of the server' : `a limit of ${own} requests a minute`;
-      print(terminal, json, { clientId, requestsPerMinute: own }, () => `${clientId} has ${limit}. ${FOLLOW}`);
+      const pharmacies = pharmacy?.join() === 'all' ? null : pharmacy;
+      assertUsage(command, () => {
+        if (own === undefined && pharmacies === undefined) throw new Error('There is nothing to change: see --help.');
+        pharmacyIds(pharmacies ?? []);
+      });
+      await withDatabase(terminal, (context) =>
+        limitApiClient(context, clientId, { requestsPerMinute: own, pharmacies }),
+      );
+      const limits = [
+        ...(own === undefined
+          ? []
+          : [own === null ? 'the limit of the server' : `a limit of ${own} requests a minute`]),
+        ...(pharmacies === undefined ? [] : [`access to ${pharmacies?.join(' ') ?? 'every pharmacy'}`]),
+      ];
+      const shown = { clientId, requestsPerMinute: own, allowedPharmacyIds: pharmacies };
+      print(terminal, json, shown, () => `${clientId} has ${limits.join(' and ')}. ${FOLLOW}`);
     });
 }
 

@@ -66,6 +66,7 @@ function addShow(client: Command, terminal: CliIo): void {
           active: yesNo(found.isActive),
           permissions: found.permissions.join(' '),
           clinics: clinicsOf(found),
+          ...pharmaciesOf(found),
           limit: found.requestsPerMinute === null ? 'that of the server' : `${found.requestsPerMinute} a minute`,
           created: found.createdAt.toISOString(),
           'last used': found.lastUsedAt?.toISOString() ?? 'never',
@@ -90,6 +91,7 @@ function shown(client: ApiClientWithSecrets, now: Date): object {
     name,
     permissions: client.permissions,
     allowedClinicIds: client.allowedClinicIds.length > 0 ? client.allowedClinicIds : null,
+    allowedPharmacyIds: client.allowedPharmacyIds.length > 0 ? client.allowedPharmacyIds : null,
     requestsPerMinute: client.requestsPerMinute,
     isActive,
     tokensValidAfter,
@@ -102,4 +104,9 @@ function shown(client: ApiClientWithSecrets, now: Date): object {
 /** The clinics that a client is limited to, for people. */
 export function clinicsOf({ allowedClinicIds }: { readonly allowedClinicIds: readonly string[] }): string {
   return allowedClinicIds.length > 0 ? allowedClinicIds.join(' ') : 'all of the tenant';
+}
+
+/** The pharmacies that a client is limited to, if it is. */
+export function pharmaciesOf({ allowedPharmacyIds }: { readonly allowedPharmacyIds: readonly string[] }) {
+  return allowedPharmacyIds.length > 0 ? { pharmacies: allowedPharmacyIds.join(' ') } : {};
 }

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { cancelOrder } from '../domain/orders/orders.js';
+import { cancelOrderOf } from '../domain/orders/cancellation.js';
 import { clockOffset } from '../domain/sandbox/clock.js';
 import { findTenant } from '../domain/access/tenants.js';
 import { inTenantTime } from '../domain/transactions/transaction.js';
@@ -23,7 +23,7 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
       const cancelled = await withDatabase(terminal, async (context) => {
         const { id } = await findTenant(context, tenant);
         const local = inTenantTime(context, await clockOffset(context, id));
-        return inTransaction(local, (transaction) => cancelOrder(transaction, id, orderNo));
+        return inTransaction(local, (transaction) => cancelOrderOf(transaction, id, orderNo));
       });
       const { orderStatus, currency } = cancelled;
       const shown = { orderNo: cancelled.orderNo, orderStatus, currency, grandTotal: cancelled.grandTotal.toFixed(2) };

@@ -1,6 +1,7 @@
 import type { Operations } from './operation.js';
 import { addAddendum } from './addAddendum.js';
 import { cancelEncounter } from './cancelEncounter.js';
+import { cancelOrder } from './cancelOrder.js';
 import { claimEncounter } from './claimEncounter.js';
 import { createEncounter } from './createEncounter.js';
 import { createPatient } from './createPatient.js';
@@ -21,12 +22,15 @@ import { listAuditEvents } from './listAuditEvents.js';
 import { listClinics } from './listClinics.js';
 import { listEncounters } from './listEncounters.js';
 import { listEvents } from './listEvents.js';
+import { listOrders } from './listOrders.js';
 import { listProducts } from './listProducts.js';
 import { listStates } from './listStates.js';
 import { listReviewQueue } from './listReviewQueue.js';
 import { previewEncounter } from './previewEncounter.js';
 import { provideInformation } from './provideInformation.js';
+import { recordFulfilment } from './recordFulfilment.js';
 import { recordPayment } from './recordPayment.js';
+import { refundPayment } from './refundPayment.js';
 import { releaseEncounter } from './releaseEncounter.js';
 import { requestInformation } from './requestInformation.js';
 import { rescheduleEncounter } from './rescheduleEncounter.js';
@@ -43,6 +47,7 @@ import { uploadPatientDocument } from './uploadPatientDocument.js';
 export const operations = {
   addAddendum,
   cancelEncounter,
+  cancelOrder,
   claimEncounter,
   createEncounter,
   createPatient,
@@ -63,12 +68,15 @@ export const operations = {
   listClinics,
   listEncounters,
   listEvents,
+  listOrders,
   listProducts,
   listReviewQueue,
   listStates,
   previewEncounter,
   provideInformation,
+  recordFulfilment,
   recordPayment,
+  refundPayment,
   releaseEncounter,
   requestInformation,
   rescheduleEncounter,

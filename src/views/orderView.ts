@@ -1,4 +1,4 @@
-import type { OrderLine, Payment } from '../../generated/prisma/client.js';
+import type { OrderLine, Payment, Refund } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
 import type { OrderRecord } from '../domain/orders/orders.js';
 import { createdDate, priceText } from './values.js';
@@ -19,12 +19,14 @@ export function orderView(order: OrderRecord): Schemas['Order'] {
     created_date: createdDate(order.createdAt),
     createdAt: order.createdAt.toISOString(),
     updatedAt: order.updatedAt.toISOString(),
-    lines: order.lines.map(lineView),
+    cancelReason: order.cancelReason,
+    lines: order.lines.map((line) => lineView(order, line)),
     payments: order.payments.map(paymentView),
+    refunds: order.refunds.map(refundView),
   };
 }
 
-function lineView(line: OrderLine): Schemas['OrderLine'] {
+function lineView(order: OrderRecord, line: OrderLine): Schemas['OrderLine'] {
   return {
     treatmentId: line.productId,
     sku: line.sku,
@@ -36,9 +38,23 @@ function lineView(line: OrderLine): Schemas['OrderLine'] {
     line_total: priceText(line.lineTotal),
     pharmacyId: line.pharmacyId,
     pharmacyName: line.pharmacyName,
+    fulfilment: fulfilmentView(order, line),
   };
 }
 
-function paymentView({ id, amount, reference, createdAt }: Payment): Schemas['Payment'] {
-  return { id, amount: priceText(amount), reference, createdAt: createdAt.toISOString() };
+/** Each pharmacy of an order has a fulfilment from the beginning. */
+function fulfilmentView({ fulfilments }: OrderRecord, { pharmacyId }: OrderLine): Schemas['Fulfilment'] {
+  const found = fulfilments.find((one) => one.pharmacyId === pharmacyId);
+  if (!found) throw new Error('a line has no fulfilment');
+  const { status, carrier, trackingNumber, reason, updatedAt } = found;
+  return { status, carrier, trackingNumber, reason, updatedAt: updatedAt.toISOString() };
+}
+
+function paymentView({ id, amount, refundedAmt, reference, createdAt }: Payment): Schemas['Payment'] {
+  const refunded_amt = priceText(refundedAmt);
+  return { id, amount: priceText(amount), refunded_amt, reference, createdAt: createdAt.toISOString() };
+}
+
+function refundView({ id, paymentId, amount, reason, createdAt }: Refund): Schemas['Refund'] {
+  return { id, payment_id: paymentId, amount: priceText(amount), reason, createdAt: createdAt.toISOString() };
 }

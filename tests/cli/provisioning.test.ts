@@ -83,6 +83,7 @@ describe('tenant', () => {
       'GFE-100124',
       'GFE-100125',
       'GFE-100126',
+      'GFE-100131',
     ]);
     const { blobPath } = await db.document.findFirstOrThrow({ where: full });
     expect((await readFile(join(dataDir, 'documents', blobPath))).toString()).toMatch(/^%PDF-[^]*%%EOF$/);
@@ -229,6 +230,7 @@ describe('client list', () => {
       permissions: ['read:order', 'write:order'],
       requestsPerMinute: null,
       allowedClinicIds: null,
+      allowedPharmacyIds: null,
       isActive: true,
       tokensValidAfter: null,
       lastUsedAt: null,

@@ -114,6 +114,8 @@ const payEverything = (): Promise<Answer> => {
   const options = { token: partner.token, json: { amount: '554.00' }, headers: { [KEY]: 'everything' } };
   return call(harness, `POST /orders/${cast.encounters.completed.order_no}/payments`, options);
 };
+const refundEverything = (): Promise<Answer> =>
+  send(operationOf('refundPayment'), { body: { amount: '299.00' }, headers: { [KEY]: 'everything' } });
 const { scheduled, completed } = cast.encounters;
 const about = ({ encounter_id }: { encounter_id: number }): Provocation => withQuery({ encounter_id });
 const byAnother: Provocation = (operation) =>
@@ -262,6 +264,11 @@ const provocations: Readonly<Record<string, Provocation>> = {
   'addAddendum invalid_state': about(cast.encounters.waiting),
   'getCertificate invalid_state': about(cast.encounters.waiting),
   provider_not_licensed: whileChanged(licensed(true), licensed(false), withBody({})),
+  'cancelOrder invalid_state': after(payEverything, withBody({})),
+  'refundPayment invalid_state': after(refundEverything, withBody({})),
+  'recordFulfilment invalid_state': after(refundEverything, withBody({})),
+  payment_not_found: withBody({ payment_id: cast.nobody }),
+  refund_exceeds_payment: withBody({ amount: '299.01' }),
   claimed_by_other: byAnother,
   'getChart claimed_by_other': withQuery({ reviewerRef: 'another' }),
   not_due: about(scheduled),

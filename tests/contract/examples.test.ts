@@ -180,6 +180,11 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
   'cancelEncounter cancelled': by('cancelEncounter', 'patient_request'),
   'getOrder pending': ask('getOrder'),
   'recordPayment part': by('recordPayment', 'part'),
+  'listOrders some': ask('listOrders', { cursor: undefined }),
+  'listOrders none': ask('listOrders', { cursor: undefined, status: 'refunded' }),
+  'cancelOrder cancelled': by('cancelOrder', 'patient'),
+  'refundPayment part': by('refundPayment', 'part'),
+  'recordFulfilment accepted': by('recordFulfilment', 'accepted'),
   'listEvents some': ask('listEvents'),
   'listEvents none': async () => {
     const { body } = await ask('listEvents')();
@@ -231,6 +236,7 @@ const minted: Readonly<Record<string, readonly string[]>> = {
   ],
   createEncounter: ['id', 'encounter_id', 'gfe_no'],
   recordPayment: ['id'],
+  refundPayment: ['id'],
   simulateVerification: ['verifierJobId'],
   submitReview: ['order_no'],
   simulateEncounter: ['order_no'],

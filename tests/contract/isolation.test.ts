@@ -10,6 +10,7 @@ import { everyCase } from '../support/everyCase.js';
 import { encounterBody, newDocument, newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { pay } from '../support/orders.js';
 import { completedEncounter } from '../support/reviews.js';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -25,6 +26,7 @@ interface Things {
   readonly encounter_id: number;
   readonly gfe_no: string;
   readonly order_no: string;
+  readonly payment_id: string;
   /** What creates an encounter of them. */
   readonly encounter: Values;
 }
@@ -40,6 +42,7 @@ const unknown: Things = {
   encounter_id: 999_999_999,
   gfe_no: 'GFE-999999999',
   order_no: 'ORD-999999999',
+  payment_id: uuid,
   encounter: {},
 };
 
@@ -143,6 +146,26 @@ const probes: Readonly<Record<string, Probe>> = {
     inputs: { encounter_id: 'encounter_id', gfe_no: 'gfe_no', order_no: 'order_no' },
   },
   getOrder: { request: () => ({}), inputs: { order_no: 'order_no' } },
+  listOrders: {
+    request: () => ({
+      status: undefined,
+      pharmacyId: undefined,
+      clinicId: undefined,
+      created_after: undefined,
+      cursor: undefined,
+    }),
+    // A pharmacy is of no tenant.
+    inputs: { clinicId: 'clinicId', pharmacyId: null },
+  },
+  cancelOrder: { request: () => ({ reason: 'x' }), inputs: { order_no: 'order_no' } },
+  refundPayment: {
+    request: ({ order_no, payment_id }) => ({ order_no, payment_id, amount: '9999.00', reason: 'x' }),
+    inputs: { order_no: 'order_no', payment_id: 'payment_id' },
+  },
+  recordFulfilment: {
+    request: () => ({ pharmacyId: uuid, status: 'delivered' }),
+    inputs: { order_no: 'order_no', pharmacyId: null },
+  },
   recordPayment: { request: () => ({ amount: '1.00' }), inputs: { order_no: 'order_no' } },
   simulateEncounter: { request: () => ({ outcome: 'claim' }), inputs: { encounter_id: 'encounter_id' } },
 };
@@ -177,6 +200,7 @@ async function newThings(owner: Partner): Promise<Things> {
     encounter_id,
     gfe_no,
     order_no,
+    payment_id: (await pay(harness, owner, order_no, { amount: '1.00' })).body.payments[0].id,
     encounter: { ...encounter },
   };
 }

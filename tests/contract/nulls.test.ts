@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { resetCast, seedCast } from '../support/cast.js';
 import { operations, requiredHeaders, targetOf, type ContractOperation, type Schema } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
@@ -71,8 +72,9 @@ it('a body with null for every absent optional field gives the same result as wi
       ? [{ operation, schema, name: 'login', json: login }]
       : Object.entries(examples).map(([name, { value }]) => ({ operation, schema, name, json: value as object })),
   );
+  const incomplete = bodies.filter(({ json, schema }) => !isDeepStrictEqual(json, withNulls(json, schema)));
   const titleOf = ({ operation, name }: (typeof bodies)[number]): string => `${operation.operationId} (${name})`;
-  await everyCase(bodies, titleOf, async ({ operation, schema, json }) => {
+  await everyCase(incomplete, titleOf, async ({ operation, schema, json }) => {
     const without = await send(operation, json);
     expect([200, 201, 204]).toContain(without.status);
     expect(await send(operation, withNulls(json, schema) as object)).toEqual(without);

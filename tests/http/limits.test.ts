@@ -95,18 +95,18 @@ describe('the requests of a client', () => {
 
   it('have a limit of the client’s own, which running servers learn of', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
-    await limitApiClient(harness.domain, clientId, 2);
+    await limitApiClient(harness.domain, clientId, { requestsPerMinute: 2 });
     expect(policyOf(await get('/clinics', token))).toBe('"default";q=2;w=60');
     expect((await get('/clinics', token)).status).toBe(200);
     expect((await get('/clinics', token)).status).toBe(429);
-    await limitApiClient(harness.domain, clientId, null);
+    await limitApiClient(harness.domain, clientId, { requestsPerMinute: null });
     harness.clock.advance(30);
     expect(policyOf(await get('/clinics', token))).toBe('"default";q=4;w=60');
   });
 
   it('may not come all at once', async () => {
     const { token, clientId } = await newClient(harness, partner.tenantId);
-    await limitApiClient(harness.domain, clientId, 1_000_000);
+    await limitApiClient(harness.domain, clientId, { requestsPerMinute: 1_000_000 });
     const answers = await withLimits(harness, { default: 1_000_000, burst: 2 }, () =>
       Promise.all(Array.from({ length: 30 }, () => get('/clinics', token))),
     );

@@ -42,6 +42,8 @@ describe('200', () => {
     const [at, pharmacyName] = ['2026-11-20T16:00:00.000Z', 'Lone Star Pharmacy'];
     expect(status).toBe(200);
     expect(headers.get('Cache-Control')).toBe('no-store');
+    const nothing = { carrier: null, trackingNumber: null, reason: null };
+    const fulfilment = { status: 'pending', ...nothing, updatedAt: at };
     expect(body).toEqual({
       id: expect.any(String),
       order_no: completed.order_no,
@@ -56,6 +58,7 @@ describe('200', () => {
       created_date: '2026-11-20 16:00:00',
       createdAt: at,
       updatedAt: at,
+      cancelReason: null,
       lines: [
         {
           treatmentId: botox,
@@ -68,6 +71,7 @@ describe('200', () => {
           line_total: '255.00',
           pharmacyId: pharmacyId(botox),
           pharmacyName,
+          fulfilment,
         },
         {
           treatmentId: semaglutide,
@@ -80,9 +84,11 @@ describe('200', () => {
           line_total: '299.00',
           pharmacyId: pharmacyId(semaglutide),
           pharmacyName,
+          fulfilment,
         },
       ],
       payments: [],
+      refunds: [],
     });
     expect(body.order_no).toMatch(/^ORD-\d{6,}$/);
 

@@ -1,4 +1,4 @@
-import { cancelOrder } from '../../src/domain/orders/orders.js';
+import { cancelOrderOf } from '../../src/domain/orders/cancellation.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -45,7 +45,9 @@ describe('201', () => {
       paid_amt: '200.50',
       balance_amt: '54.50',
       updatedAt: at,
-      payments: [{ id: expect.any(String), amount: '200.50', reference: 'RCPT-2041', createdAt: at }],
+      payments: [
+        { id: expect.any(String), amount: '200.50', refunded_amt: '0.00', reference: 'RCPT-2041', createdAt: at },
+      ],
     });
     const last = await record('54.50', orderNo);
     expect(last.body).toMatchObject({ order_status: 'paid', paid_amt: '255.00', balance_amt: '0.00' });
@@ -187,7 +189,7 @@ describe('409', () => {
 
   it('refuses a payment for an order that was cancelled', async () => {
     const orderNo = await newOrder();
-    await inTransaction(harness.domain, (transaction) => cancelOrder(transaction, partner.tenantId, orderNo));
+    await inTransaction(harness.domain, (transaction) => cancelOrderOf(transaction, partner.tenantId, orderNo));
     const answer = await record('1.00', orderNo);
     expectProblem(answer, 409, 'invalid_state');
     expect(answer.body.current_status).toBe('cancelled');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { importCatalog } from '../../src/domain/catalog/import/importCatalog.js';
 import { resetTables } from '../../src/domain/sandbox/reset.js';
 import { cast } from '../support/cast.js';
+import { exampleBody, operationOf } from '../support/contract.js';
 import { feedPage } from '../support/events.js';
 import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
@@ -47,6 +48,11 @@ async function play(): Promise<string> {
   expect(reused.body).toMatchObject({ status: 'completed' });
   const documentIds = [upload.body.documentId];
   await send('POST /encounters', { ...again, patientId, treatmentIds: [cast.products.semaglutide], documentIds });
+  await call(harness, `POST /orders/${cast.encounters.paid.order_no}/refunds`, {
+    token: partner.token,
+    json: exampleBody(operationOf('refundPayment')),
+    headers: { 'Idempotency-Key': 'refund' },
+  });
   await simulate(harness, partner, claimed.encounter_id, { outcome: 'deny_all' });
   await send(`POST /encounters/${waiting.encounter_id}/addenda`, { reviewerRef: 'sandbox', text: 'Seen.' });
   await send(`POST /encounters/${asked.encounter_id}/information`, { additionalNotes: 'None.' });
@@ -96,7 +102,13 @@ describe('204', () => {
     const nameless = (rows: Record<string, unknown[]>): unknown => {
       const text = JSON.stringify(resetTables.map((table) => rows[table])).replaceAll(/sandbox-\d+/g, 'sandbox');
       // The fixtures' own API client is another one in each tenant.
-      const ofClient = ['uploaded_by_id', 'created_by_api_client_id', 'claimed_by_id', 'reviewed_by_id'];
+      const ofClient = [
+        'uploaded_by_id',
+        'created_by_api_client_id',
+        'claimed_by_id',
+        'reviewed_by_id',
+        'api_client_id',
+      ];
       return JSON.parse(text, (name, value) => (ofClient.includes(name) ? null : value));
     };
     expect(nameless(await things())).toEqual(nameless(await things(await newSandbox(harness))));
@@ -189,6 +201,9 @@ describe('204', () => {
       ['encounter_review_started', completed.encounter_id],
       ['encounter_completed', completed.encounter_id],
       ['order_created', completed.encounter_id],
+      ...['encounter_created', 'encounter_review_started', 'encounter_completed', 'order_created', 'order_paid'].map(
+        (type) => [type, cast.encounters.paid.encounter_id],
+      ),
       ['document_created', undefined],
       ['encounter_created', scheduled.encounter_id],
       ['encounter_created', waiting.encounter_id],

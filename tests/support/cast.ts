@@ -45,6 +45,8 @@ export const cast = {
     asked: { encounter_id: 100_127, gfe_no: 'GFE-100127' },
     /** Its order is not paid. */
     completed: { encounter_id: 100_126, gfe_no: 'GFE-100126', order_no: 'ORD-100045' },
+    /** Its order is paid. */
+    paid: { encounter_id: 100_131, gfe_no: 'GFE-100131', order_no: 'ORD-100051' },
   },
   reviewerRef: '1234567893',
   nobody: '01a05c32-5e80-7fff-bfff-ffffffffffff',

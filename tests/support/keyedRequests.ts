@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import { encounterBody, newEncounter, newPatient, patientBody, type Partner } from './factories.js';
 import { sampleFiles, type FileHost } from './fileHost.js';
 import type { Harness } from './harness.js';
+import { pay } from './orders.js';
 import { askedEncounter, claimedEncounter, completedEncounter, deny, reviewBody, reviewer } from './reviews.js';
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
@@ -135,6 +136,17 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
       right: onEncounter('revoke', encounter_id, json),
       other: onEncounter('revoke', encounter_id, { ...json, reason: 'Error.' }),
       failing: onEncounter('revoke', 999_999_999, json),
+    };
+  },
+  async refundPayment({ harness, partner }) {
+    const { order_no } = await completedEncounter(harness, partner);
+    const { body } = await pay(harness, partner, order_no, { amount: '100.00' });
+    const target = `POST /orders/${order_no}/refunds`;
+    const json = { payment_id: body.payments[0].id, amount: '10.00', reason: 'Discount.' };
+    return {
+      right: { target, json },
+      other: { target, json: { ...json, amount: '1.00' } },
+      failing: { target, json: { ...json, amount: '100.01' } },
     };
   },
   async recordPayment({ harness, partner }) {

@@ -26,6 +26,7 @@ export async function callerContext(
       clientId: '',
       permissions: new Set(),
       allowedClinicIds: null,
+      allowedPharmacyIds: null,
     },
     now,
     realNow: now,

@@ -16,6 +16,8 @@ export interface NewApiClient {
   readonly permissions?: readonly string[] | undefined;
   /** Ids of the only clinics that it may use; none = all. */
   readonly clinics?: readonly string[] | undefined;
+  /** Ids of the only pharmacies whose lines of orders it sees; none = all. */
+  readonly pharmacies?: readonly string[] | undefined;
   /** Its own limit; none = that of the server (R-84). */
   readonly requestsPerMinute?: number | undefined;
 }
@@ -25,6 +27,7 @@ export interface ProvisionedApiClient extends IssuedSecret {
   readonly name: string;
   readonly permissions: readonly Permission[];
   readonly allowedClinicIds: readonly string[];
+  readonly allowedPharmacyIds: readonly string[];
 }
 
 /** Seconds after which a running server has noticed a change: it keeps the state of a client that long. */
@@ -41,13 +44,15 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
   const mode = tenant.mode === 'live' ? 'live' : 'sandbox';
   const granted = grantedPermissions(wanted, mode);
   const allowedClinicIds = await existingClinics(context, tenant.id, wanted.clinics ?? []);
+  const allowedPharmacyIds = pharmacyIds(wanted.pharmacies ?? []);
   const clientId = newClientId(context);
   const name = wanted.name ?? `${wanted.preset ?? 'client'} ${clientId.slice(-6)}`;
   assertName('client', name);
   const { clientSecret, row } = issueSecret(context, mode);
   const now = context.now();
   const requestsPerMinute = wanted.requestsPerMinute ?? null;
-  const client = { id: context.newId(), tenantId: tenant.id, clientId, name, permissions: granted, allowedClinicIds };
+  const limits = { allowedClinicIds, allowedPharmacyIds };
+  const client = { id: context.newId(), tenantId: tenant.id, clientId, name, permissions: granted, ...limits };
   try {
     await context.db.apiClient.create({
       data: { ...client, requestsPerMinute, createdAt: now, updatedAt: now, secrets: { create: row } },
@@ -56,7 +61,7 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
     if (!isUniqueViolation(error, 'api_client_tenant_id_name_key')) throw error;
     throw new Error(`Tenant ${tenant.id} has an API client named ${JSON.stringify(name)} already.`, { cause: error });
   }
-  return { clientId, clientSecret, tenantId: tenant.id, name, permissions: granted, allowedClinicIds };
+  return { clientId, clientSecret, tenantId: tenant.id, name, permissions: granted, ...limits };
 }
 
 /** The API clients of one tenant or of all, by tenant and name; with their secrets' hints, never a hash. */
@@ -77,17 +82,24 @@ export async function deactivateApiClient(context: QueryContext, clientId: strin
   await context.db.apiClient.updateMany({ where: { tenantId, id }, data });
 }
 
+/** What of a client's limits changes: null = that of the server, or every pharmacy. */
+export interface ClientLimits {
+  readonly requestsPerMinute?: number | null | undefined;
+  readonly pharmacies?: readonly string[] | null | undefined;
+}
+
 /**
- * Gives a client its own limit, or that of the server again (R-84).
- * @throws Error when there is no such client
+ * Gives a client other limits (R-84, R-125).
+ * @throws Error when there is no such client, or for what is no id of a pharmacy
  */
-export async function limitApiClient(
-  context: QueryContext,
-  clientId: string,
-  requestsPerMinute: number | null,
-): Promise<void> {
+export async function limitApiClient(context: QueryContext, clientId: string, limits: ClientLimits): Promise<void> {
   const { tenantId, id } = await findApiClient(context, clientId);
-  const data = { requestsPerMinute, updatedAt: context.now() };
+  const { requestsPerMinute, pharmacies } = limits;
+  const data = {
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(pharmacies === undefined ? {} : { allowedPharmacyIds: pharmacyIds(pharmacies ?? []) }),
+    updatedAt: context.now(),
+  };
   await context.db.apiClient.updateMany({ where: { tenantId, id }, data });
 }
 
@@ -136,8 +148,18 @@ export function grantedPermissions(
 
 /** @throws Error unless all are UUIDs */
 export function assertClinicIds(ids: readonly string[]): void {
+  assertIds(ids, 'clinic');
+}
+
+/** @throws Error for what is no id. Pharmacies are known by products only, so any id may be one. */
+export function pharmacyIds(ids: readonly string[]): string[] {
+  assertIds(ids, 'pharmacy');
+  return [...new Set(ids.map(canonicalUuid))];
+}
+
+function assertIds(ids: readonly string[], what: string): void {
   const malformed = ids.filter((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id));
-  if (malformed.length > 0) throw new Error(`Not the id of a clinic: ${malformed.join(', ')}.`);
+  if (malformed.length > 0) throw new Error(`Not the id of a ${what}: ${malformed.join(', ')}.`);
 }
 
 async function existingClinics({ db }: QueryContext, tenantId: string, given: readonly string[]): Promise<string[]> {

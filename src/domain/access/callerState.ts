@@ -11,6 +11,7 @@ export interface ClientState {
   readonly tokensValidAfter: Date | null;
   readonly permissions: readonly string[];
   readonly allowedClinicIds: readonly string[] | null;
+  readonly allowedPharmacyIds: readonly string[] | null;
   /** The operator's limit for this client; undefined = that of the server. */
   readonly requestsPerMinute: number | undefined;
   /** How far the time of its tenant is ahead of the world's, in milliseconds. */
@@ -24,7 +25,7 @@ export async function findClientState(
 ): Promise<ClientState | null> {
   const client = await db.apiClient.findUnique({ where: { tenantId, clientId }, include: { tenant: true } });
   if (!client) return null;
-  const { tenant, permissions, allowedClinicIds } = client;
+  const { tenant, permissions, allowedClinicIds, allowedPharmacyIds } = client;
   return {
     apiClientId: client.id,
     tenantMode: tenant.mode === 'sandbox' ? 'sandbox' : 'live',
@@ -32,6 +33,7 @@ export async function findClientState(
     tokensValidAfter: client.tokensValidAfter,
     permissions,
     allowedClinicIds: allowedClinicIds.length > 0 ? allowedClinicIds : null,
+    allowedPharmacyIds: allowedPharmacyIds.length > 0 ? allowedPharmacyIds : null,
     requestsPerMinute: client.requestsPerMinute ?? undefined,
     clockOffsetMs: Number(tenant.clockOffsetMs),
   };
@@ -51,5 +53,6 @@ export function callerOf(claims: TokenClaims, state: ClientState): Caller {
         .filter((name) => state.permissions.includes(name)),
     ),
     allowedClinicIds: state.allowedClinicIds,
+    allowedPharmacyIds: state.allowedPharmacyIds,
   };
 }

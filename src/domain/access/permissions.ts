@@ -14,6 +14,7 @@ export const permissions = [
   'read:event',
   'admin:webhook',
   'read:audit',
+  'write:fulfilment',
   'review:encounter',
   'sandbox:simulate',
 ] as const satisfies readonly Permission[];
@@ -35,6 +36,7 @@ export const presets = {
   ],
   provider: ['review:encounter', 'read:encounter'],
   billing: ['read:order', 'write:order'],
+  pharmacy: ['read:order', 'write:fulfilment'],
 } as const satisfies Record<string, readonly Permission[]>;
 
 export type Preset = keyof typeof presets;

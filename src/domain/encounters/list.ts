@@ -4,7 +4,7 @@ import type { EncounterState } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
-import { instantOf } from '../values/instant.js';
+import { comparableInstant } from '../values/instant.js';
 
 export interface EncounterFilter {
   /** As it is stored. */
@@ -50,7 +50,7 @@ function matching(context: Context, filter: EncounterFilter): Prisma.Sql[] {
     ...(status === undefined ? [] : [Prisma.sql`encounter.status = ${status}::encounter_status`]),
     ...(patientId === undefined ? [] : [Prisma.sql`encounter.patient_id = ${patientId}::uuid`]),
     ...(clinics === null ? [] : [ofClinics(clinics)]),
-    ...(created_after === undefined ? [] : [Prisma.sql`encounter.created_at > ${moment(created_after)}`]),
+    ...(created_after === undefined ? [] : [Prisma.sql`encounter.created_at > ${comparableInstant(created_after)}`]),
     ...(cursor === undefined ? [] : [beyond(positionOf(cursor))]),
   ];
 }
@@ -80,9 +80,4 @@ function positionOf(cursor: string): Position {
   if (position && cursorOf(position) === cursor) return position;
   const detail = 'is not a cursor of this list';
   throw new Problem('cursor_invalid', undefined, { errors: [{ parameter: 'cursor', code: 'cursor_invalid', detail }] });
-}
-
-/** Within what PostgreSQL can compare. */
-function moment(text: string): Date {
-  return new Date(Math.min(Math.max(instantOf(text).getTime(), 0), Date.UTC(9999, 0)));
 }

@@ -28,6 +28,8 @@ type Members = {
   'order.updated': OrderMember;
   'order.paid': OrderMember;
   'order.cancelled': OrderMember;
+  'order.refunded': OrderMember;
+  'order.fulfilment_updated': 'order_no' | 'encounter_id' | 'pharmacyId' | 'fulfilment_status';
 };
 type GfeMember = 'encounter_id' | 'gfe_no' | 'patientId' | 'categoryId' | 'subcategoryId' | 'validUntil';
 type EndMember = Exclude<GfeMember, 'validUntil'> | 'by_encounter_id';

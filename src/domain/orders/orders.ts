@@ -6,16 +6,18 @@ import { mayUseClinic } from '../catalog/clinics.js';
 import { recordEvent } from '../events/record.js';
 import { itemKey } from '../values/itemKey.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
-import type { ReadContext, StatementContext, TransactionContext } from '../transactions/transaction.js';
+import type { CallerContext, ReadContext, StatementContext, TransactionContext } from '../transactions/transaction.js';
 
 /** Everything that the views and events of an order show. */
 export const orderDetails = {
   lines: { orderBy: { position: 'asc' } },
   payments: { orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] },
+  refunds: { orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] },
+  fulfilments: { orderBy: { pharmacyId: 'asc' } },
   encounter: { select: { encounterNo: true, clinicId: true, patientId: true } },
 } satisfies Prisma.OrderInclude;
 
-/** A stored order with its lines and payments. */
+/** A stored order with its lines, payments, refunds and fulfilments. */
 export type OrderRecord = Prisma.OrderGetPayload<{ include: typeof orderDetails }>;
 
 /** What creates an order: any transaction. */
@@ -43,7 +45,7 @@ export async function createOrder(context: OrderContext, encounter: OrderedEncou
   return order;
 }
 
-/** The order and its lines, in one statement. */
+/** The order, its lines, and a fulfilment for each of their pharmacies, in one statement. */
 async function insertOrder(context: OrderContext, encounter: OrderedEncounter): Promise<OrderRecord> {
   const { tenantId, id: encounterId, encounterNo, clinicId, patientId } = encounter;
   const { db, fixed } = context;
@@ -55,6 +57,7 @@ async function insertOrder(context: OrderContext, encounter: OrderedEncounter): 
     id: context.newId(),
     ...fixed?.order,
     encounterId,
+    clinicId,
     orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',
     ...tenant,
     ...amounts,
@@ -64,48 +67,62 @@ async function insertOrder(context: OrderContext, encounter: OrderedEncounter): 
   };
   const orderId = row.id;
   const lines = treatments.map((treatment, position) => ({ orderId, ...orderLine(context, treatment, position) }));
+  const pharmacies = [...new Set(lines.map(({ pharmacyId }) => pharmacyId))];
+  const pending = pharmacies.map((pharmacyId) => ({
+    orderId,
+    pharmacyId,
+    status: 'pending' as const,
+    orderedAt: now,
+    updatedAt: now,
+  }));
   const [order] = await db.rows<Order>(Prisma.sql`
-    WITH lines AS (${tenantInsertion(tenantId, 'order_line', lines)})
+    WITH lines AS (${tenantInsertion(tenantId, 'order_line', lines)}),
+      fulfilments AS (${tenantInsertion(tenantId, 'fulfilment', pending)})
     ${tenantInsertion(tenantId, 'order', [row])} RETURNING ${fieldsOf('Order', 'order')}`);
   if (!order) throw new Error('an insertion returned no row');
   const stored = lines.map((line) => ({ ...line, tenantId, unitPrice: new Prisma.Decimal(line.unitPrice) }));
-  return { ...order, lines: stored, payments: [], encounter: { encounterNo, clinicId, patientId } };
+  const nothing = { carrier: null, trackingNumber: null, reason: null, shippedAt: null };
+  const fulfilments = pending.map((one) => ({ ...one, tenantId, ...nothing }));
+  const encounterOf = { encounterNo, clinicId, patientId };
+  return { ...order, lines: stored, payments: [], refunds: [], fulfilments, encounter: encounterOf };
 }
 
 /**
- * One order by its number, in either case.
- * @throws Problem order_not_found, also for another tenant's; clinic_not_permitted (D-31)
+ * One order by its number, in either case, as far as the caller may see it.
+ * @throws Problem order_not_found, also for another tenant's, and without a line of the caller's pharmacies (R-125);
+ * clinic_not_permitted (D-31)
  */
 export async function getOrder(context: ReadContext, orderNo: string): Promise<OrderRecord> {
   const order = await findOrder(context, context.caller.tenantId, orderNo);
-  if (!order) throw new Problem('order_not_found');
-  if (!mayUseClinic(context, order.encounter.clinicId)) throw new Problem('clinic_not_permitted');
-  return order;
+  const visible = order && ofPharmacies(context, order);
+  if (!visible || visible.lines.length === 0) throw new Problem('order_not_found');
+  if (!mayUseClinic(context, order.clinicId)) throw new Problem('clinic_not_permitted');
+  return visible;
+}
+
+/** The order with the lines of the pharmacies that the caller is limited to, if it is. */
+export function ofPharmacies({ caller }: Pick<ReadContext, 'caller'>, order: OrderRecord): OrderRecord {
+  const { allowedPharmacyIds: allowed } = caller;
+  if (!allowed) return order;
+  const isVisible = ({ pharmacyId }: { readonly pharmacyId: string }): boolean => allowed.includes(pharmacyId);
+  return { ...order, lines: order.lines.filter(isVisible), fulfilments: order.fulfilments.filter(isVisible) };
 }
 
 /**
- * Cancels an order of which nothing is paid, for the operator (R-60).
- * @throws Error when there is no such order, or it is not pending, or a part of it is paid
+ * The same, locked until commit: changes of one order take turns.
+ * @throws Problem order_not_found, clinic_not_permitted
  */
-export async function cancelOrder(
-  context: TransactionContext,
-  tenantId: string,
-  orderNo: string,
-): Promise<OrderRecord> {
-  const where = { tenantId, orderNo: orderNo.toUpperCase(), orderStatus: 'pending', paidAmt: 0 } as const;
-  const data = { orderStatus: 'cancelled', updatedAt: context.now() } as const;
-  const { count } = await context.db.order.updateMany({ where, data });
-  const order = await findOrder(context, tenantId, orderNo);
-  if (!order) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
-  if (count === 0) throw new Error(`${order.orderNo} cannot be cancelled: ${whyNotCancellable(order)}.`);
-  recordOrderEvent(context, 'order.cancelled', order);
-  return order;
+export async function lockOrder(context: CallerContext, orderNo: string): Promise<OrderRecord> {
+  const { tenantId, id } = await getOrder(context, orderNo);
+  await context.db.$executeRaw`
+    SELECT FROM "order" WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
+  return getOrder(context, orderNo);
 }
 
 /** Records an event of an order; amounts are decimal text with two places. */
 export function recordOrderEvent(
   context: Pick<TransactionContext, 'events' | 'newId' | 'now'>,
-  type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled',
+  type: 'order.created' | 'order.updated' | 'order.paid' | 'order.cancelled' | 'order.refunded',
   order: OrderRecord,
 ): void {
   const { tenantId, encounter, grandTotal, paidAmt } = order;
@@ -118,13 +135,14 @@ export function recordOrderEvent(
   });
 }
 
-function findOrder({ db }: { readonly db: Queries }, tenantId: string, orderNo: string): Promise<OrderRecord | null> {
+/** An order of any tenant by its number, in either case. */
+export function findOrder(
+  { db }: { readonly db: Queries },
+  tenantId: string,
+  orderNo: string,
+): Promise<OrderRecord | null> {
   const where = { tenantId_orderNo: { tenantId, orderNo: orderNo.toUpperCase() } };
   return db.order.findUnique({ where, include: orderDetails });
-}
-
-function whyNotCancellable({ orderStatus, paidAmt }: OrderRecord): string {
-  return orderStatus === 'pending' ? `${paidAmt.toFixed(2)} of it is paid` : `it is ${orderStatus}`;
 }
 
 function count({ gfeItems }: OrderedEncounter, wanted: 'approved' | 'denied'): number {

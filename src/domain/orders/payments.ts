@@ -19,12 +19,18 @@ export async function recordPayment(
   const { tenantId, id } = await getOrder(context, orderNo);
   const taken = await db.$executeRaw`
     UPDATE "order" SET paid_amt = paid_amt + ${amount}::numeric,
+      paid_at = CASE WHEN paid_amt + ${amount}::numeric = grand_total THEN ${context.now()} ELSE paid_at END,
       order_status = CASE WHEN paid_amt + ${amount}::numeric = grand_total THEN 'paid' ELSE 'pending' END::order_status
     WHERE tenant_id = ${tenantId} AND id = ${id}::uuid AND order_status = 'pending'
       AND paid_amt + ${amount}::numeric <= grand_total`;
   if (taken === 0) throw refusal(await getOrder(context, orderNo));
   const now = context.now();
-  const payment = { id: context.newId(), amount, reference: reference ?? null, apiClientId: caller.apiClientId };
+  const payment = {
+    id: context.fixed?.payment?.id ?? context.newId(),
+    amount,
+    reference: reference ?? null,
+    apiClientId: caller.apiClientId,
+  };
   const order = await db.order.update({
     where: { tenantId_id: { tenantId, id } },
     data: { updatedAt: now, payments: { create: { ...payment, createdAt: now } } },

@@ -7,6 +7,7 @@ import { insertDocument, storeFile, type StoredFile } from '../documents/upload.
 import { createEncounter } from '../encounters/encounters.js';
 import { requestInformation } from '../encounters/information.js';
 import { claimEncounter, submitReview } from '../encounters/review.js';
+import { recordPayment } from '../orders/payments.js';
 import { createPatient } from '../patients/patients.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 import { downloadSample, SAMPLE_HOST } from './sampleFiles.js';
@@ -121,6 +122,18 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
     }),
   });
 
+  const paid = await create(before(6 * DAY_MS), 100_131, { treatmentIds: [semaglutide] });
+  const paidOrder = { id: idOf('f051'), orderSequence: 100_051n };
+  await claimEncounter(at(before(5 * DAY_MS)), paid.encounterNo, { reviewerRef });
+  await submitReview(at(before(5 * DAY_MS), { order: paidOrder }), paid.encounterNo, {
+    reviewerRef,
+    decisions: paid.gfeItems.map(({ categoryId, subcategoryId }) => {
+      return { categoryId, subcategoryId, decision: 'approved' };
+    }),
+  });
+  const payment = { amount: '299.00', reference: 'RCPT-2038' };
+  await recordPayment(at(before(4 * DAY_MS), { payment: { id: idOf('fa51') } }), 'ORD-100051', payment);
+
   const visitDay = before(-11 * DAY_MS)
     .toISOString()
     .slice(0, 10);
@@ -168,5 +181,13 @@ async function fixtureCaller(context: TransactionContext, tenantId: string): Pro
     create: { ...row, createdAt: now, updatedAt: now },
     update: {},
   });
-  return { tenantId, tenantMode: 'sandbox', apiClientId, clientId, permissions: new Set(), allowedClinicIds: null };
+  return {
+    tenantId,
+    tenantMode: 'sandbox',
+    apiClientId,
+    clientId,
+    permissions: new Set(),
+    allowedClinicIds: null,
+    allowedPharmacyIds: null,
+  };
 }

@@ -13,7 +13,8 @@ const tableGroups = [
     'sweep_failure',
     'idempotency_key',
     'event',
-    'payment',
+    'refund',
+    'fulfilment',
     'order_line',
     'gfe_item',
     'encounter_addendum',
@@ -25,7 +26,8 @@ const tableGroups = [
     'product_rx',
     'clinic_location',
   ],
-  ['order', 'document', 'product_offer'],
+  ['payment', 'document', 'product_offer'],
+  ['order'],
   ['encounter', 'product'],
   ['client', 'clinic', 'subcategory'],
   ['category'],
@@ -37,6 +39,7 @@ export const resetTables = tableGroups.flat();
 const keyColumns: Readonly<Record<string, readonly string[]>> = {
   sweep_failure: ['row_id'],
   idempotency_key: ['api_client_id', 'operation_id', 'key'],
+  fulfilment: ['order_id', 'pharmacy_id'],
   encounter_document: ['encounter_id', 'document_id'],
 };
 

@@ -1,4 +1,4 @@
-import { Prisma, type Encounter, type Order, type Patient } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter, type Order, type Patient, type Payment } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/database.js';
 import type { Finished, Statements, TransactionStatements } from '../../adapters/database/statements.js';
 import { withMembers, type Context, type DomainContext } from '../../context.js';
@@ -19,6 +19,7 @@ interface FixedColumns {
   readonly encounter?: Pick<Encounter, 'id' | 'encounterNo'>;
   readonly claim?: Pick<Encounter, 'claimedById'>;
   readonly order?: Pick<Order, 'id' | 'orderSequence'>;
+  readonly payment?: Pick<Payment, 'id'>;
 }
 
 /** The same on behalf of a caller. */

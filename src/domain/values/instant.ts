@@ -7,3 +7,8 @@ import { Temporal } from 'temporal-polyfill';
 export function instantOf(text: string): Date {
   return new Date(Temporal.Instant.from(text.replace(/(\.\d{3})\d+/, '$1')).epochMilliseconds);
 }
+
+/** The same within what PostgreSQL can compare. */
+export function comparableInstant(text: string): Date {
+  return new Date(Math.min(Math.max(instantOf(text).getTime(), 0), Date.UTC(9999, 0)));
+}

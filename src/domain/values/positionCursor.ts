@@ -46,5 +46,5 @@ export function scannedPage<Row extends { readonly position: bigint }>(
 }
 
 /** @param detail what is wrong with it */
-export const cursorInvalid = (detail: string): Problem =>
-  new Problem('cursor_invalid', undefined, { errors: [{ parameter: 'after', code: 'cursor_invalid', detail }] });
+export const cursorInvalid = (detail: string, parameter = 'after'): Problem =>
+  new Problem('cursor_invalid', undefined, { errors: [{ parameter, code: 'cursor_invalid', detail }] });

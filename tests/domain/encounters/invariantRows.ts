@@ -125,6 +125,7 @@ export const orderRow = (encounter: string, changes: Record<string, string> = {}
     id: `'${encounter}'`,
     tenant_id: `'a'`,
     encounter_id: `'${encounter}'`,
+    clinic_id: `'${clinic}'`,
     order_status: `'pending'`,
     currency: `'USD'`,
     sub_total: '1',

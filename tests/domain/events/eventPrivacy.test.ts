@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import type { EventType } from '../../../src/contract.js';
 import { expireDueEncounters } from '../../../src/domain/encounters/expirySweeps.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/approvals/approvals.js';
-import { cancelOrder } from '../../../src/domain/orders/orders.js';
+import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
 import { recordVerification } from '../../../src/domain/patients/verification.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { contract, type Schema } from '../../support/contract.js';
@@ -54,6 +54,8 @@ const members: Readonly<Record<EventType, string>> = {
   'order.updated': 'order_no, encounter_id, order_status, grand_total, balance_amt',
   'order.paid': 'order_no, encounter_id, order_status, grand_total, balance_amt',
   'order.cancelled': 'order_no, encounter_id, order_status, grand_total, balance_amt',
+  'order.refunded': 'order_no, encounter_id, order_status, grand_total, balance_amt',
+  'order.fulfilment_updated': 'order_no, encounter_id, pharmacyId, fulfilment_status',
 };
 
 /** In every text that anybody sends. */
@@ -127,11 +129,18 @@ async function liveThroughEverything(): Promise<void> {
   expect(status).toBe(201);
   expect((await pay(harness, partner, order_no, { amount: '155.00', reference: text('rest') })).status).toBe(201);
 
+  const order = (await call(harness, `GET /orders/${order_no}`, { token })).body;
+  const { pharmacyId } = order.lines[0];
+  const taken = { pharmacyId, status: 'accepted', carrier: text('carrier'), reason: text('late') };
+  await send(`POST /orders/${order_no}/fulfilments`, { json: taken });
+  const back = { payment_id: order.payments[0].id, amount: '1.00', reason: text('discount') };
+  await send(`POST /orders/${order_no}/refunds`, { json: back, headers: { 'Idempotency-Key': 'refund' } });
+
   const denyAll = () => ({ decision: 'denied', reason: text('no') });
   await reviewed(harness, partner, await newEncounter(harness, partner, body), denyAll);
   await cancelled(harness, partner, await newEncounter(harness, partner, body));
   const unpaid = await completedEncounter(harness, partner, body);
-  await inTransaction(domain, (transaction) => cancelOrder(transaction, partner.tenantId, unpaid.order_no));
+  await inTransaction(domain, (transaction) => cancelOrderOf(transaction, partner.tenantId, unpaid.order_no));
 
   const [, { categoryId, subcategoryId }] = unpaid.gfe_data;
   await send(`POST /encounters/${unpaid.encounter_id}/revoke`, {

@@ -1,5 +1,5 @@
 import { recordEvent } from '../../../src/domain/events/record.js';
-import { cancelOrder } from '../../../src/domain/orders/orders.js';
+import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
 import { createSandbox } from '../../../src/domain/sandbox/reset.js';
 import { forEachTenantClock } from '../../../src/domain/transactions/tenantClocks.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
@@ -66,7 +66,7 @@ async function everything(): Promise<void> {
   }
   const { order_no, clinicId, patientId, treatmentIds } = await completedEncounter(harness, partner);
   await reviewed(harness, partner, await newEncounter(harness, partner, { clinicId, patientId, treatmentIds }), deny);
-  await inTransaction(domain, (transaction) => cancelOrder(transaction, partner.tenantId, order_no));
+  await inTransaction(domain, (transaction) => cancelOrderOf(transaction, partner.tenantId, order_no));
   await claimedEncounter(harness, await newPartner(harness));
   for (const days of [1, 360, 366]) {
     const now = () => new Date(harness.clock.now.getTime() + days * day);

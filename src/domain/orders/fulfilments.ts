@@ -1,0 +1,75 @@
+import type { Fulfilment } from '../../../generated/prisma/client.js';
+import type { Bodies } from '../../contract.js';
+import { Problem } from '../../problem.js';
+import { recordEvent } from '../events/record.js';
+import type { CallerContext } from '../transactions/transaction.js';
+import { canonicalUuid } from '../values/uuid.js';
+import { getOrder, lockOrder, type OrderRecord } from './orders.js';
+
+type Status = Fulfilment['status'];
+
+/** What each state can become. */
+export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> = {
+  pending: ['accepted'],
+  accepted: ['shipped', 'exception'],
+  shipped: ['delivered', 'exception'],
+  delivered: [],
+  exception: ['accepted', 'cancelled'],
+  cancelled: [],
+};
+
+/**
+ * Records how far a pharmacy is with its lines of an order, and emits order.fulfilment_updated. What is not sent of carrier,
+ * tracking number and reason stays.
+ * @throws Problem order_not_found, also when it has no line of the pharmacy for the caller; clinic_not_permitted;
+ * invalid_state
+ */
+export async function recordFulfilment(
+  context: CallerContext,
+  orderNo: string,
+  { pharmacyId, status, ...details }: Bodies['RecordFulfilmentRequest'],
+): Promise<OrderRecord> {
+  const order = await lockOrder(context, orderNo);
+  const { tenantId, id: orderId, orderStatus, clinicId } = order;
+  const fulfilment = order.fulfilments.find((one) => one.pharmacyId === canonicalUuid(pharmacyId));
+  if (!fulfilment) throw noLine();
+  if (orderStatus === 'cancelled' || orderStatus === 'refunded') throw wrongState(orderStatus);
+  if (!fulfilmentTransitions[fulfilment.status].includes(status)) throw wrongState(fulfilment.status);
+  if (status === 'accepted' && orderStatus !== 'paid' && (await hasPrescription(context, order, fulfilment))) {
+    throw wrongState(orderStatus, 'A prescription is accepted when the order is paid.');
+  }
+  const updatedAt = context.now();
+  const shipped = status === 'shipped' ? { shippedAt: updatedAt } : {};
+  const key = { tenantId, orderId, pharmacyId: fulfilment.pharmacyId };
+  await context.db.fulfilment.update({
+    where: { tenantId_orderId_pharmacyId: key },
+    data: { ...details, status, ...shipped, updatedAt },
+  });
+  recordEvent(context, { tenantId, clinicId }, 'order.fulfilment_updated', {
+    order_no: order.orderNo,
+    encounter_id: Number(order.encounter.encounterNo),
+    pharmacyId: fulfilment.pharmacyId,
+    fulfilment_status: status,
+  });
+  return getOrder(context, orderNo);
+}
+
+async function hasPrescription(
+  { db }: CallerContext,
+  { tenantId, lines }: OrderRecord,
+  { pharmacyId }: Fulfilment,
+): Promise<boolean> {
+  const productIds = lines.filter((line) => line.pharmacyId === pharmacyId).map(({ productId }) => productId);
+  return (await db.productRx.count({ where: { tenantId, productId: { in: productIds } } })) > 0;
+}
+
+function noLine(): Problem {
+  const code = 'order_not_found';
+  const detail = 'is not the pharmacy of a line of this order';
+  return new Problem(code, 'The order has no line of this pharmacy.', {
+    errors: [{ pointer: '#/pharmacyId', code, detail }],
+  });
+}
+
+const wrongState = (current_status: string, detail?: string): Problem =>
+  new Problem('invalid_state', detail, { extra: { current_status } });

@@ -1,0 +1,50 @@
+import type { Bodies } from '../../contract.js';
+import { Problem } from '../../problem.js';
+import type { CallerContext } from '../transactions/transaction.js';
+import { canonicalUuid } from '../values/uuid.js';
+import { getOrder, lockOrder, recordOrderEvent, type OrderRecord } from './orders.js';
+
+/**
+ * Records that a part or all of a payment was given back elsewhere (R-123). Payments and refunds of one order take turns.
+ * @throws Problem order_not_found, clinic_not_permitted, payment_not_found; invalid_state when the order is final, or would
+ * be `refunded` although something was shipped; refund_exceeds_payment
+ */
+export async function refundPayment(
+  context: CallerContext,
+  orderNo: string,
+  { payment_id, amount, reason }: Bodies['RefundPaymentRequest'],
+): Promise<OrderRecord> {
+  const { db, caller } = context;
+  const order = await lockOrder(context, orderNo);
+  const { tenantId, id: orderId, orderStatus } = order;
+  const payment = order.payments.find(({ id }) => id === canonicalUuid(payment_id));
+  if (!payment) throw refusal('payment_not_found', '#/payment_id', 'is not a payment of this order');
+  if (orderStatus !== 'pending' && orderStatus !== 'paid') throw wrongState(orderStatus);
+  if (payment.amount.minus(payment.refundedAmt).lessThan(amount)) {
+    throw refusal('refund_exceeds_payment', '#/amount', 'is above what is left of the payment');
+  }
+  const paidAmt = order.paidAmt.minus(amount);
+  const isOver = paidAmt.isZero() && order.paidAt !== null;
+  if (isOver && order.fulfilments.some(({ shippedAt }) => shippedAt !== null)) throw wrongState('shipped');
+  const now = context.now();
+  const refund = { id: context.newId(), tenantId, orderId, paymentId: payment.id, amount, reason, createdAt: now };
+  await db.refund.create({ data: { ...refund, apiClientId: caller.apiClientId } });
+  await db.payment.update({
+    where: { tenantId_id: { tenantId, id: payment.id } },
+    data: { refundedAmt: payment.refundedAmt.plus(amount) },
+  });
+  await db.order.update({
+    where: { tenantId_id: { tenantId, id: orderId } },
+    data: { paidAmt, orderStatus: isOver ? 'refunded' : 'pending', updatedAt: now },
+  });
+  const refunded = await getOrder(context, orderNo);
+  recordOrderEvent(context, 'order.refunded', refunded);
+  return refunded;
+}
+
+function refusal(code: 'payment_not_found' | 'refund_exceeds_payment', pointer: string, detail: string): Problem {
+  return new Problem(code, undefined, { errors: [{ pointer, code, detail }] });
+}
+
+const wrongState = (current_status: string): Problem =>
+  new Problem('invalid_state', undefined, { extra: { current_status } });

@@ -1,0 +1,12 @@
+import type { Operation } from './operation.js';
+import * as cancellation from '../domain/orders/cancellation.js';
+import { orderView } from '../views/orderView.js';
+import { withIdempotency } from './withIdempotency.js';
+
+/** POST /orders/{order_no}/cancel: an order of which nothing is paid. */
+export const cancelOrder: Operation<'cancelOrder'> = ({ path, body }, context) =>
+  withIdempotency(context, async (transaction) => {
+    const order = await cancellation.cancelOrder(transaction, path.order_no, body.reason);
+    context.audit.patientId = order.encounter.patientId;
+    return { status: 200, body: orderView(order) };
+  });

@@ -1,0 +1,12 @@
+import type { Operation } from './operation.js';
+import * as orderList from '../domain/orders/list.js';
+import { orderView } from '../views/orderView.js';
+
+/** GET /orders: the newest first, page by page. */
+export const listOrders: Operation<'listOrders'> = async ({ query }, context) => {
+  const { orders, nextCursor } = await orderList.listOrders(context, query);
+  return {
+    status: 200,
+    body: { data: orders.map(orderView), next_cursor: nextCursor, has_more: nextCursor !== null },
+  };
+};

@@ -1,0 +1,12 @@
+import type { Operation } from './operation.js';
+import * as refunds from '../domain/orders/refunds.js';
+import { orderView } from '../views/orderView.js';
+import { withIdempotency } from './withIdempotency.js';
+
+/** POST /orders/{order_no}/refunds: money that was given back elsewhere. */
+export const refundPayment: Operation<'refundPayment'> = ({ path, body }, context) =>
+  withIdempotency(context, async (transaction) => {
+    const order = await refunds.refundPayment(transaction, path.order_no, body);
+    context.audit.patientId = order.encounter.patientId;
+    return { status: 201, body: orderView(order) };
+  });

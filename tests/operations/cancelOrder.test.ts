@@ -1,0 +1,74 @@
+import { newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { eventsAbout, getOrder, pay } from '../support/orders.js';
+import { expectProblem } from '../support/refusals.js';
+import { completedEncounter } from '../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+let order_no: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+beforeEach(async () => {
+  ({ order_no } = await completedEncounter(harness, partner));
+});
+afterAll(() => harness.close());
+
+const json = { reason: 'The patient moved.' };
+const cancel = (orderNo = order_no, { token }: Pick<Partner, 'token'> = partner, body: unknown = json) =>
+  call(harness, `POST /orders/${orderNo}/cancel`, { token, json: body });
+const orderOf = async (): Promise<Answer['body']> => (await getOrder(harness, partner, order_no)).body;
+
+describe('200', () => {
+  it('is the cancelled order, for good, with one event', async () => {
+    const before = await orderOf();
+    const { status, body } = await cancel(order_no.toLowerCase());
+    const updatedAt = harness.clock.now.toISOString();
+    expect([status, body]).toEqual([
+      200,
+      { ...before, order_status: 'cancelled', cancelReason: json.reason, updatedAt },
+    ]);
+    const told = await eventsAbout(harness, partner, { order_no }, 'order.cancelled');
+    expect(told.map(({ data }) => data['order_status'])).toEqual(['cancelled']);
+    expectProblem(await pay(harness, partner, order_no, { amount: '1.00' }), 409, 'invalid_state');
+  });
+});
+
+describe('400', () => {
+  it('asks for a reason', async () => {
+    expectProblem(await cancel(order_no, partner, {}), 400, 'validation_failed', [{ pointer: '#/reason' }]);
+    expect((await orderOf()).order_status).toBe('pending');
+  });
+});
+
+describe('404', () => {
+  it('does not know orders of others', async () => {
+    expectProblem(await cancel(order_no, await newPartner(harness)), 404, 'order_not_found');
+    expect((await orderOf()).order_status).toBe('pending');
+  });
+});
+
+describe('409', () => {
+  it('refuses an order of which a part is paid or shipped, and one that is cancelled', async () => {
+    await pay(harness, partner, order_no, { amount: '1.00' });
+    const answer = await cancel();
+    expectProblem(answer, 409, 'invalid_state');
+    expect(answer.body.current_status).toBe('pending');
+
+    ({ order_no } = await completedEncounter(harness, partner));
+    const { pharmacyId } = (await orderOf()).lines[0];
+    for (const status of ['accepted', 'shipped']) {
+      const sent = { token: partner.token, json: { pharmacyId, status } };
+      expect((await call(harness, `POST /orders/${order_no}/fulfilments`, sent)).status).toBe(200);
+    }
+    expectProblem(await cancel(), 409, 'invalid_state');
+    expect((await orderOf()).order_status).toBe('pending');
+
+    ({ order_no } = await completedEncounter(harness, partner));
+    const answers = await Promise.all(Array.from({ length: 10 }, () => cancel()));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(9).fill(409)]);
+  });
+});

@@ -1,0 +1,101 @@
+import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { getOrder, pay } from '../support/orders.js';
+import { expectProblem } from '../support/refusals.js';
+import { completedEncounter } from '../support/reviews.js';
+import { ownStatementsOf } from '../support/statements.js';
+
+type Body = Answer['body'];
+
+let harness: Harness;
+let partner: Partner;
+/** Orders, the oldest first: of two clinics by turns, each at a time of its own but for the last two. */
+const made: Body[] = [];
+let clinics: string[];
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  clinics = [await newClinic(harness, partner), await newClinic(harness, partner)];
+  const products = [await newProduct(harness, partner), await newProduct(harness, partner)];
+  for (let number = 0; number < 6; number += 1) {
+    const clinicId = clinics[number % 2];
+    const treatmentIds = [products[number % 3 === 0 ? 0 : 1]];
+    const { order_no } = await completedEncounter(harness, partner, { clinicId, treatmentIds });
+    if (number === 1) await pay(harness, partner, order_no, { amount: '255.00' });
+    made.push((await getOrder(harness, partner, order_no)).body);
+    if (number < 4) harness.clock.advance(60);
+  }
+});
+afterAll(() => harness.close());
+
+const list = (query = '', { token }: Pick<Partner, 'token'> = partner): Promise<Answer> =>
+  call(harness, `GET /orders${query}`, { token });
+const numbersOf = ({ body }: Answer): string[] => body.data.map(({ order_no }: Body) => order_no);
+/** Their numbers, the newest first. */
+const newest = (orders: Body[]): string[] =>
+  orders
+    .toSorted((one, other) => (one.createdAt + one.id < other.createdAt + other.id ? 1 : -1))
+    .map(({ order_no }) => order_no);
+
+describe('200', () => {
+  it('lists whole orders, the newest first, page by page', async () => {
+    const { status, body } = await list();
+    expect(status).toBe(200);
+    expect(body).toEqual({ data: expect.any(Array), next_cursor: null, has_more: false });
+    expect(body.data).toEqual(newest(made).map((number) => made.find(({ order_no }) => order_no === number)));
+    const found: string[] = [];
+    for (let cursor = ''; cursor !== null;) {
+      const page = await list(`?limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      found.push(...numbersOf(page));
+      expect(page.body.has_more).toBe(page.body.next_cursor !== null);
+      cursor = page.body.next_cursor;
+    }
+    expect(found).toEqual(newest(made));
+  });
+
+  it('filters by state, clinic, pharmacy and time, in one list or page by page', async () => {
+    const [clinicId] = clinics;
+    const { pharmacyId } = made[0]?.lines[0] ?? {};
+    const ofPharmacy = made.filter(({ lines }) => lines[0].pharmacyId === pharmacyId);
+    const cases: [string, Body[]][] = [
+      ['status=PAID', made.filter(({ order_status }) => order_status === 'paid')],
+      ['status=refunded', []],
+      [`clinicId=${clinicId}`, made.filter((_, index) => index % 2 === 0)],
+      [`pharmacyId=${pharmacyId}`, ofPharmacy],
+      [`pharmacyId=${pharmacyId}&clinicId=${clinicId}&status=pending`, ofPharmacy.slice(0, 1)],
+      [`created_after=${made[1]?.createdAt}`, made.slice(2)],
+      ['created_after=0000-01-01T00:00:00Z', made],
+      ['pharmacyId=01a10caf-a4c0-7000-8000-00000000dead', []],
+    ];
+    for (const [query, expected] of cases) {
+      expect([query, numbersOf(await list(`?${query}`))]).toEqual([query, newest(expected)]);
+      const { body } = await list(`?${query}&limit=1`);
+      if (body.next_cursor === null) continue;
+      const rest = numbersOf(await list(`?${query}&cursor=${body.next_cursor}`));
+      expect([query, rest]).toEqual([query, newest(expected).slice(1)]);
+    }
+  });
+
+  it('shows a client that is limited to clinics theirs only', async () => {
+    const limited = await newClient(harness, partner.tenantId, ['read:order'], clinics.slice(0, 1));
+    expect(numbersOf(await list('', limited))).toEqual(newest(made.filter((_, index) => index % 2 === 0)));
+    expect(numbersOf(await list(`?clinicId=${clinics[1]}`, limited))).toEqual([]);
+    expect(numbersOf(await list('', await newPartner(harness)))).toEqual([]);
+  });
+
+  it('costs as many statements with one order as with many', async () => {
+    await list();
+    const cost = async (query: string) => (await ownStatementsOf(() => list(query))).length;
+    expect(await cost('?limit=6')).toBe(await cost('?limit=1'));
+  });
+});
+
+describe('400', () => {
+  it.each(['x', Buffer.from('2026-11-20T16:10:00.000Z 5').toString('base64url')])(
+    'refuses the cursor %s, which is none',
+    async (cursor) => {
+      expectProblem(await list(`?cursor=${cursor}`), 400, 'cursor_invalid', [{ parameter: 'cursor' }]);
+    },
+  );
+});

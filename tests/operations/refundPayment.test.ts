@@ -1,0 +1,139 @@
+import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { eventsAbout, getOrder, orderEvents, pay } from '../support/orders.js';
+import { expectProblem } from '../support/refusals.js';
+import { completedEncounter } from '../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+let count = 0;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+type Body = Answer['body'];
+const refund = (orderNo: string, json: unknown, { token }: Pick<Partner, 'token'> = partner): Promise<Answer> => {
+  const headers = { 'Idempotency-Key': `refund-${(count += 1)}` };
+  return call(harness, `POST /orders/${orderNo}/refunds`, { token, json, headers });
+};
+const orderOf = async (orderNo: string): Promise<Body> => (await getOrder(harness, partner, orderNo)).body;
+/** An order over 255.00 with these payments, and the ids of these. */
+async function paidOrder(...amounts: string[]): Promise<{ orderNo: string; payments: string[] }> {
+  const { order_no: orderNo } = await completedEncounter(harness, partner);
+  for (const amount of amounts) await pay(harness, partner, orderNo, { amount });
+  return { orderNo, payments: (await orderOf(orderNo)).payments.map(({ id }: Body) => id) };
+}
+const reason = 'A discount that was forgotten.';
+const ship = async (orderNo: string): Promise<void> => {
+  const { lines } = await orderOf(orderNo);
+  for (const status of ['accepted', 'shipped']) {
+    const json = { pharmacyId: lines[0].pharmacyId, status };
+    await call(harness, `POST /orders/${orderNo}/fulfilments`, { token: partner.token, json });
+  }
+};
+
+describe('201', () => {
+  it('is the order with the refund: pending with its balance, and refunded when nothing is left', async () => {
+    const { orderNo, payments } = await paidOrder('200.00', '55.00');
+    const [first, second] = payments;
+    const before = await orderOf(orderNo);
+    harness.clock.advance(60);
+    const at = harness.clock.now.toISOString();
+    const { status, body } = await refund(orderNo, { payment_id: first?.toUpperCase(), amount: '199.99', reason });
+    expect([status, body]).toEqual([
+      201,
+      {
+        ...before,
+        ...{ order_status: 'pending', paid_amt: '55.01', balance_amt: '199.99', updatedAt: at },
+        payments: [{ ...before.payments[0], refunded_amt: '199.99' }, before.payments[1]],
+        refunds: [{ id: expect.any(String), payment_id: first, amount: '199.99', reason, createdAt: at }],
+      },
+    ]);
+    expect(await orderOf(orderNo)).toEqual(body);
+    await refund(orderNo, { payment_id: second, amount: '55', reason });
+    const last = await refund(orderNo, { payment_id: first, amount: '0.01', reason });
+    expect(last.body).toMatchObject({ order_status: 'refunded', paid_amt: '0.00', balance_amt: '255.00' });
+    expect(last.body.refunds).toHaveLength(3);
+    const told = await eventsAbout(harness, partner, { order_no: orderNo }, ...orderEvents, 'order.refunded');
+    expect(told.slice(-3).map(({ type, data }) => [type, data['order_status'], data['balance_amt']])).toEqual([
+      ['order.refunded', 'pending', '199.99'],
+      ['order.refunded', 'pending', '254.99'],
+      ['order.refunded', 'refunded', '255.00'],
+    ]);
+    for (const { status } of [
+      await pay(harness, partner, orderNo, { amount: '1.00' }),
+      await refund(orderNo, { payment_id: first, amount: '0.01', reason }),
+    ]) {
+      expect(status).toBe(409);
+    }
+  });
+
+  it('leaves an order that was never paid pending, so that it can be paid or cancelled', async () => {
+    const { orderNo, payments } = await paidOrder('100.00');
+    const { body } = await refund(orderNo, { payment_id: payments[0], amount: '100.00', reason });
+    expect(body).toMatchObject({ order_status: 'pending', paid_amt: '0.00', balance_amt: '255.00' });
+    expect((await pay(harness, partner, orderNo, { amount: '255.00' })).body.order_status).toBe('paid');
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['no amount', { amount: undefined }, '#/amount', 'required'],
+    ['nothing', { amount: '0.00' }, '#/amount', 'pattern'],
+    ['a number', { amount: 1 }, '#/amount', 'type'],
+    ['no payment', { payment_id: undefined }, '#/payment_id', 'required'],
+    ['no reason', { reason: ' ' }, '#/reason', 'pattern'],
+  ])('refuses %s', async (_what, changes, pointer, code) => {
+    const { orderNo, payments } = await paidOrder('100.00');
+    const json = { payment_id: payments[0], amount: '1.00', reason, ...changes };
+    expectProblem(await refund(orderNo, json), 400, 'validation_failed', [{ pointer, code }]);
+    expect((await orderOf(orderNo)).paid_amt).toBe('100.00');
+  });
+});
+
+describe('404', () => {
+  it('knows neither payments of other orders nor orders of others', async () => {
+    const [one, other] = [await paidOrder('100.00'), await paidOrder('100.00')];
+    const json = { payment_id: other.payments[0], amount: '1.00', reason };
+    expectProblem(await refund(one.orderNo, json), 404, 'payment_not_found', [{ pointer: '#/payment_id' }]);
+    expectProblem(await refund(other.orderNo, json, await newPartner(harness)), 404, 'order_not_found');
+    const clinics = [await newClinic(harness, partner)];
+    const limited = await newClient(harness, partner.tenantId, ['write:order'], clinics);
+    expectProblem(await refund(other.orderNo, json, limited), 403, 'clinic_not_permitted');
+    expect((await orderOf(other.orderNo)).refunds).toEqual([]);
+  });
+});
+
+describe('409', () => {
+  it('refuses more than is left of the payment, also of twenty at once', async () => {
+    const { orderNo, payments } = await paidOrder('100.00', '155.00');
+    const json = { payment_id: payments[0], amount: '100.01', reason };
+    expectProblem(await refund(orderNo, json), 409, 'refund_exceeds_payment', [{ pointer: '#/amount' }]);
+    const part = { payment_id: payments[0], amount: '30.00', reason };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => refund(orderNo, part)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
+    expect(await orderOf(orderNo)).toMatchObject({ paid_amt: '165.00', balance_amt: '90.00' });
+  });
+
+  it('refuses to end an order of which something was shipped, and takes a part back', async () => {
+    const { orderNo, payments } = await paidOrder('255.00');
+    await ship(orderNo);
+    const [payment_id] = payments;
+    const answer = await refund(orderNo, { payment_id, amount: '255.00', reason });
+    expectProblem(answer, 409, 'invalid_state');
+    expect(answer.body.current_status).toBe('shipped');
+    expect((await refund(orderNo, { payment_id, amount: '254.99', reason })).status).toBe(201);
+    expect((await refund(orderNo, { payment_id, amount: '0.01', reason })).status).toBe(409);
+  });
+
+  it('has nothing to give back of a free order', async () => {
+    const free = await newProduct(harness, partner, { price: '0.00', shippingType: 'FREE_SHIPPING' });
+    const { order_no } = await completedEncounter(harness, partner, { treatmentIds: [free] });
+    const json = { payment_id: '01a10caf-a4c0-7000-8000-00000000dead', amount: '1.00', reason };
+    expectProblem(await refund(order_no, json), 404, 'payment_not_found');
+    expect((await orderOf(order_no)).order_status).toBe('paid');
+  });
+});
