@@ -85,7 +85,7 @@ measure-uploads: install generated/.fresh ## memory of the server while 50 docum
 	$(TSX) scripts/measureUploads.ts
 
 clean: ## remove everything that can be made again (not DATA_DIR)
-	rm -rf node_modules generated/build generated/prisma generated/docs generated/dereferenced.json generated/.fresh
+	rm -rf node_modules generated/build generated/prisma generated/docs generated/dereferenced.json generated/server.json generated/.fresh
 
 node:
 	@node scripts/nodeVersion.cjs

@@ -227,7 +227,8 @@ export interface paths {
         };
         /**
          * Retrieve an encounter
-         * @description Returns the whole record of an encounter, as `createEncounter` returned it, in its present state.
+         * @description Returns the whole record of an encounter, as `createEncounter` returned it, in its present state; and what no other
+         *     operation of a partner shows: where a live visit takes place, and the information that providers asked for.
          */
         get: operations["getEncounter"];
         put?: never;
@@ -271,11 +272,54 @@ export interface paths {
         put?: never;
         /**
          * Cancel an encounter
-         * @description Gives an encounter up that is in the queue: it will not be reviewed, and its items are `cancelled`. While a provider
-         *     has it (`in_review`) only a token with `review:encounter` may cancel it, for example because the patient did not come.
-         *     An encounter that is over stays as it is (409).
+         * @description Gives an encounter up that is not over, under review as well: a patient may withdraw at any time. Its items are
+         *     `cancelled`, and a review that comes later gets 409. A reviewing system may cancel it too, for example because the
+         *     patient did not come. An encounter that is over stays as it is (409).
          */
         post: operations["cancelEncounter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/{encounter_id}/reschedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reschedule an encounter
+         * @description Replaces the schedule of an encounter that is in the queue, by the same rules as `createEncounter`. What is not sent is
+         *     cleared: a request without a day takes the schedule away. `expiresAt` is set anew.
+         */
+        post: operations["rescheduleEncounter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/{encounter_id}/information": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the information that was asked for
+         * @description Answers a provider that asked for information (`awaiting_information`), with notes, documents or both. Notes become a
+         *     dated entry of `information`, documents are added to `documentIds`; one that is there already stays as it is. The
+         *     encounter goes back to the queue and keeps its place there.
+         */
+        post: operations["provideInformation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -463,7 +507,7 @@ export interface paths {
         /**
          * Simulate a review
          * @description Plays the provider for an encounter of a sandbox tenant, with the same rules as the provider network; only `expire` does
-         *     not wait for its time, and needs an encounter that is `pending_review`.
+         *     not wait for its time, and needs an encounter that is `pending_review` or `awaiting_information`.
          */
         post: operations["simulateEncounter"];
         delete?: never;
@@ -600,6 +644,28 @@ export interface paths {
          * @description Gives a claimed encounter back to the queue without a decision. Only the provider that has it can.
          */
         post: operations["releaseEncounter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/encounters/{encounter_id}/request-information": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for information
+         * @description Asks the partner for what is missing to decide: the claim ends, and the encounter is `awaiting_information` until the
+         *     partner sends it with `provideInformation`. Then it is back at its place in the queue, for any provider. Without an
+         *     answer it expires after 14 days. The partner reads `message` with `getEncounter`.
+         */
+        post: operations["requestInformation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1540,14 +1606,14 @@ export interface components {
             /** @description Number of the order; null while there is none. */
             order_no: string | null;
             /** @description State of the encounter; the last four are final. */
-            status: "pending_review" | "in_review" | "completed" | "denied" | "cancelled" | "expired";
+            status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
             /** Format: uuid */
             clinicId: string;
             /** Format: uuid */
             patientId: string;
             /** @description As sent, in the same order. */
             treatmentIds: string[];
-            /** @description As sent, in the same order; empty if none was sent. */
+            /** @description As sent, in the same order, then those that were added later; empty if none was sent. */
             documentIds: string[];
             reviewType: "synchronous" | "asynchronous";
             serviceQueue: "provider_network";
@@ -1584,7 +1650,7 @@ export interface components {
             cancelReason: string | null;
             /**
              * Format: date-time
-             * @description Until when it waits for a review, 30 days after its creation or its scheduled time, whichever is later.
+             * @description Until when it waits for a review, 30 days after its creation, the latest information or its scheduled time, whichever is latest; while it is `awaiting_information`, until when it waits for that.
              */
             expiresAt: string | null;
             /** Format: date-time */
@@ -1668,6 +1734,28 @@ export interface components {
             gfe_data: components["schemas"]["GfeItem"][];
             order_details?: components["schemas"]["OrderDetails"];
         };
+        /** @description What a provider asked for, and what the partner sent. */
+        InformationExchange: {
+            /** Format: date-time */
+            requestedAt: string;
+            /** @description The provider that asked. */
+            reviewerRef: string;
+            message: string;
+            /**
+             * Format: date-time
+             * @description Null while nothing was sent.
+             */
+            providedAt: string | null;
+            /** @description Null if nothing, or only documents, were sent. */
+            additionalNotes: string | null;
+        };
+        /** @description The record with what only its retrieval shows. */
+        EncounterDetails: components["schemas"]["Encounter"] & {
+            /** @description Where the patient meets the provider; null unless the encounter is `in_review` and the claim named it. */
+            visitUrl: string | null;
+            /** @description What providers asked for and what was sent, the oldest first. */
+            information: components["schemas"]["InformationExchange"][];
+        };
         PreviewProblem: {
             code: components["schemas"]["ProblemCode"];
             /** @description JSON pointer into the request body as a URI fragment. */
@@ -1712,6 +1800,25 @@ export interface components {
         CancelReason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
         CancelEncounterRequest: {
             reason: components["schemas"]["CancelReason"];
+        };
+        /** @description The whole new schedule; what is not sent is cleared. */
+        RescheduleEncounterRequest: {
+            /**
+             * Format: date
+             * @description YYYY-MM-DD, local to the time zone, from 1900 to 2999 (other years are typing errors). A day in the past is accepted.
+             */
+            scheduledDay?: string | null;
+            /** @description HH:MM:SS, local to the time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
+            scheduledTime?: string | null;
+            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
+            scheduledTimeZone?: string | null;
+        };
+        /** @description Notes, documents or both. */
+        ProvideInformationRequest: {
+            /** @description Free text for the provider. At most 10 000 characters, about four pages. */
+            additionalNotes?: string | null;
+            /** @description The `documentId` of each document of this patient to add. At most 20, far more than one answer needs. */
+            documentIds?: components["schemas"]["Uuid"][] | null;
         };
         /** @description Decimal as text with two places, exact to the cent. */
         MoneyText: string;
@@ -1841,7 +1948,7 @@ export interface components {
          * @description A type of event; a closed list, so that a typing error is noticed.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
         /** @description Which of the members are there depends on the type of the event; the guide's section "Events" has the table. */
         EventData: {
             /** Format: uuid */
@@ -1860,7 +1967,7 @@ export interface components {
              */
             by_encounter_id?: number;
             gfe_no?: string;
-            status?: "pending_review" | "in_review" | "completed" | "denied" | "cancelled" | "expired";
+            status?: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
             reviewType?: "synchronous" | "asynchronous";
             /** Format: uuid */
             clinicId?: string;
@@ -1889,7 +1996,7 @@ export interface components {
         Event: {
             /** Format: uuid */
             id: string;
-            type: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
+            type: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
             /**
              * Format: date-time
              * @description When it happened.
@@ -1946,10 +2053,10 @@ export interface components {
         };
         SimulateEncounterRequest: {
             /**
-             * @description `claim`: a provider takes it. `approve_all`, `deny_all`: a provider decides every item that waits. `approve_first`: the first one is approved, the others are denied. `no_show`: the patient did not come, it is cancelled. `expire`: nobody reviewed it in time. `revoke`: a provider takes back every approval of a completed encounter.
+             * @description `claim`: a provider takes it. `approve_all`, `deny_all`: a provider decides every item that waits. A claim of a `synchronous` one names a `visitUrl`. `approve_first`: the first one is approved, the others are denied. `no_show`: the patient did not come, it is cancelled. `expire`: nobody reviewed it, or sent the information, in time. `revoke`: a provider takes back every approval of a completed encounter. `request_information`: a provider asks the partner for information.
              * @enum {string}
              */
-            outcome: "claim" | "approve_all" | "deny_all" | "approve_first" | "no_show" | "expire" | "revoke";
+            outcome: "claim" | "approve_all" | "deny_all" | "approve_first" | "no_show" | "expire" | "revoke" | "request_information";
             /** @description Also pays the balance of the order, if there is one afterwards. Taken as false if it is not sent. */
             pay?: boolean | null;
         };
@@ -1982,11 +2089,18 @@ export interface components {
         ReviewerRef: string;
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
+            /** @description Where the patient meets the provider of a live visit, an https URL. The partner finds it with `getEncounter` while the encounter is `in_review`, and nowhere else. At most 2048 characters, as much as every browser takes. Claiming again without it keeps the earlier one. */
+            visitUrl?: string | null;
             /** @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent. */
             leaseSeconds?: number | null;
         };
         ReleaseEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
+        };
+        RequestInformationRequest: {
+            reviewerRef: components["schemas"]["ReviewerRef"];
+            /** @description What is missing; the partner reads it with `getEncounter`. At most 2000 characters, a page. */
+            message: string;
         };
         ReviewDecision: {
             categoryId: components["schemas"]["Uuid"];
@@ -2410,8 +2524,52 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is over or a provider has it, or the same request is still under way */
+        /** @description The encounter is over, or the same request is still under way */
         CancelEncounterConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The encounter is not in the queue, or the same request is still under way */
+        RescheduleEncounterConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The encounter or a document does not exist */
+        ProvideInformationNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Nobody asked for information, a document belongs to another patient, or the same request is still under way */
+        ProvideInformationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -2628,20 +2786,6 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is malformed, or it does not decide what is to be decided */
-        SubmitReviewBadRequest: {
-            headers: {
-                "X-Request-Id": components["headers"]["XRequestId"];
-                "API-Version": components["headers"]["ApiVersion"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                RateLimit: components["headers"]["RateLimit"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-                "application/json": components["schemas"]["Problem"];
-            };
-        };
         /** @description Nobody has the encounter, another provider has it, or the same request is still under way */
         SubmitReviewConflict: {
             headers: {
@@ -2650,6 +2794,20 @@ export interface components {
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 RateLimit: components["headers"]["RateLimit"];
                 "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is malformed, or it does not decide what is to be decided */
+        SubmitReviewBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
@@ -2758,7 +2916,7 @@ export interface components {
          * @description Only encounters in this state, as it is stored.
          * @example pending_review
          */
-        EncounterStatusFilter: "pending_review" | "in_review" | "completed" | "denied" | "cancelled" | "expired";
+        EncounterStatusFilter: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
         /**
          * @description Only encounters of this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
@@ -2789,6 +2947,11 @@ export interface components {
          * @example 100124
          */
         PendingEncounterId: number;
+        /**
+         * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+         * @example 100127
+         */
+        AwaitingEncounterId: number;
         /**
          * @description Only orders in this state.
          * @example pending
@@ -3606,7 +3769,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Encounter"];
+                    "application/json": components["schemas"]["EncounterDetails"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -3700,6 +3863,108 @@ export interface operations {
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
             409: components["responses"]["CancelEncounterConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    rescheduleEncounter: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100123
+                 */
+                encounter_id: components["parameters"]["EncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RescheduleEncounterRequest"];
+            };
+        };
+        responses: {
+            /** @description The encounter with its new schedule */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["CreateEncounterBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["RescheduleEncounterConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    provideInformation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100127
+                 */
+                encounter_id: components["parameters"]["AwaitingEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProvideInformationRequest"];
+            };
+        };
+        responses: {
+            /** @description The encounter, back in the queue */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["BadRequestIdempotent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["ProvideInformationNotFound"];
+            409: components["responses"]["ProvideInformationConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -4419,6 +4684,57 @@ export interface operations {
             403: components["responses"]["EncounterForbidden"];
             404: components["responses"]["EncounterNotFound"];
             409: components["responses"]["ReleaseEncounterConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    requestInformation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
+                 * @example 100125
+                 */
+                encounter_id: components["parameters"]["ClaimedEncounterId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestInformationRequest"];
+            };
+        };
+        responses: {
+            /** @description The encounter, which waits for the partner */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Encounter"];
+                };
+            };
+            400: components["responses"]["BadRequestIdempotent"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["EncounterForbidden"];
+            404: components["responses"]["EncounterNotFound"];
+            409: components["responses"]["SubmitReviewConflict"];
             413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];

@@ -1,6 +1,6 @@
 /**
- * Makes what the build needs from the hand-written sources: the contract as JSON (dereferenced for the server and the
- * mock, bundled with named components for readers), its TypeScript types, and the Prisma client. Works offline.
+ * Makes what the build needs from the hand-written sources: the contract as JSON (dereferenced for the mock, shortened
+ * for the server, bundled with named components for readers), its TypeScript types, and the Prisma client. Works offline.
  */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -66,8 +66,26 @@ const writeTypes = async (bundled: string, output: string): Promise<void> => {
   await writeFile(join(root, output), header + astToString(tree) + scopeType(contract));
 };
 
+const forReaders = new Set(['description', 'example', 'examples']);
+
+/** The contract for the server, which reads it at each start: without what only readers need. */
+const writeForServer = async (dereferenced: string, output: string): Promise<void> => {
+  const needed = (value: unknown, isProperties = false): unknown => {
+    if (Array.isArray(value)) return value.map((item) => needed(item));
+    if (typeof value !== 'object' || value === null) return value;
+    const members = Object.entries(value).filter(([name]) => isProperties || !forReaders.has(name));
+    return Object.fromEntries(
+      members.map(([name, member]) => [name, needed(member, name === 'properties' && !isProperties)]),
+    );
+  };
+  const { components, ...contract } = JSON.parse(await readFile(join(root, dereferenced), 'utf8')) as OpenAPI3;
+  const { securitySchemes } = components ?? {};
+  await writeFile(join(root, output), JSON.stringify(needed({ ...contract, components: { securitySchemes } })));
+};
+
 await mkdir(join(root, 'generated/docs'), { recursive: true });
 await writeBundle('generated/dereferenced.json', '--dereferenced');
+await writeForServer('generated/dereferenced.json', 'generated/server.json');
 await writeBundle('generated/openapi.json');
 await writeTypes('generated/openapi.json', 'generated/openapi.d.ts');
 // The schema engine is not needed here, but without the variable Prisma tries to download it and fails offline.

@@ -49,8 +49,6 @@ export interface Config {
   readonly workers: number;
   /** How many proxies before the service append to `X-Forwarded-For`; 0 = the peer is the caller. */
   readonly trustedProxies: number;
-  /** Days that rows of the audit are kept. */
-  readonly auditRetentionDays: number;
   /** Where Prometheus reads the metrics; null = nothing is counted. */
   readonly metrics: { readonly host: string; readonly port: number } | null;
   /** The name that spans of requests bear; null = none are sent. Where to, OpenTelemetry reads by itself. */
@@ -128,7 +126,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     maxConnections: values.MAX_CONNECTIONS,
     rateLimit: values.RATE_LIMIT === 'off' ? null : rateLimitOf(values),
     trustedProxies: values.TRUSTED_PROXIES,
-    auditRetentionDays: values.AUDIT_RETENTION_DAYS,
     workers: values.WORKERS === 'auto' ? availableParallelism() : Number(values.WORKERS),
     metrics: values.METRICS_PORT === undefined ? null : { host: values.METRICS_HOST, port: values.METRICS_PORT },
     tracedAs: values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? null : values.OTEL_SERVICE_NAME,

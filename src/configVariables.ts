@@ -36,7 +36,6 @@ export interface Variables {
   RATE_LIMIT_REDIS_URL?: string;
   WORKERS: string;
   TRUSTED_PROXIES: number;
-  AUDIT_RETENTION_DAYS: number;
   METRICS_HOST: string;
   METRICS_PORT?: number;
   OTEL_EXPORTER_OTLP_ENDPOINT?: string;
@@ -109,8 +108,6 @@ export const variables = {
       description: 'auto or a number from 1 to 99',
     },
     TRUSTED_PROXIES: { type: 'integer', minimum: 0, maximum: 10, default: 0 },
-    // 45 CFR 164.316(b)(2)(i) asks for six years.
-    AUDIT_RETENTION_DAYS: { type: 'integer', minimum: 1, maximum: 36_500, default: 2_192 },
     METRICS_HOST: { ...text, default: '127.0.0.1' },
     METRICS_PORT: { type: 'integer', minimum: 0, maximum: 65_535 },
     OTEL_EXPORTER_OTLP_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://', description: 'http(s)://…' },

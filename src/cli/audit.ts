@@ -1,17 +1,20 @@
 import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
 import { findTenant } from '../domain/access/tenants.js';
+import { sqlState } from '../adapters/database/database.js';
 import { readAudit } from '../domain/audit/export.js';
+import { purgeAudit } from '../domain/audit/retention.js';
 import { verifyAudit } from '../domain/audit/verify.js';
 import { fhirAuditEvent } from './auditFhir.js';
 import { withDatabase } from './operator.js';
 import { example, fields, print } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Adds `audit verify|export`. */
+/** Adds `audit verify|export|purge`. */
 export function addAuditCommands(program: Command, terminal: CliIo): void {
   const audit = program.command('audit').description('who saw or did what').helpCommand(false);
   addVerify(audit, terminal);
   addExport(audit, terminal);
+  addPurge(audit, terminal);
 }
 
 function addVerify(audit: Command, terminal: CliIo): void {
@@ -56,6 +59,40 @@ function addExport(audit: Command, terminal: CliIo): void {
         }
       });
     });
+}
+
+/** 45 CFR 164.316(b)(2)(i) asks for six years. */
+const KEPT_DAYS = 2_192;
+
+function addPurge(audit: Command, terminal: CliIo): void {
+  audit
+    .command('purge')
+    .description(
+      'remove rows whose time is over, as the role of DATABASE_OWNER_URL: the service itself may remove none. The chain ' +
+        'says what was removed. Run it by the clock, once a day',
+    )
+    .option('--keep-days <number>', 'days that a row is kept', days, KEPT_DAYS)
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('audit purge'))
+    .action(async ({ keepDays, json }) => {
+      const removed = await withDatabase(terminal, (context) => purgeAudit(context, keepDays), { asOwner: true }).catch(
+        (cause: unknown) => {
+          // SQLSTATE 42501: insufficient privilege.
+          if (sqlState(cause) !== '42501') throw cause;
+          throw new Error('The role of DATABASE_URL may not remove rows of the audit: give DATABASE_OWNER_URL.', {
+            cause,
+          });
+        },
+      );
+      print(terminal, json, { removed }, () =>
+        removed === 1 ? '1 row was removed.' : `${removed} rows were removed.`,
+      );
+    });
+}
+
+function days(text: string): number {
+  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Give a whole number from 1 to 99999.');
 }
 
 function moment(text: string): Date {

@@ -14,13 +14,14 @@ export function addUpdate(client: Command, terminal: CliIo): void {
     .argument('<client-id>')
     .addOption(
       new Option('--requests-per-minute <number>', 'its own limit, or "default" for that of the server').argParser(
-        (text) => (text === 'default' ? null : requestsPerMinute(text)),
+        (text) => (text === 'default' ? text : requestsPerMinute(text)),
       ),
     )
     .option('--pharmacy <id...>', 'the only pharmacies whose lines of orders it sees, or "all"')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client update ${EXAMPLE_CLIENT} --requests-per-minute 6000`))
-    .action(async (clientId, { requestsPerMinute: own, pharmacy, json }, command) => {
+    .action(async (clientId, { requestsPerMinute: wanted, pharmacy, json }, command) => {
+      const own = wanted === 'default' ? null : wanted;
       const pharmacies = pharmacy?.join() === 'all' ? null : pharmacy;
       assertUsage(command, () => {
         if (own === undefined && pharmacies === undefined) throw new Error('There is nothing to change: see --help.');

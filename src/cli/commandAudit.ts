@@ -13,12 +13,14 @@ const ORDER_NO = /^[A-Za-z]{2,10}-\d{1,18}$/;
  * @param as who runs it, if that is not the user of the shell
  */
 export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, as: string | undefined): RunningCommand {
-  const group = command.parent?.name() ?? '';
+  const { parent } = command;
+  // The program itself is no part of a command's name.
+  const group = parent?.parent ? parent.name() : undefined;
   const [first] = command.args;
   const { tenant }: Readonly<Record<string, unknown>> = command.opts();
   const named = typeof tenant === 'string' ? tenant : group === 'tenant' ? first : undefined;
   return {
-    name: `${group} ${command.name()}`,
+    name: [group, command.name()].filter(Boolean).join(' '),
     operator: `${as ?? environment['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`}@${hostname()}`,
     tenant: named ?? null,
     subject: first ?? null,
@@ -36,7 +38,7 @@ export async function recordCommand(
   outcome: AuditRow['outcome'],
   result: unknown,
 ): Promise<void> {
-  const [resourceType = null] = name.split(' ');
+  const [resourceType = null] = name.split(' ').slice(0, -1);
   const { clientId: made } = Object(result) as { readonly clientId?: unknown };
   const clientId = [subject, made].find((id) => typeof id === 'string' && CLIENT_ID.test(id));
   const [found] = await context.db.$queryRaw<{ id: string }[]>`

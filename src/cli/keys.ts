@@ -1,7 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
-import { v7 } from 'uuid';
 import { rotateSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { readConfig } from '../config.js';
+import { withDatabase } from './operator.js';
 import { example, print } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -18,8 +18,10 @@ export function addKeyCommands(program: Command, terminal: CliIo): void {
     .action(async ({ force, json }) => {
       const { signingKeysFile, accessTokenTtl, refreshTokenTtl } = readConfig(terminal.environment);
       const retireAfter = Math.max(accessTokenTtl, refreshTokenTtl);
-      const options = { now: new Date(), newId: () => v7(), retireAfter, force: force ?? false };
-      const { kid, retired } = await rotateSigningKeys(signingKeysFile, options);
+      // The database has the audit of it, and the time.
+      const { kid, retired } = await withDatabase(terminal, ({ now, newId }) =>
+        rotateSigningKeys(signingKeysFile, { now: now(), newId, retireAfter, force: force ?? false }),
+      );
       print(
         terminal,
         json,

@@ -5,7 +5,10 @@ import {
   pendingMigrations,
   type ServiceDatabase,
 } from '../runtime/serviceDatabase.js';
+import { databaseClock, openDatabase } from '../adapters/database/database.js';
+import { systemContext } from '../runtime/systemContext.js';
 import { readConfig } from '../config.js';
+import { recorded } from './operator.js';
 import { example, print, PROGRAM } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -21,7 +24,14 @@ export function addMigrateCommand(program: Command, terminal: CliIo): void {
 }
 
 async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void> {
-  const applied = await withAnySchema(terminal, (database) => migrateDatabase(database));
+  const applied = await withAnySchema(terminal, async (database) => {
+    const names = await migrateDatabase(database);
+    const db = openDatabase(database.url, { poolSize: 1 });
+    // Before them there may be no audit: migrations that fail are not recorded.
+    return recorded(terminal, { ...systemContext(db), now: await databaseClock(db) }, async () => names).finally(() =>
+      db.$disconnect(),
+    );
+  });
   print(terminal, json, { applied }, () =>
     applied.length === 0 ? 'The schema is up to date.' : applied.map((name) => `Applied ${name}`).join('\n'),
   );

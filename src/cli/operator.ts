@@ -16,9 +16,14 @@ const TIMEOUT_MS = 120_000;
  * Runs a command on the service's database: that of DATABASE_URL, else the embedded one in DATA_DIR, which is started
  * for the command if no server runs it. The database's clock counts, because the operator's may be wrong. A signal ends
  * the command and rolls back its work. The command is recorded in the audit.
+ * @param asOwner work as the role that owns the schema, which may do what the service's may not
  * @throws Error when the database does not answer or its schema is not that of this build
  */
-export async function withDatabase<T>(terminal: CliIo, work: (context: DomainContext) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  terminal: CliIo,
+  work: (context: DomainContext) => Promise<T>,
+  { asOwner = false } = {},
+): Promise<T> {
   const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(terminal.environment);
   const database = await openServiceDatabase({
     databaseUrl,
@@ -28,7 +33,8 @@ export async function withDatabase<T>(terminal: CliIo, work: (context: DomainCon
     applyMigrations: false,
     log: (message) => terminal.err(`${message}\n`),
   });
-  const db = openDatabase(database.url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
+  const url = asOwner ? database.ownerUrl : database.url;
+  const db = openDatabase(url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
   // Closing the pool rolls back. Do not wait long for the embedded server.
   const stop = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
   process.once('SIGINT', stop).once('SIGTERM', stop);
@@ -41,8 +47,10 @@ export async function withDatabase<T>(terminal: CliIo, work: (context: DomainCon
   }
 }
 
-/** Nothing is shown of a command that could not be recorded. */
-async function recorded<T>(
+/**
+ * Does the work of a command and records it, or that it failed. Nothing is shown of a command that could not be recorded.
+ */
+export async function recorded<T>(
   { command }: CliIo,
   context: DomainContext,
   work: (context: DomainContext) => Promise<T>,

@@ -5,11 +5,11 @@ import { packageRoot } from '../packageRoot.js';
 let version: string | undefined;
 
 /**
- * The contract without `$ref`, as `make generate` wrote it. Read anew for each backend, which changes the object that it
- * is given, and not kept: parsed it is large.
+ * What the server needs of the contract, as `make generate` wrote it: no `$ref`, nothing for readers. Read anew for each
+ * backend, which changes the object that it is given, and not kept: parsed it is large.
  */
 export function readContract(): Document {
-  const contract = JSON.parse(readFileSync(new URL('generated/dereferenced.json', packageRoot), 'utf8')) as Document;
+  const contract = JSON.parse(readFileSync(new URL('generated/server.json', packageRoot), 'utf8')) as Document;
   version = contract.info.version;
   return contract;
 }

@@ -53,7 +53,7 @@ function newCompiler(options: Options, purpose: string): Ajv2020 {
   ajv.addFormat('date-time', withAnyFraction);
   for (const keyword of ['pattern', 'format']) onlyWithin(ajv, 'maxLength', keyword);
   for (const keyword of ['items', 'uniqueItems']) onlyWithin(ajv, 'maxItems', keyword);
-  return compilingOnce(ajv, purpose.startsWith('response'));
+  return compilingOnce(ajv);
 }
 
 /**
@@ -74,15 +74,15 @@ function onlyWithin(ajv: Ajv2020, limit: 'maxLength' | 'maxItems', keyword: stri
 
 /**
  * Most schemas are those of answers that all operations have, and Ajv knows a schema again only by its identity, which
- * openapi-backend does not keep: each is compiled once, by its text.
- * @param whenNeeded not before the first use: only tests and sandboxes check answers, and a start should be quick
+ * openapi-backend does not keep: each is compiled once, by its text, and not before its first use, so that a start is
+ * quick.
  */
-function compilingOnce(ajv: Ajv2020, whenNeeded: boolean): Ajv2020 {
+function compilingOnce(ajv: Ajv2020): Ajv2020 {
   const known = new Map<string, ValidateFunction>();
   const compile = ajv.compile.bind(ajv);
   const compileOnce = (schema: AnySchema): ValidateFunction => {
     const text = JSON.stringify(schema);
-    const validate = known.get(text) ?? validator(() => compile(schema), whenNeeded);
+    const validate = known.get(text) ?? compiledLater(() => compile(schema));
     known.set(text, validate);
     return validate;
   };
@@ -90,8 +90,8 @@ function compilingOnce(ajv: Ajv2020, whenNeeded: boolean): Ajv2020 {
   return ajv;
 }
 
-function validator(compile: () => ValidateFunction, whenNeeded: boolean): ValidateFunction {
-  let compiled = whenNeeded ? undefined : compile();
+function compiledLater(compile: () => ValidateFunction): ValidateFunction {
+  let compiled: ValidateFunction | undefined;
   const validate = (data: unknown): boolean => {
     compiled ??= compile();
     const isValid = compiled(data);

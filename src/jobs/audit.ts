@@ -1,4 +1,3 @@
-import { purgeAudit } from '../domain/audit/retention.js';
 import { latestSeal, sealAudit } from '../domain/audit/seal.js';
 import type { Job } from './job.js';
 
@@ -14,15 +13,5 @@ export const sealing: Job = {
       { seal: Number(seal?.number), hash: Buffer.from(seal?.hash ?? []).toString('hex') },
       'audit sealed',
     );
-  },
-};
-
-/** Once a day, when least is going on in the clinics' time zones. */
-export const auditRetention: Job = {
-  name: 'purge-audit',
-  cron: '53 9 * * *',
-  async run(context) {
-    const count = await purgeAudit(context, context.config.auditRetentionDays);
-    if (count > 0) context.log.info({ count, job: 'purge-audit' }, 'job found work');
   },
 };

@@ -1,18 +1,18 @@
 import type { ScheduledJob } from '../adapters/jobs/jobWorker.js';
-import { auditRetention, sealing } from './audit.js';
+import { sealing } from './audit.js';
 import type { Job, JobContext } from './job.js';
 import { orphanedObjects } from './orphanedObjects.js';
 import { sweeps } from './sweeps.js';
 
 /** Every job of the service: a new one is one line here. */
-export const jobs: readonly Job[] = [...sweeps, orphanedObjects, sealing, auditRetention];
+export const jobs: readonly Job[] = [...sweeps, orphanedObjects, sealing];
 
 /** The jobs as the engine runs them, each with what it may use. */
 export function jobsWith(services: Omit<JobContext, 'signal'>): ScheduledJob[] {
-  const { db, now, newId, randomBytes, objects, config, log } = services;
+  const { db, now, newId, randomBytes, objects, log } = services;
   return jobs.map(({ name, cron, run }) => ({
     name,
     cron,
-    run: (signal) => run({ db, now, newId, randomBytes, objects, config, log, signal }),
+    run: (signal) => run({ db, now, newId, randomBytes, objects, log, signal }),
   }));
 }

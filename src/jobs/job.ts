@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
-import type { DomainContext, Services } from '../context.js';
+import type { DomainContext } from '../context.js';
 
 /** What a job may use: it works for all tenants and has no caller. */
 export interface JobContext extends DomainContext {
   readonly objects: ObjectStore;
-  readonly config: Pick<Services['config'], 'auditRetentionDays'>;
   /** Numbers only: keys, names and messages of libraries may be health data. */
   readonly log: Logger;
   /** Aborts when the process stops; a job that takes long looks at it between its steps. */

@@ -24,10 +24,13 @@ import { listProducts } from './listProducts.js';
 import { listStates } from './listStates.js';
 import { listReviewQueue } from './listReviewQueue.js';
 import { previewEncounter } from './previewEncounter.js';
+import { provideInformation } from './provideInformation.js';
 import { recordFulfilment } from './recordFulfilment.js';
 import { recordPayment } from './recordPayment.js';
 import { refundPayment } from './refundPayment.js';
 import { releaseEncounter } from './releaseEncounter.js';
+import { requestInformation } from './requestInformation.js';
+import { rescheduleEncounter } from './rescheduleEncounter.js';
 import { resetSandbox } from './resetSandbox.js';
 import { revokeApprovals } from './revokeApprovals.js';
 import { setClock } from './setClock.js';
@@ -64,10 +67,13 @@ export const operations = {
   listReviewQueue,
   listStates,
   previewEncounter,
+  provideInformation,
   recordFulfilment,
   recordPayment,
   refundPayment,
   releaseEncounter,
+  requestInformation,
+  rescheduleEncounter,
   resetSandbox,
   revokeApprovals,
   setClock,

@@ -1,7 +1,7 @@
 import type { Schemas } from '../contract.js';
-import type { ShownEncounter, ShownItem, ShownOrder } from '../domain/encounters/lookup.js';
+import type { DetailedEncounter, ShownEncounter, ShownItem, ShownOrder } from '../domain/encounters/lookup.js';
 import { displayedStatus } from '../domain/approvals/approvals.js';
-import { amountNumber, createdDate, timestamp } from './values.js';
+import { amountNumber, createdDate, isoTime, timestamp } from './values.js';
 
 /**
  * The stored record (D-06).
@@ -38,6 +38,23 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
     updatedAt: encounter.updatedAt.toISOString(),
     version: encounter.version,
   };
+}
+
+/** The same with what only its retrieval shows. */
+export function encounterDetailsView(encounter: DetailedEncounter, now: Date): Schemas['EncounterDetails'] {
+  return {
+    ...encounterView(encounter, now),
+    visitUrl: encounter.visitUrl,
+    information: encounter.information.map(informationView),
+  };
+}
+
+function informationView({
+  requestedAt,
+  providedAt,
+  ...exchange
+}: DetailedEncounter['information'][number]): Schemas['InformationExchange'] {
+  return { ...exchange, requestedAt: isoTime(requestedAt), providedAt: providedAt && isoTime(providedAt) };
 }
 
 /** What it costs if every treatment is approved, as numbers. */

@@ -22,6 +22,9 @@ it('works on the embedded database of DATA_DIR without a server and beside one',
   expect(JSON.parse(created.stdout)).toMatchObject({ id: 'lakeside' });
   expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
 
+  // By the connection of the database's owner, which the service does not have.
+  expect(await run('audit', 'purge')).toEqual({ code: 0, stdout: '0 rows were removed.\n', stderr: '' });
+
   const server = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => {} });
   const db = openDatabase(server.url);
   try {

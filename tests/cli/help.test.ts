@@ -23,6 +23,7 @@ const commands = [
   'patient verify',
   'audit verify',
   'audit export',
+  'audit purge',
   'keys rotate',
   'migrate',
 ];

@@ -1,9 +1,17 @@
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rowsOf } from '../support/migrations.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { runJson, runProgram } from './runProgram.js';
 
 let folder = '';
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ces-keys-'));
@@ -17,7 +25,7 @@ async function kids(file: string): Promise<string[]> {
 }
 
 it('keeps the key before, refuses to drop one whose tokens may live, and drops it by force', async () => {
-  const environment = { DATA_DIR: folder };
+  const environment = { DATABASE_URL: database.url, DATA_DIR: folder };
   const file = join(folder, 'signing-keys.json');
   const rotate = async (...args: string[]) =>
     (await runJson(environment, 'keys', 'rotate', ...args)) as { kid: string; retired: string[] };
@@ -34,12 +42,15 @@ it('keeps the key before, refuses to drop one whose tokens may live, and drops i
   const third = await rotate('--force');
   expect(third.retired).toEqual([first.kid]);
   expect(await kids(file)).toEqual([third.kid, second.kid]);
+  const rows = await rowsOf(database.url, 'SELECT operation_id AS name, outcome FROM audit_event ORDER BY position');
+  const row = (outcome: string) => ({ name: 'keys rotate', outcome });
+  expect(rows).toEqual([row('success'), row('success'), row('failed'), row('success')]);
 });
 
 it('uses the file that SIGNING_KEYS_FILE names, and prints no key', async () => {
   const file = join(folder, 'own.json');
   const { code, stdout } = await runProgram(
-    { DATA_DIR: join(folder, 'data'), SIGNING_KEYS_FILE: file },
+    { DATABASE_URL: database.url, DATA_DIR: join(folder, 'data'), SIGNING_KEYS_FILE: file },
     'keys',
     'rotate',
   );

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { rowsOf } from '../support/migrations.js';
 import { runJson, runProgram } from './runProgram.js';
 
 const databases: TestDatabase[] = [];
@@ -37,6 +38,13 @@ it('lists what is pending and changes nothing, applies it, and has nothing to do
   const done = { code: 0, stdout: 'The schema is up to date.\n', stderr: '' };
   expect(await runProgram(environment, 'migrate')).toEqual(done);
   expect(await runProgram(environment, 'migrate', '--status')).toEqual(done);
+  const row = { name: 'migrate', tenant_id: null, resource_type: null, outcome: 'success' };
+  expect(
+    await rowsOf(
+      environment.DATABASE_URL,
+      'SELECT operation_id AS name, tenant_id, resource_type, outcome FROM audit_event ORDER BY position',
+    ),
+  ).toEqual([row, row]);
 });
 
 it('refuses a database that is newer than the program, or does not answer', async () => {

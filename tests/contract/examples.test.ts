@@ -1,7 +1,7 @@
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
 import { sealAudit } from '../../src/domain/audit/seal.js';
-import { cast, resetCast, seedCast } from '../support/cast.js';
+import { cast, claimTheVisit, resetCast, seedCast } from '../support/cast.js';
 import {
   exampleBody,
   operationOf,
@@ -162,6 +162,14 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
     return by('getEncounterStatus', 'order_no')();
   },
   'getEncounter pending_review': ask('getEncounter'),
+  'getEncounter in_review': async () => {
+    await claimTheVisit(harness, partner);
+    return ask('getEncounter')();
+  },
+  'getEncounter awaiting_information': ask('getEncounter', { encounter_id: cast.encounters.asked.encounter_id }),
+  'rescheduleEncounter later': by('rescheduleEncounter', 'later'),
+  'provideInformation pending_review': by('provideInformation', 'notes'),
+  'requestInformation awaiting_information': by('requestInformation', 'medication'),
   'cancelEncounter cancelled': by('cancelEncounter', 'patient_request'),
   'getOrder pending': ask('getOrder'),
   'recordPayment part': by('recordPayment', 'part'),

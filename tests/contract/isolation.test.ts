@@ -125,6 +125,15 @@ const probes: Readonly<Record<string, Probe>> = {
     request: () => ({ reviewerRef: 'NPI-1', items: [{ categoryId: uuid, subcategoryId: uuid }], reason: 'Audit.' }),
     inputs: { encounter_id: 'encounter_id' },
   },
+  rescheduleEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
+  requestInformation: {
+    request: () => ({ reviewerRef: 'NPI-1', message: 'Which medication?' }),
+    inputs: { encounter_id: 'encounter_id' },
+  },
+  provideInformation: {
+    request: ({ encounter_id, documentIds }) => ({ encounter_id, documentIds }),
+    inputs: { encounter_id: 'encounter_id', documentIds: 'documentIds' },
+  },
   cancelEncounter: { request: () => ({ reason: 'other' }), inputs: { encounter_id: 'encounter_id' } },
   getEncounterStatus: {
     request: () => ({}),

@@ -74,6 +74,29 @@ describeIfRedis('servers with one Redis', () => {
     ]);
   }, 60_000);
 
+  it('count alone while it is silent, within a second or so, and start beside it', async () => {
+    const [during, later] = [await newClient(first, partner.tenantId), await newClient(first, partner.tenantId)];
+    const toldBefore = servers.map((server) => told(server).length);
+    const heard = (more: number): boolean =>
+      servers.every((server, index) => told(server).length >= (toldBefore[index] ?? 0) + more);
+    redis.hang();
+    const asked = ask(during, 4 * LIMIT);
+    const late = startHarness({
+      environment: { RATE_LIMIT: 'on', RATE_LIMIT_REDIS_URL: redis.url },
+      databaseUrl: database.url,
+    });
+    // Each request has its response, however long the store is silent; those before it counted as away may go to either.
+    expect(Object.keys(await asked).filter((status) => !['200', '429'].includes(status))).toEqual([]);
+    expect(heard(1)).toBe(true);
+    expect(await ask(later, 4 * LIMIT)).toEqual({ 200: 2 * LIMIT, 429: 2 * LIMIT });
+    const { services, close } = await late;
+    expect(told(await late)).toEqual([AWAY]);
+    services.limits?.close();
+    await close();
+    redis.wake();
+    while (!heard(2)) await delay(20);
+  }, 60_000);
+
   it('start while it is away', async () => {
     await redis.kill();
     const environment = { RATE_LIMIT: 'on', RATE_LIMIT_REDIS_URL: redis.url };

@@ -5,8 +5,11 @@ import { startTelemetry } from '../../src/telemetry.js';
 import { operationOf, operations, type Schema } from '../support/contract.js';
 import { encounterBody, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { logEverything } from '../support/postgresLog.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer, type CallOptions } from '../support/http.js';
+import * as marked from '../support/markedFaults.js';
 import { openConnection } from '../support/rawHttp.js';
 import { withoutDatabase, withoutTable } from '../support/refusals.js';
 import { tellingAll, withSql } from '../support/sqlFaults.js';
@@ -16,23 +19,33 @@ import { basicAuth, loginBody } from '../support/tokens.js';
 const MARK = 'zqx';
 const [birthDate, phone] = ['1971-03-09', '9998887766'];
 
+let database: TestDatabase;
 let harness: Harness;
+/** What PostgreSQL logged, unless its log is elsewhere, until a trigger of the test's puts rows into messages. */
+let databaseLog: string | undefined;
 let partner: Partner;
 let files: FileHost;
 /** What may be in no log and in no failure: the marks, and the credentials as they come. */
 const secrets = new Set([MARK, birthDate, phone]);
 const failures: Answer[] = [];
 const metrics = createMetrics();
+let readDatabaseLog: Awaited<ReturnType<typeof logEverything>> = null;
 
 beforeAll(async () => {
   startTelemetry({ metrics });
   files = await startFileHost();
-  harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
+  database = await createTestDatabase();
+  readDatabaseLog = await logEverything(database.url);
+  const environment = { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host };
+  harness = await startHarness({ databaseUrl: database.url, environment });
   partner = await newPartner(harness);
   secrets.add(partner.clientSecret).add(partner.token).add(basicAuth(partner).slice(6));
 });
 
-afterAll(() => Promise.all([harness.close(), files.close()]));
+afterAll(async () => {
+  await Promise.all([harness.close(), files.close()]);
+  await database.drop();
+});
 
 /** Sends a request as the partner, who names its own software with a mark too; keeps the answer if it is a failure. */
 async function send(target: string, options: CallOptions = {}): Promise<Answer> {
@@ -107,15 +120,7 @@ async function manyFaults(): Promise<void> {
     }
   }
   const json = { 'Content-Type': 'application/json' };
-  for (const raw of [
-    `{"firstName":"${MARK}`,
-    `{"firstName":${MARK}}`,
-    MARK,
-    `"${MARK}"`,
-    `["${MARK}"]`,
-    `{"a":"${MARK}\\ud800"}`,
-    `{"a":"${MARK}\u0007"}`,
-  ]) {
+  for (const raw of marked.bodies(MARK)) {
     await send('POST /clients', { raw, headers: json });
     await send('POST /oauth/token', { raw, headers: json });
   }
@@ -126,29 +131,10 @@ async function manyFaults(): Promise<void> {
   const schedule = { scheduledDay: '2027-01-01', scheduledTimeZone: `America/${MARK}` };
   await send('POST /encounters', { json: { ...(await encounterBody(harness, partner)), ...schedule } });
   await send('POST /encounters/status', { json: { gfe_no: MARK, order_no: 'ZQX-1' } });
-  for (const url of [
-    `https://${MARK}.invalid/x`,
-    `https://${MARK}:${MARK}@host/x`,
-    `ftp://${MARK}/`,
-    MARK,
-    `http://${files.host}/${MARK}-missing`,
-  ]) {
+  for (const url of marked.documentUrls(MARK, files.host)) {
     await uploadTo(patientId, { url, fileName: `${MARK}.pdf` });
   }
-  for (const target of [
-    `GET /${MARK}`,
-    `GET /clients/${MARK}`,
-    `GET /clients?email=${MARK}`,
-    `GET /clients?${MARK}%20=1`,
-    `GET /clinics?page=${MARK}`,
-    `GET /clinics?sort_by=${MARK}`,
-    `GET /encounters/${MARK}`,
-    `GET /files/${MARK}`,
-    `PUT /clients/${MARK}`,
-    `POST /clients-documents/${MARK}/upload-url/${MARK}`,
-  ]) {
-    await send(target);
-  }
+  for (const target of marked.targets(MARK)) await send(target);
   for (const token of [MARK, `${MARK}.${MARK}.${MARK}`, `${partner.token}${MARK}`, undefined]) {
     await send('GET /clinics', { token });
   }
@@ -178,7 +164,6 @@ async function defects(): Promise<void> {
     ['encounter', () => send('POST /encounters', { json: encounter })],
   ];
   for (const [table, step] of steps) {
-    for (const broken of [tellingAll, withoutTable]) expect((await broken(harness, table, step)).status).toBe(500);
     const check = withSql(
       harness,
       `ALTER TABLE "${table}" ADD CONSTRAINT nobody CHECK (id IS NULL) NOT VALID`,
@@ -186,6 +171,10 @@ async function defects(): Promise<void> {
       step,
     );
     expect((await check).status).toBe(500);
+  }
+  databaseLog = await readDatabaseLog?.();
+  for (const [table, step] of steps) {
+    for (const broken of [tellingAll, withoutTable]) expect((await broken(harness, table, step)).status).toBe(500);
     expect((await withoutDatabase(harness, step)).status).toBe(503);
   }
   const lookup = () => send(`GET /clients?email=${MARK}.flow@example.com`);
@@ -231,6 +220,13 @@ describe('whatever the partner sends, in success and in failure', () => {
     const rows = await harness.domain.db.$queryRaw<{ row: string }[]>`SELECT audit_event::text AS row FROM audit_event`;
     expect(rows.length).toBeGreaterThan(100);
     expectNoSecret(rows.map(({ row }) => row));
+  });
+
+  it('none of it is in the log of PostgreSQL, which has every statement and error', () => {
+    if (databaseLog === undefined) return;
+    const found = ['LOG:  execute ', 'FROM client WHERE', 'violates check constraint "nobody"', 'STATEMENT: '];
+    expect(found.filter((part) => !databaseLog?.includes(part))).toEqual([]);
+    expectNoSecret(databaseLog.split('\n'));
   });
 
   it('none of it is in the metrics, and no id', async () => {

@@ -9,6 +9,7 @@ import {
   eventsOf,
   eventTypesOf,
   reviewer,
+  recordOf,
 } from '../support/reviews.js';
 
 const minutes = (count: number): number => count * 60;
@@ -25,7 +26,7 @@ afterAll(() => harness.close());
 const send = (encounterNo: unknown, json: unknown = { reviewerRef: reviewer }, { token } = partner): Promise<Answer> =>
   call(harness, `POST /encounters/${String(encounterNo)}/claim`, { token, json });
 const stored = async ({ encounter_id }: { encounter_id: number }): Promise<Answer['body']> =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 
 /** Moves the clock, with a token that holds there. */
 async function goTo(instant: string): Promise<void> {

@@ -6,6 +6,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
+import { recordOf } from '../support/reviews.js';
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
@@ -50,7 +51,7 @@ describe('201', () => {
     expect(headers.get('Location')).toBe(`/encounters/${body.encounter_id}`);
     expect(headers.get('Cache-Control')).toBe('no-store');
     const read = await call(harness, `GET ${headers.get('Location')}`, { token: partner.token });
-    expect(read.body).toEqual(body);
+    expect(recordOf(read.body)).toEqual(body);
   });
 
   it('keeps everything that is sent, lists in their order', async () => {

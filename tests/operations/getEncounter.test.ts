@@ -12,6 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
+/** What has no link to a visit and no information. */
+const details = { visitUrl: null, information: [] };
+
 const get = (encounterNo: unknown, options: CallOptions = { token: partner.token }) =>
   call(harness, `GET /encounters/${String(encounterNo)}`, options);
 
@@ -23,7 +26,7 @@ describe('200', () => {
     });
     const { status, headers, body } = await get(encounter.encounter_id);
     expect(status).toBe(200);
-    expect(body).toEqual(encounter);
+    expect(body).toEqual({ ...encounter, ...details });
     expect(headers.get('Cache-Control')).toBe('no-store');
   });
 
@@ -39,7 +42,7 @@ describe('200', () => {
       version: 2,
       leaseExpiresAt: new Date(harness.clock.now.getTime() + 600_000).toISOString(),
     });
-    expect((await get(encounter.encounter_id)).body).toEqual(claimed);
+    expect((await get(encounter.encounter_id)).body).toEqual({ ...claimed, ...details });
     const completed = await reviewed(harness, partner, encounter);
     const approved = { status: 'approved', decidedAt: now, validUntil: '2027-11-20T16:00:00.000Z' };
     expect(completed).toEqual({
@@ -52,7 +55,7 @@ describe('200', () => {
       version: expect.any(Number),
       gfe_data: [{ ...encounter.gfe_data[0], ...approved }],
     });
-    expect((await get(encounter.encounter_id)).body).toEqual(completed);
+    expect((await get(encounter.encounter_id)).body).toEqual({ ...completed, ...details });
   });
 
   it('tells why it was cancelled, or an item denied', async () => {
@@ -61,6 +64,7 @@ describe('200', () => {
     await cancelled(harness, partner, encounter, 'patient_request');
     expect((await get(encounter.encounter_id)).body).toEqual({
       ...encounter,
+      ...details,
       status: 'cancelled',
       cancelledAt: now,
       cancelReason: 'patient_request',
@@ -81,13 +85,28 @@ describe('200', () => {
     harness.clock.now = new Date(item.validUntil);
     const { body } = await get(encounter.encounter_id, { token: await newToken(harness, partner) });
     harness.clock.now = now;
-    expect(body).toEqual({ ...encounter, gfe_data: [{ ...item, status: 'expired' }] });
+    expect(body).toEqual({ ...encounter, ...details, gfe_data: [{ ...item, status: 'expired' }] });
+  });
+
+  it('shows the link to a visit while it is under review, and nothing else ever does', async () => {
+    const visitUrl = 'https://visits.example.com/abc?d=e';
+    const encounter = await newEncounter(harness, partner, { reviewType: 'synchronous' });
+    const { encounter_id } = encounter;
+    const ofClaim = await claim(harness, partner, encounter, { visitUrl });
+    const renewed = await claim(harness, partner, encounter);
+    const { text: list } = await call(harness, 'GET /encounters', { token: partner.token });
+    for (const text of [JSON.stringify([ofClaim, renewed]), list, JSON.stringify(harness.logged)]) {
+      expect(text).not.toContain('visits.example.com');
+    }
+    expect((await get(encounter_id)).body).toEqual({ ...renewed, ...details, visitUrl });
+    await reviewed(harness, partner, encounter);
+    expect((await get(encounter_id)).body.visitUrl).toBeNull();
   });
 
   it('is for a client that is limited to this clinic, too', async () => {
     const encounter = await newEncounter(harness, partner);
     const { token } = await newClient(harness, partner.tenantId, ['read:encounter'], [encounter.clinicId]);
-    expect((await get(encounter.encounter_id, { token })).body).toEqual(encounter);
+    expect((await get(encounter.encounter_id, { token })).body).toEqual({ ...encounter, ...details });
   });
 });
 
@@ -100,7 +119,7 @@ describe('400', () => {
   ])('is at most what a number %s gets: it is understood or refused', async (_spelling, spell) => {
     const encounter = await newEncounter(harness, partner);
     const answer = await get(spell(encounter.encounter_id));
-    if (answer.status === 200) expect(answer.body).toEqual(encounter);
+    if (answer.status === 200) expect(answer.body).toEqual({ ...encounter, ...details });
     else expectProblem(answer, 400, 'validation_failed');
   });
 

@@ -11,7 +11,7 @@ import {
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
-import { cancelled, claim, completedEncounter } from '../support/reviews.js';
+import { cancelled, claim, completedEncounter, recordOf } from '../support/reviews.js';
 
 type Encounter = Answer['body'];
 type Query = Readonly<Record<string, string | number>>;
@@ -34,7 +34,9 @@ beforeAll(async () => {
     const { body: encounter } = await call(harness, 'POST /encounters', { token: partner.token, json });
     if (number % 6 === 1) await claim(harness, partner, encounter);
     if (number % 6 === 2) await cancelled(harness, partner, encounter);
-    made.push((await call(harness, `GET /encounters/${encounter.encounter_id}`, { token: partner.token })).body);
+    made.push(
+      recordOf((await call(harness, `GET /encounters/${encounter.encounter_id}`, { token: partner.token })).body),
+    );
     if (number % 3 === 2) harness.clock.advance(60);
   }
   all = made.toReversed();

@@ -2,7 +2,15 @@ import { newClient, newClinic, newEncounter, newPartner, type Partner } from '..
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
-import { cancelled, claim, claimedEncounter, completedEncounter, eventsOf, reviewer } from '../support/reviews.js';
+import {
+  cancelled,
+  claim,
+  claimedEncounter,
+  completedEncounter,
+  eventsOf,
+  reviewer,
+  recordOf,
+} from '../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -15,7 +23,7 @@ afterAll(() => harness.close());
 const send = (encounterNo: unknown, json: unknown = { reviewerRef: reviewer }, { token } = partner): Promise<Answer> =>
   call(harness, `POST /encounters/${String(encounterNo)}/release`, { token, json });
 const stored = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 
 describe('200', () => {
   it('puts the encounter back into the queue as it was, for any provider', async () => {

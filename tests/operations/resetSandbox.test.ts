@@ -27,7 +27,7 @@ afterAll(() => harness.close());
 const things = ({ tenantId }: Partner = partner) => thingsOf(harness, tenantId);
 const send = (target: string, json?: unknown, { token }: Partner = partner): Promise<Answer> =>
   call(harness, target, { token, ...(json === undefined ? {} : { json }) });
-const { scheduled, waiting, claimed, completed } = cast.encounters;
+const { scheduled, waiting, claimed, asked, completed } = cast.encounters;
 
 const uploads = (patientId: string): string => `POST /clients-documents/${patientId}/upload-url/id-card`;
 
@@ -54,6 +54,7 @@ async function play(): Promise<string> {
     headers: { 'Idempotency-Key': 'refund' },
   });
   await simulate(harness, partner, claimed.encounter_id, { outcome: 'deny_all' });
+  await send(`POST /encounters/${asked.encounter_id}/information`, { additionalNotes: 'None.' });
   expect((await setClock(harness, partner, 50 * 24 * 3600)).status).toBe(200);
   await harness.domain.db.clinic.updateMany({ where: { tenantId }, data: { isActive: false } });
   await harness.domain.db.productOffer.updateMany({ where: { tenantId }, data: { price: '1.00' } });
@@ -207,6 +208,9 @@ describe('204', () => {
       ['encounter_created', waiting.encounter_id],
       ['encounter_created', claimed.encounter_id],
       ['encounter_review_started', claimed.encounter_id],
+      ['encounter_created', asked.encounter_id],
+      ['encounter_review_started', asked.encounter_id],
+      ['encounter_information_requested', asked.encounter_id],
       ['patient_created', undefined],
     ]);
   });

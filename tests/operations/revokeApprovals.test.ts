@@ -4,7 +4,7 @@ import { configureTenant } from '../../src/domain/access/tenants.js';
 import { call, type Answer } from '../support/http.js';
 import { eventsAbout, getOrder } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
-import { cancelled, claimedEncounter, completedEncounter, deny, reviewed } from '../support/reviews.js';
+import { cancelled, claimedEncounter, completedEncounter, deny, reviewed, recordOf } from '../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -29,7 +29,7 @@ const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise
 const revoke = (encounter: Encounter, changes = {}): Promise<Answer> =>
   send(encounter.encounter_id, bodyFor(encounter, changes));
 const stored = async ({ encounter_id }: Encounter): Promise<Encounter> =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 const twoItems = async () => ({
   treatmentIds: [await newProduct(harness, partner), await newProduct(harness, partner)],
 });

@@ -6,6 +6,7 @@ import { call, type Answer } from '../support/http.js';
 import { eventsAbout } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { newSandbox, setClock, whileAnotherResets } from '../support/sandbox.js';
+import { recordOf } from '../support/reviews.js';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -23,7 +24,7 @@ const { scheduled, waiting, claimed, completed } = cast.encounters;
 const offset = async ({ token }: Partner = partner): Promise<number> =>
   (await call(harness, 'GET /sandbox/clock', { token })).body.offsetSeconds;
 const get = async ({ encounter_id }: { encounter_id: number }, { token }: Partner): Promise<Answer['body']> =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token })).body);
 const events = async (owner: Partner, { encounter_id }: { encounter_id: number }): Promise<string[]> =>
   (await eventsAbout(harness, owner, { encounter_id })).map(({ type }) => type);
 

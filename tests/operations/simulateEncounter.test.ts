@@ -5,6 +5,7 @@ import { call, type Answer } from '../support/http.js';
 import { eventsAbout, getOrder } from '../support/orders.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
 import { newSandbox, reset, setClock, simulate } from '../support/sandbox.js';
+import { recordOf } from '../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -26,7 +27,7 @@ const play = (
   owner: { readonly token: string | undefined } = partner,
 ): Promise<Answer> => simulate(harness, owner, encounter_id, { outcome, ...more });
 const stored = async ({ encounter_id }: { encounter_id: number }): Promise<Body> =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 /** What has happened to an encounter since the reset. */
 const since = async ({ encounter_id }: { encounter_id: number }): Promise<string[]> => {
   const told = (await eventsAbout(harness, partner, { encounter_id })).map(({ type }) => type);

@@ -12,6 +12,7 @@ import {
   reviewed,
   reviewer,
   type Decide,
+  recordOf,
 } from '../support/reviews.js';
 
 let harness: Harness;
@@ -34,7 +35,7 @@ afterAll(() => harness.close());
 const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise<Answer> =>
   call(harness, `POST /encounters/${String(encounterNo)}/review`, { token, json });
 const stored = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 const bothClaimed = (): Promise<Answer['body']> =>
   claimedEncounter(harness, partner, { treatmentIds: [botox, semaglutide] });
 const denySecond: Decide = (item, index) => (index === 1 ? deny(item, index) : { decision: 'approved' });
@@ -118,6 +119,7 @@ describe('200', () => {
   });
 
   it('takes the decisions in any order and ids in any case, and keeps visit and notes to itself', async () => {
+    harness.clock.now = new Date('2026-11-20T15:35:00.000Z');
     const claimed = await claimedEncounter(harness, partner, {
       treatmentIds: [botox, semaglutide],
       reviewType: 'synchronous',
@@ -153,6 +155,21 @@ describe('200', () => {
 
 describe('400', () => {
   const visit = { startedAt: '2026-11-20T15:30:00Z', endedAt: '2026-11-20T15:45:00Z' };
+  beforeEach(() => {
+    harness.clock.now = new Date('2026-11-20T15:45:00.000Z');
+  });
+
+  it('wants a visit that can have been: from 15 minutes before the claim on, and over', async () => {
+    const claimed = await claimedEncounter(harness, partner, { reviewType: 'synchronous' });
+    const json = reviewBody(claimed);
+    const at = (startedAt: string, endedAt: string) => ({ ...json, visit: { startedAt, endedAt } });
+    const late = at('2026-11-20T15:29:59.999Z', '2026-11-20T15:46:00.001Z');
+    const faults = ['startedAt', 'endedAt'].map((name) => ({ pointer: `#/visit/${name}`, code: 'range' }));
+    expectProblem(await send(claimed.encounter_id, late), 400, 'validation_failed', faults);
+    expect(await stored(claimed)).toEqual(claimed);
+    const fits = at('2026-11-20T15:30:00.000Z', '2026-11-20T15:46:00.000Z');
+    expect((await send(claimed.encounter_id, fits)).status).toBe(200);
+  });
 
   it.each([
     ['no decision', { decisions: [] }, '#/decisions', 'minItems'],
@@ -252,7 +269,7 @@ describe('409', () => {
     expect(await stored(claimed)).toEqual(claimed);
   });
 
-  it('decides once: what is over stays as it is', async () => {
+  it('decides once: what is over stays as it is, also if the partner gave it up meanwhile', async () => {
     for (const over of [
       await reviewed(harness, partner, await newEncounter(harness, partner)),
       await reviewed(harness, partner, await newEncounter(harness, partner), deny),

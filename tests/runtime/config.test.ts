@@ -49,7 +49,6 @@ describe('without any variable', () => {
       },
       trustedProxies: 0,
       workers: 1,
-      auditRetentionDays: 2_192,
       metrics: null,
       tracedAs: null,
     } satisfies Config);
@@ -219,6 +218,13 @@ describe('a warning', () => {
       ),
       'CLAMAV_ADDRESS has no effect without DOCUMENT_SCANNER=clamav.',
     ]);
+  });
+
+  it('says that RATE_LIMIT=off is for load tests', () => {
+    expect(configWarnings({ RATE_LIMIT: 'off' })).toEqual([
+      'RATE_LIMIT=off: clients may send as much as they like. This is for load tests.',
+    ]);
+    expect(configWarnings({ RATE_LIMIT: 'on' })).toEqual([]);
   });
 
   it('is not given for what is right, empty or somebody else’s', () => {

@@ -41,6 +41,8 @@ export const cast = {
     waiting: { encounter_id: 100_124, gfe_no: 'GFE-100124' },
     /** Under review by {@link cast.reviewerRef}. */
     claimed: { encounter_id: 100_125, gfe_no: 'GFE-100125' },
+    /** Waits for information. */
+    asked: { encounter_id: 100_127, gfe_no: 'GFE-100127' },
     /** Its order is not paid. */
     completed: { encounter_id: 100_126, gfe_no: 'GFE-100126', order_no: 'ORD-100045' },
     /** Its order is paid. */
@@ -131,5 +133,6 @@ export async function claimTheVisit(harness: Harness, { token }: { readonly toke
   const offsetSeconds = (Date.parse('2026-12-01T20:30:00Z') - castTime.getTime()) / 1000;
   await call(harness, 'PUT /sandbox/clock', { token, json: { offsetSeconds } });
   const target = `POST /encounters/${cast.encounters.scheduled.encounter_id}/claim`;
-  await call(harness, target, { token, json: { reviewerRef: cast.reviewerRef } });
+  const visitUrl = 'https://visits.northwind.example/100123';
+  await call(harness, target, { token, json: { reviewerRef: cast.reviewerRef, visitUrl } });
 }

@@ -3,7 +3,7 @@ import { encounterBody, newEncounter, newPatient, patientBody, type Partner } fr
 import { sampleFiles, type FileHost } from './fileHost.js';
 import type { Harness } from './harness.js';
 import { pay } from './orders.js';
-import { claimedEncounter, completedEncounter, deny, reviewBody } from './reviews.js';
+import { askedEncounter, claimedEncounter, completedEncounter, deny, reviewBody, reviewer } from './reviews.js';
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
@@ -81,6 +81,33 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
       right: onEncounter('claim', encounter_id, json),
       other: onEncounter('claim', encounter_id, { ...json, leaseSeconds: 600 }),
       failing: onEncounter('claim', 999_999_999, json),
+    };
+  },
+  async rescheduleEncounter({ harness, partner }) {
+    const { encounter_id } = await newEncounter(harness, partner);
+    const json = { scheduledDay: '2026-12-01' };
+    return {
+      right: onEncounter('reschedule', encounter_id, json),
+      other: onEncounter('reschedule', encounter_id, {}),
+      failing: onEncounter('reschedule', 999_999_999, json),
+    };
+  },
+  async requestInformation({ harness, partner }) {
+    const { encounter_id } = await claimedEncounter(harness, partner);
+    const json = { reviewerRef: reviewer, message: 'Which medication?' };
+    return {
+      right: onEncounter('request-information', encounter_id, json),
+      other: onEncounter('request-information', encounter_id, { ...json, message: 'Which dose?' }),
+      failing: onEncounter('request-information', 999_999_999, json),
+    };
+  },
+  async provideInformation({ harness, partner }) {
+    const { encounter_id } = await askedEncounter(harness, partner);
+    const json = { additionalNotes: 'None.' };
+    return {
+      right: onEncounter('information', encounter_id, json),
+      other: onEncounter('information', encounter_id, { additionalNotes: 'Aspirin.' }),
+      failing: onEncounter('information', 999_999_999, json),
     };
   },
   async submitReview({ harness, partner }) {

@@ -8,6 +8,10 @@ export interface RedisServer {
   readonly url: string;
   /** Ends it as a crash does. */
   kill(): Promise<void>;
+  /** Stops its process: connections are accepted, and nothing is ever said on them. */
+  hang(): void;
+  /** Lets a process go on that hangs. */
+  wake(): void;
   /** Starts it again, empty, where it was. */
   start(): Promise<void>;
 }
@@ -37,6 +41,8 @@ export async function startRedis(): Promise<RedisServer> {
   return {
     url: `redis://127.0.0.1:${port}`,
     start,
+    hang: () => void child.kill('SIGSTOP'),
+    wake: () => void child.kill('SIGCONT'),
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill('SIGKILL');

@@ -15,9 +15,12 @@ export const approve: Decide = () => ({ decision: 'approved' });
 export const deny: Decide = () => ({ decision: 'denied', reason: 'Contraindicated.' });
 
 /** A body for the review of an encounter: one decision for each item that waits. */
-export function reviewBody({ gfe_data, reviewType }: Encounter, decide: Decide = approve): Record<string, unknown> {
+export function reviewBody(
+  { gfe_data, reviewType, claimedAt }: Encounter,
+  decide: Decide = approve,
+): Record<string, unknown> {
   const waiting = gfe_data.filter(({ status }: { status: string }) => status === 'pending_review');
-  const visit = { startedAt: '2026-11-20T15:30:00Z', endedAt: '2026-11-20T15:45:00Z' };
+  const visit = { startedAt: claimedAt, endedAt: claimedAt };
   return {
     reviewerRef: reviewer,
     decisions: waiting.map((item: { categoryId: string; subcategoryId: string }, index: number) => ({
@@ -52,6 +55,11 @@ export async function reviewed(
   return succeed(await call(harness, `POST /encounters/${claimed.encounter_id}/review`, request));
 }
 
+/** What a retrieval shows, without what nothing else shows. */
+export function recordOf({ visitUrl: _url, information: _information, ...record }: Encounter): Encounter {
+  return record;
+}
+
 /** A new encounter that is claimed. */
 export async function claimedEncounter(
   harness: Harness,
@@ -60,6 +68,13 @@ export async function claimedEncounter(
   claiming = {},
 ): Promise<Encounter> {
   return claim(harness, partner, await newEncounter(harness, partner, changes), claiming);
+}
+
+/** A new encounter whose partner was asked for information. */
+export async function askedEncounter(harness: Harness, partner: Partner, changes = {}): Promise<Encounter> {
+  const { encounter_id } = await claimedEncounter(harness, partner, changes);
+  const request = { token: partner.token, json: { reviewerRef: reviewer, message: 'Which medication?' } };
+  return succeed(await call(harness, `POST /encounters/${encounter_id}/request-information`, request));
 }
 
 /** A new encounter whose items are all approved, so that it has an order. */

@@ -1,7 +1,9 @@
 import { Client } from 'pg';
-import { sqlState } from '../../src/adapters/database/database.js';
+import { openDatabase, sqlState } from '../../src/adapters/database/database.js';
 import { grantServiceRights } from '../../src/adapters/database/serviceRole.js';
+import { sealAudit } from '../../src/domain/audit/seal.js';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { rowsOf } from '../support/migrations.js';
 import { createEmptyDatabase, createTestDatabase, temporaryDataDir, type TestDatabase } from '../support/postgres.js';
@@ -84,6 +86,66 @@ it('what is in the audit can be added to and read by the service’s role, and n
     const changes = [`DELETE FROM ${table}`, `TRUNCATE ${table}`];
     expect(Object.values(await refusals(service, changes))).toEqual(changes.map(() => INSUFFICIENT_PRIVILEGE));
   }
+});
+
+const BYTES = `'\\x00'::bytea`;
+const seal = (removes: string): string =>
+  `INSERT INTO audit_seal (number, through, removes, digests, hash, sealed_at) VALUES (9, 0, ${removes}, ${BYTES}, ${BYTES}, now())`;
+
+it('the service’s role removes nothing from the audit, nor forges a seal by which something was removed', async () => {
+  const { serviceUrl } = await make(createTestDatabase);
+  const service = await connect(serviceUrl);
+  await service.query(
+    `INSERT INTO audit_event (at, operation_id, outcome) VALUES (now() - interval '9 years', 'getPatient', 'success')`,
+  );
+  await service.query(seal('NULL').replace('(9,', '(1,'));
+  // What somebody who controls the service would prepare first, in vain.
+  await service.query(`CREATE TEMP TABLE audit_seal AS SELECT 9::bigint AS removes, 9::bigint AS through, 9 AS number`);
+  for (const prepare of [
+    `SET audit.retention = 'on'`,
+    'SET search_path = pg_temp, public, pg_catalog',
+    'SET search_path = public',
+  ]) {
+    await service.query(prepare);
+    const attempts = [
+      seal('1').replace('audit_seal', 'public.audit_seal'),
+      'DELETE FROM public.audit_event',
+      'DELETE FROM public.audit_seal',
+      `UPDATE public.audit_seal SET removes = 1`,
+    ];
+    expect(Object.values(await refusals(service, attempts))).toEqual(attempts.map(() => INSUFFICIENT_PRIVILEGE));
+  }
+  const { rows } =
+    await service.query(`SELECT proname AS name FROM pg_proc JOIN pg_namespace ON pronamespace = pg_namespace.oid
+    WHERE nspname = 'public' AND prosecdef AND has_function_privilege(pg_proc.oid, 'EXECUTE') ORDER BY 1`);
+  // A function of the owner's is what a role without rights would remove rows by. This one reads.
+  expect(rows).toEqual([{ name: 'audit_horizon' }]);
+});
+
+it('audit purge removes as the owner, not as the service’s role, and is itself in the audit', async () => {
+  const { url, serviceUrl } = await make(createTestDatabase);
+  await runJson({ DATABASE_URL: serviceUrl }, 'tenant', 'list');
+  await rowsOf(
+    serviceUrl,
+    `INSERT INTO audit_event (at, operation_id, outcome) VALUES (now(), 'getPatient', 'success')`,
+  );
+  const db = openDatabase(serviceUrl);
+  const sealedAt = new Date(Date.now() - 2_193 * 86_400_000);
+  await sealAudit({ ...systemContext(db), now: () => sealedAt });
+  await db.$disconnect();
+
+  const alone = await runProgram({ DATABASE_URL: serviceUrl }, 'audit', 'purge');
+  expect(alone).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('give DATABASE_OWNER_URL') });
+  const split = { DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: url };
+  expect(await runJson(split, 'audit', 'purge', '--keep-days', '2194')).toEqual({ removed: 0 });
+  expect(await runJson(split, 'audit', 'purge')).toEqual({ removed: 2 });
+  expect(await runJson(split, 'audit', 'verify')).toMatchObject({ seals: 2, rows: 0 });
+  expect(await rowsOf(url, 'SELECT operation_id AS name, outcome FROM audit_event ORDER BY position')).toEqual([
+    { name: 'audit purge', outcome: 'failed' },
+    { name: 'audit purge', outcome: 'success' },
+    { name: 'audit purge', outcome: 'success' },
+    { name: 'audit verify', outcome: 'success' },
+  ]);
 });
 
 it('migrate applies as DATABASE_OWNER_URL and grants to the role of DATABASE_URL, which cannot migrate by itself', async () => {

@@ -42,10 +42,10 @@ async function runAtOnce(name: string, moment = harness.clock.now): ReturnType<R
   const job = sweeps.find((each) => each.name === name);
   const {
     domain,
-    services: { objects, config, log },
+    services: { objects, log },
   } = harness;
   const { signal } = new AbortController();
-  const context = { ...domain, objects, config, log, signal, now: () => new Date(moment) };
+  const context = { ...domain, objects, log, signal, now: () => new Date(moment) };
   const run = async (): Promise<number> => Number(await job?.run(context));
   const counts = await Promise.all(Array.from({ length: PROCESSES }, run));
   return { together: counts.reduce((sum, count) => sum + count, 0), again: await run() };

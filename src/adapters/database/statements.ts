@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import {
   DatabaseError,
   types,
@@ -71,8 +72,13 @@ export async function runTransaction<T>(
   const connection = await pool.connect();
   // A session that ends fails the statement that runs; without a listener it would end the process.
   connection.on('error', ignore);
+  const { stream } = connection.connection;
+  let begun: Promise<unknown> | undefined;
   const run = (statement: Statement, values: unknown[] = []) =>
-    send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);
+    inOnePacket(stream, () => {
+      begun ??= begin(connection);
+      return send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);
+    });
   const db = {
     rows: async (sql: Prisma.Sql) => (await run(assertTenantFirst(sql))).rows,
     $queryRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rows,
@@ -80,10 +86,8 @@ export async function runTransaction<T>(
   } as TransactionStatements;
   let isBroken = false;
   try {
-    const begun = connection.query('BEGIN');
-    begun.catch(ignore);
     const { result, last } = await work(db);
-    await Promise.all([begun, last && run(last), connection.query('COMMIT')]);
+    await inOnePacket(stream, () => Promise.all([last && run(last), begun, connection.query('COMMIT')]));
     return result;
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => (isBroken = true));
@@ -91,6 +95,23 @@ export async function runTransaction<T>(
   } finally {
     connection.off('error', ignore);
     connection.release(isBroken);
+  }
+}
+
+function begin(connection: PoolClient): Promise<unknown> {
+  const begun = connection.query('BEGIN');
+  // The statement that follows fails, too.
+  begun.catch(ignore);
+  return begun;
+}
+
+/** Each packet is a system call, which costs more than most statements. */
+function inOnePacket<T>(stream: Duplex, sends: () => T): T {
+  stream.cork();
+  try {
+    return sends();
+  } finally {
+    stream.uncork();
   }
 }
 

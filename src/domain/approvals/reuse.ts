@@ -86,11 +86,15 @@ const contradiction = Prisma.sql`
     AND its.category_id = item.category_id AND its.subcategory_id = item.subcategory_id
     AND (its.status = 'denied' AND its.decided_at > item.decided_at
       OR other.cancel_reason = 'clinically_inappropriate' AND other.cancelled_at >= item.decided_at
-      OR other.created_at >= item.decided_at AND other.encounter_no > encounter.encounter_no
-        AND NOT (its.status = 'approved' AND its.reused_from_encounter_id IS NULL)
-        AND (other.additional_notes ~ '\\S' OR EXISTS (
-          SELECT FROM encounter_document news
-          WHERE news.tenant_id = other.tenant_id AND news.encounter_id = other.id)))`;
+      OR NOT (its.status = 'approved' AND its.reused_from_encounter_id IS NULL)
+        AND (other.created_at >= item.decided_at AND other.encounter_no > encounter.encounter_no
+            AND (other.additional_notes ~ '\\S' OR EXISTS (
+              SELECT FROM encounter_document news
+              WHERE news.tenant_id = other.tenant_id AND news.encounter_id = other.id))
+          OR EXISTS (
+            SELECT FROM encounter_information news
+            WHERE news.tenant_id = other.tenant_id AND news.encounter_id = other.id
+              AND news.provided_at >= item.decided_at)))`;
 
 /** A clinical document that came after the approval and that no later approval of the item is based on. */
 const unreadDocument = Prisma.sql`

@@ -8,6 +8,7 @@ const DAY_MS = 86_400_000;
 /**
  * Removes the rows whose time is over, seal by seal (R-88): the removal is in the chain before the first row goes, and
  * what is left can still be verified. Safe to run concurrently, and again after a failure.
+ * @param context connected as a role that may delete from the audit: not the service's
  * @param days how long a row is kept
  * @returns how many rows were removed
  */
@@ -24,9 +25,23 @@ export async function purgeAudit(context: DomainContext, days: number): Promise<
   }
   let removed = 0;
   for (;;) {
-    const [row] = await db.$queryRaw<{ count: bigint }[]>`SELECT remove_sealed_audit(${BATCH}::int) AS count`;
-    const count = Number(row?.count ?? 0n);
+    const count = await removeBatch(context);
     removed += count;
     if (count < BATCH) return removed;
   }
+}
+
+/** Removes rows whose removal is in the chain already; with the last of them the seals before it, which no row needs. */
+function removeBatch({ db }: DomainContext): Promise<number> {
+  return db.$transaction(async (transaction) => {
+    await transaction.$queryRaw`SELECT set_config('audit.retention', 'on', true)`;
+    const { _max: known } = await transaction.auditSeal.aggregate({ _max: { removes: true } });
+    const anchor = known.removes ?? 0n;
+    const removed = await transaction.$executeRaw`
+      DELETE FROM audit_event WHERE position IN (
+        SELECT position FROM audit_event
+        WHERE position <= (SELECT through FROM audit_seal WHERE number = ${anchor}) ORDER BY position LIMIT ${BATCH})`;
+    if (removed < BATCH) await transaction.auditSeal.deleteMany({ where: { number: { lt: anchor } } });
+    return removed;
+  });
 }

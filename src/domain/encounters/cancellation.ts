@@ -1,21 +1,21 @@
 import type { Caller } from '../../context.js';
 import type { Bodies } from '../../contract.js';
 import type { EncounterRecord } from './encounters.js';
-import { changeEncounter, closeItems, expiry, numbersOf } from './transitions.js';
+import { changeEncounter, claimEnd, closeItems, expiry, numbersOf } from './transitions.js';
 import { recordEvent } from '../events/record.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 type CancelRequest = Bodies['CancelEncounterRequest'];
 export type CancellingActor = 'partner' | 'provider';
 
-/** Who cancels, by its permissions: a reviewing system may cancel what is under review. */
+/** Who cancels, by its permissions. */
 export function cancellingActor({ permissions }: Caller): CancellingActor {
   return permissions.has('review:encounter') ? 'provider' : 'partner';
 }
 
 /**
- * Gives up an encounter that waits for its review, and its open items; a provider also one that any reviewer has claimed
- * (R-43). The reviewer stays on record.
+ * Gives up an encounter that is not over, and its open items (R-43). A reviewer that has it stays on record, and learns of
+ * it by the state when it goes on.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
  */
 export function cancelEncounter(
@@ -27,7 +27,7 @@ export function cancelEncounter(
   return changeEncounter(context, encounterNo, (_encounter, now) => ({
     event: 'cancel',
     actor,
-    set: { cancelReason: reason, cancelledAt: now, leaseExpiresAt: null },
+    set: { ...claimEnd, cancelReason: reason, cancelledAt: now },
     async effects(transaction, encounter) {
       await closeItems(transaction, encounter, 'cancelled');
       recordEvent(transaction, encounter, 'encounter.cancelled', { ...numbersOf(encounter), reason });

@@ -53,18 +53,41 @@ export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | nu
   if (!visit) return null;
   const [startedAt, endedAt] = [instantOf(visit.startedAt), instantOf(visit.endedAt)];
   if (endedAt >= startedAt) return { startedAt, endedAt };
-  const errors = [{ pointer: '#/visit/endedAt', code: 'range', detail: 'must not be before startedAt' }];
-  throw new Problem('validation_failed', undefined, { errors });
+  throw new Problem('validation_failed', undefined, {
+    errors: [outOfRange('endedAt', 'must not be before startedAt')],
+  });
 }
 
+/** A provider may meet the patient this long before it claims the encounter: one can be claimed as early as that. */
+const BEFORE_CLAIM_MS = 15 * 60_000;
+/** How far the clock of a reviewing system may be ahead. */
+const AHEAD_MS = 60_000;
+
 /**
- * A live review says when it took place (R-41).
- * @throws Problem visit_required
+ * A live review says when it took place (R-41), which is between the claim and now, within the tolerance of clocks.
+ * @throws Problem visit_required, validation_failed
  */
-export function requireVisit({ reviewType }: { readonly reviewType: string }, visit: Visit | null): void {
-  if (visit || reviewType !== 'synchronous') return;
-  const errors = [{ pointer: '#/visit', code: 'visit_required', detail: 'is required for a synchronous review' }];
-  throw new Problem('visit_required', undefined, { errors });
+export function requireVisit(
+  { reviewType, claimedAt }: { readonly reviewType: string; readonly claimedAt: Date | null },
+  visit: Visit | null,
+  now: Date,
+): void {
+  if (!visit) {
+    if (reviewType !== 'synchronous') return;
+    const errors = [{ pointer: '#/visit', code: 'visit_required', detail: 'is required for a synchronous review' }];
+    throw new Problem('visit_required', undefined, { errors });
+  }
+  const isEarly = visit.startedAt.getTime() < (claimedAt ?? now).getTime() - BEFORE_CLAIM_MS;
+  const isLate = visit.endedAt.getTime() > now.getTime() + AHEAD_MS;
+  const errors = [
+    ...(isEarly ? [outOfRange('startedAt', 'must not be more than 15 minutes before claimedAt')] : []),
+    ...(isLate ? [outOfRange('endedAt', 'must not be in the future')] : []),
+  ];
+  if (errors.length > 0) throw new Problem('validation_failed', undefined, { errors });
+}
+
+function outOfRange(property: keyof Visit, detail: string): FieldError {
+  return { pointer: `#/visit/${property}`, code: 'range', detail };
 }
 
 function fault(place: string, detail: string): FieldError {

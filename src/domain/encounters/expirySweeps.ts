@@ -13,7 +13,7 @@ export function lapseDueClaims(context: SweepContext, tenantId?: string): Promis
   return forEachTenantClock(context, tenantId, lapses);
 }
 
-/** The same for encounters that waited for a review until their end: they become `expired`. */
+/** The same for encounters that waited for a review or for information until their end: they become `expired`. */
 export function expireDueEncounters(context: SweepContext, tenantId?: string): Promise<number> {
   return forEachTenantClock(context, tenantId, expiries);
 }
@@ -32,7 +32,7 @@ const lapses = sweepOf({
   change: lapse,
 });
 const expiries = sweepOf({
-  status: Prisma.sql`status = 'pending_review'`,
+  status: Prisma.sql`status NOT IN ('in_review', 'completed', 'denied', 'cancelled', 'expired')`,
   deadline: Prisma.sql`expires_at`,
   change: expiry,
 });

@@ -2,6 +2,7 @@ import {
   Prisma,
   type Encounter,
   type EncounterDocument,
+  type EncounterInformation,
   type EncounterTreatment,
   type GfeItem,
   type Order,
@@ -42,8 +43,11 @@ export type ShownRow = Omit<ShownEncounter, 'gfeItems' | 'order'> & {
   readonly order: JsonOf<ShownOrder> | null;
 };
 
-/** Selects encounters as they are shown, each part by the key that the database has for it. */
-export const SHOWN = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
+/**
+ * Selects encounters as they are shown, each part by the key that the database has for it.
+ * @param more further columns, each after a comma
+ */
+const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
   (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
       'subcategoryId', subcategory_id) ORDER BY position)
     FROM encounter_treatment AS part
@@ -60,16 +64,35 @@ export const SHOWN = Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
   (SELECT json_build_object('orderNo', order_no, 'orderStatus', order_status, 'subTotal', sub_total,
       'totalShippingAmt', total_shipping_amt, 'grandTotal', grand_total, 'paidAmt', paid_amt, 'createdAt', created_at)
     FROM "order" AS part
-    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "order"
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS "order"${more}
   FROM encounter`;
 
+export const SHOWN = shownWith(Prisma.empty);
+
+/** What providers asked for, and what was sent. */
+export type ShownInformation = Pick<
+  EncounterInformation,
+  'requestedAt' | 'reviewerRef' | 'message' | 'providedAt' | 'additionalNotes'
+>;
+
+/** An encounter with what only its retrieval shows. */
+export interface DetailedEncounter extends ShownEncounter {
+  readonly information: readonly JsonOf<ShownInformation>[];
+}
+
+const DETAILED = shownWith(Prisma.sql`,
+  (SELECT coalesce(json_agg(json_build_object('requestedAt', requested_at, 'reviewerRef', reviewer_ref,
+      'message', message, 'providedAt', provided_at, 'additionalNotes', additional_notes) ORDER BY requested_at, id), '[]')
+    FROM encounter_information AS part
+    WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS information`);
+
 /**
- * One encounter by its public number, as it is shown.
+ * One encounter by its public number, with what only its retrieval shows.
  * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted (D-31)
  */
-export async function showEncounter(context: LookupContext, encounterNo: bigint): Promise<ShownEncounter> {
+export async function showEncounter(context: LookupContext, encounterNo: bigint): Promise<DetailedEncounter> {
   const { db, caller } = context;
-  const [row] = await db.rows<ShownRow>(Prisma.sql`${SHOWN}
+  const [row] = await db.rows<ShownRow & DetailedEncounter>(Prisma.sql`${DETAILED}
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`);
   return permitted(context, row);
 }
@@ -111,13 +134,13 @@ export async function findEncounter(
   return permitted(context, row);
 }
 
-function permitted(context: LookupContext, row: ShownRow | undefined): ShownEncounter {
+function permitted<Row extends ShownRow>(context: LookupContext, row: Row | undefined) {
   if (!row) throw new Problem('encounter_not_found');
   if (!mayUseClinic(context, row.clinicId)) throw new Problem('clinic_not_permitted');
   return shownEncounter(row);
 }
 
-export function shownEncounter({ gfeItems, order, ...row }: ShownRow): ShownEncounter {
+export function shownEncounter<Row extends ShownRow>({ gfeItems, order, ...row }: Row) {
   return { ...row, gfeItems: gfeItems.map(itemOf), order: order && orderOf(order) };
 }
 

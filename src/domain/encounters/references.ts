@@ -13,6 +13,7 @@ import {
 } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
+import type { Caller } from '../../context.js';
 import type { ProblemCode } from '../../contract.js';
 import { canonicalUuid } from '../values/uuid.js';
 import { visiblePatient } from '../access/visiblePatients.js';
@@ -40,12 +41,14 @@ type PlacedClinic = Pick<Clinic, 'id' | 'isActive'> & {
   readonly locations: readonly Pick<ClinicLocation, 'timezone'>[];
 };
 
+export type FoundDocuments = readonly ({ readonly id: string; readonly patientId: string } | undefined)[];
+
 /** What the body's ids refer to, as far as the caller may see it; in the order of the ids, undefined = not found. */
 export interface EncounterParts {
   readonly clinic: PlacedClinic | null;
   readonly patient: { readonly id: string; readonly accountIsActive: boolean } | null;
   readonly treatments: readonly (Treatment | undefined)[];
-  readonly documents: readonly ({ readonly id: string; readonly patientId: string } | undefined)[];
+  readonly documents: FoundDocuments;
   /** For how many months the tenant reuses an approval; null = it reuses none. */
   readonly reuseMonths: number | null;
 }
@@ -96,10 +99,7 @@ export async function loadParts(context: LookupContext, body: Body): Promise<Enc
       JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
       JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id
       WHERE p.tenant_id = ${tenantId} AND p.id = ANY(${treatmentIds}::uuid[]) AND NOT p.is_deleted) AS treatments,
-    (SELECT coalesce(json_agg(json_build_object('id', id, 'patientId', patient_id)), '[]')
-      FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${documentIds}::uuid[])
-        AND EXISTS (SELECT FROM client WHERE client.tenant_id = ${tenantId} AND client.id = document.patient_id
-          AND ${visiblePatient(context.caller, 'client')})) AS documents,
+    ${visibleDocuments(context.caller, documentIds)} AS documents,
     (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS \"reuseMonths\"`);
   if (!row) throw new Error('a statement returned no row');
   const treatments = row.treatments.map(({ offer, ...treatment }) => ({ ...treatment, offer: offer && priced(offer) }));
@@ -112,6 +112,24 @@ export async function loadParts(context: LookupContext, body: Body): Promise<Enc
   };
 }
 
+/** The documents among these that the caller may see, as JSON. */
+function visibleDocuments(caller: Caller, documentIds: readonly string[]): Prisma.Sql {
+  const { tenantId } = caller;
+  return Prisma.sql`(SELECT coalesce(json_agg(json_build_object('id', id, 'patientId', patient_id)), '[]')
+    FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${[...documentIds]}::uuid[])
+      AND EXISTS (SELECT FROM client WHERE client.tenant_id = ${tenantId} AND client.id = document.patient_id
+        AND ${visiblePatient(caller, 'client')}))`;
+}
+
+/** The same by itself, in the order of the ids; undefined = not found. */
+export async function findDocuments({ db, caller }: LookupContext, ids: readonly string[]): Promise<FoundDocuments> {
+  const documentIds = ids.map(canonicalUuid);
+  const [row] = await db.$queryRaw<
+    Pick<Row, 'documents'>[]
+  >`SELECT ${visibleDocuments(caller, documentIds)} AS documents`;
+  return documentIds.map((id) => row?.documents.find((document) => document.id === id));
+}
+
 function priced<Offer extends { readonly price: string; readonly shippingAmount: string }>(offer: Offer) {
   return { ...offer, price: new Prisma.Decimal(offer.price), shippingAmount: new Prisma.Decimal(offer.shippingAmount) };
 }
@@ -120,7 +138,7 @@ function priced<Offer extends { readonly price: string; readonly shippingAmount:
  * Step 3b: one UUID in two spellings is one id twice, which the contract's uniqueItems cannot see.
  * @throws Problem validation_failed
  */
-export function refuseRepeatedIds(body: Body): void {
+export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'documentIds'>>): void {
   const errors = (['treatmentIds', 'documentIds'] as const).flatMap((property) => {
     const ids = (body[property] ?? []).map(canonicalUuid);
     return ids.flatMap((id, index): FieldError[] =>
@@ -146,7 +164,7 @@ export function requireFound({ clinic, patient, treatments, documents, reuseMont
     ...(clinic ? [] : [fault('clinic_not_found', '#/clinicId')]),
     ...(patient ? [] : [fault('patient_not_found', '#/patientId')]),
     ...faultsAt(treatments, 'treatmentIds', 'treatment_not_found', (treatment) => treatment === undefined),
-    ...faultsAt(documents, 'documentIds', 'document_not_found', (document) => document === undefined),
+    ...missingDocuments(documents),
   ]);
 }
 
@@ -162,9 +180,24 @@ export function unusableParts({ clinic, patient, treatments, documents }: FoundP
     patient.accountIsActive ? [] : [fault('patient_inactive', '#/patientId')],
     faultsAt(treatments, 'treatmentIds', 'treatment_inactive', ({ isActive }) => !isActive),
     faultsAt(treatments, 'treatmentIds', 'treatment_unavailable_at_clinic', isUnavailable),
-    faultsAt(documents, 'documentIds', 'document_patient_mismatch', ({ patientId }) => patientId !== patient.id),
+    foreignDocuments(documents, patient.id),
   ];
   return steps.filter((faults) => faults.length > 0);
+}
+
+/** The documents of a body that do not exist for the caller. */
+export function missingDocuments(documents: FoundDocuments): Fault[] {
+  return faultsAt(documents, 'documentIds', 'document_not_found', (document) => document === undefined);
+}
+
+/** The documents of a body that are not the patient's. */
+export function foreignDocuments(documents: FoundDocuments, ofPatient: string): Fault[] {
+  return faultsAt(
+    documents,
+    'documentIds',
+    'document_patient_mismatch',
+    (document) => document?.patientId !== ofPatient,
+  );
 }
 
 /** Where a body names something that must not be used, and why. */

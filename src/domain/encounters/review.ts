@@ -3,7 +3,7 @@ import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { nextState, type EncounterActor } from './states.js';
 import type { EncounterRecord } from './encounters.js';
-import { changeEncounter, numbersOf, release, type Change } from './transitions.js';
+import { announce, changeEncounter, claimEnd, numbersOf, release, type Change } from './transitions.js';
 import { recordEvent } from '../events/record.js';
 import { approvalEnd } from '../approvals/approvals.js';
 import { supersedeApprovals } from '../approvals/endings.js';
@@ -31,18 +31,18 @@ interface Reviewer {
 export function claimEncounter(
   context: CallerContext,
   encounterNo: bigint,
-  { reviewerRef, leaseSeconds = LEASE_SECONDS }: ClaimRequest,
+  { reviewerRef, visitUrl, leaseSeconds = LEASE_SECONDS }: ClaimRequest,
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, (encounter, now) => {
     const leaseExpiresAt = new Date(now.getTime() + leaseSeconds * 1000);
+    const lease = { leaseExpiresAt, ...(visitUrl === undefined ? {} : { visitUrl }) };
     const actor = actorOf(context, encounter, { reviewerRef });
-    if (encounter.status === 'in_review')
-      return { event: 'renew', actor, set: { leaseExpiresAt }, effects: nothingElse };
+    if (encounter.status === 'in_review') return { event: 'renew', actor, set: lease, effects: nothingElse };
     nextState(encounter.status, 'claim', actor);
     if (now < encounter.claimableFrom) throw new Problem('not_due');
     const claim = { claimedById: context.caller.apiClientId, ...context.fixed?.claim };
-    const set = { reviewerRef, ...claim, claimedAt: now, leaseExpiresAt };
-    return { event: 'claim', actor, set, effects: tellOfReview };
+    const set = { reviewerRef, ...claim, claimedAt: now, ...lease };
+    return { event: 'claim', actor, set, effects: announce('encounter.review_started') };
   });
 }
 
@@ -78,10 +78,10 @@ export async function submitReview(
     const actor = actorOf(context, encounter, body);
     // Both outcomes are open to the same actors, and whether one may decide goes before what is decided.
     nextState(encounter.status, 'approve', actor);
-    requireVisit(encounter, visit);
+    requireVisit(encounter, visit, now);
     const decided = matchDecisions(encounter.gfeItems, body.decisions);
     const { apiClientId: reviewedById } = context.caller;
-    const set = { ...reviewColumns(visit, body.notes), reviewedById, completedAt: now, leaseExpiresAt: null };
+    const set = { ...claimEnd, ...reviewColumns(visit, body.notes), reviewedById, completedAt: now };
     return { actor, set, ...(isApproved(encounter, decided) ? completion(decided) : denial(decided)) };
   });
 }
@@ -90,16 +90,16 @@ export async function submitReview(
  * A reference is compared as it was sent: it is another system's. That system vouches for it, so the same reference from
  * another API client is another provider (R-39).
  */
-function actorOf({ caller }: CallerContext, encounter: EncounterRecord, { reviewerRef }: Reviewer): EncounterActor {
+export function actorOf(
+  { caller }: CallerContext,
+  encounter: EncounterRecord,
+  { reviewerRef }: Reviewer,
+): EncounterActor {
   const isOfClient = encounter.claimedById === null || encounter.claimedById === caller.apiClientId;
   return isOfClient && encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';
 }
 
 function nothingElse(): void {}
-
-function tellOfReview(context: TransactionContext, encounter: EncounterRecord): void {
-  recordEvent(context, encounter, 'encounter.review_started', numbersOf(encounter));
-}
 
 function reviewColumns(visit: Visit | null, notes: string | undefined) {
   return { reviewNotes: notes ?? null, visitStartedAt: visit?.startedAt ?? null, visitEndedAt: visit?.endedAt ?? null };

@@ -23,8 +23,11 @@ export interface ResolvedSchedule {
 /** A scheduled live visit may be claimed this long before it. */
 const EARLY_CLAIM_MS = 15 * 60_000;
 
+const DAY_MS = 24 * 3_600_000;
 /** An encounter that nobody reviewed is given up this long after it was created or was to take place. */
-const EXPIRY_MS = 30 * 24 * 3_600_000;
+const EXPIRY_MS = 30 * DAY_MS;
+/** One whose partner was asked for information is given up this long after the question. */
+const INFORMATION_MS = 14 * DAY_MS;
 
 /**
  * What can be said without looking at the clinic (R-32).
@@ -82,10 +85,23 @@ export function claimableFrom(reviewType: ReviewType, schedule: ResolvedSchedule
   return dayStartsAt && isZoneKnown ? dayStartsAt : createdAt;
 }
 
-/** Until when an encounter waits for its review: 30 days from its creation or its schedule, whichever is later. */
-export function expiresAt({ scheduledAt, dayStartsAt }: ResolvedSchedule, createdAt: Date): Date {
-  const planned = scheduledAt ?? dayStartsAt ?? createdAt;
-  return new Date(Math.max(createdAt.getTime(), planned.getTime()) + EXPIRY_MS);
+/**
+ * Until when an encounter waits for its review: 30 days from its creation (or the latest information) or its schedule,
+ * whichever is later (R-37).
+ */
+export function expiresAt({ scheduledAt, dayStartsAt }: ResolvedSchedule, waitsSince: Date): Date {
+  const planned = scheduledAt ?? dayStartsAt ?? waitsSince;
+  return waitsUntil(new Date(planned.getTime() + EXPIRY_MS), waitsSince);
+}
+
+/** The end of the wait for a review that begins anew, and not earlier than it was. */
+export function waitsUntil(before: Date, waitsSince: Date): Date {
+  return new Date(Math.max(before.getTime(), waitsSince.getTime() + EXPIRY_MS));
+}
+
+/** Until when an encounter waits for information that was asked for. */
+export function informationEnds(askedAt: Date): Date {
+  return new Date(askedAt.getTime() + INFORMATION_MS);
 }
 
 const instant = (time: Temporal.ZonedDateTime): Date => new Date(time.epochMilliseconds);

@@ -3,10 +3,21 @@ import { Problem } from '../../problem.js';
 
 /**
  * What can happen to an encounter. A review with at least one approved item is `approve`, one with none is `deny`;
- * `revoke` takes approvals back.
+ * `ask` and `inform` are the provider's question and the partner's information; `revoke` takes approvals back.
  */
 export type EncounterEvent =
-  'claim' | 'renew' | 'release' | 'lapse' | 'approve' | 'deny' | 'cancel' | 'expire' | 'revoke';
+  | 'claim'
+  | 'renew'
+  | 'release'
+  | 'lapse'
+  | 'approve'
+  | 'deny'
+  | 'ask'
+  | 'inform'
+  | 'reschedule'
+  | 'cancel'
+  | 'expire'
+  | 'revoke';
 
 /** Who makes it happen; `claimant` is the provider that has the encounter, `system` is the passing of time. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
@@ -24,6 +35,7 @@ interface Transition {
 export const encounterTransitions = {
   pending_review: {
     claim: { to: 'in_review', by: ['provider'] },
+    reschedule: { to: 'pending_review', by: ['partner'] },
     cancel: { to: 'cancelled', by: ['partner', 'provider'] },
     expire: { to: 'expired', by: ['system'] },
   },
@@ -33,7 +45,13 @@ export const encounterTransitions = {
     lapse: { to: 'pending_review', by: ['system'] },
     approve: { to: 'completed', by: ['claimant'] },
     deny: { to: 'denied', by: ['claimant'] },
-    cancel: { to: 'cancelled', by: ['provider'] },
+    ask: { to: 'awaiting_information', by: ['claimant'] },
+    cancel: { to: 'cancelled', by: ['partner', 'provider'] },
+  },
+  awaiting_information: {
+    inform: { to: 'pending_review', by: ['partner'] },
+    cancel: { to: 'cancelled', by: ['partner', 'provider'] },
+    expire: { to: 'expired', by: ['system'] },
   },
   completed: {
     revoke: { to: 'completed', by: ['provider'] },
@@ -67,5 +85,5 @@ export interface Deadlines {
 /** What the passing of time has done to an encounter by now, whether or not it has been written; null = nothing. */
 export function dueEvent({ status, leaseExpiresAt, expiresAt }: Deadlines, now: Date): 'lapse' | 'expire' | null {
   if (status === 'in_review') return leaseExpiresAt !== null && now >= leaseExpiresAt ? 'lapse' : null;
-  return status === 'pending_review' && now >= expiresAt ? 'expire' : null;
+  return 'expire' in encounterTransitions[status] && now >= expiresAt ? 'expire' : null;
 }

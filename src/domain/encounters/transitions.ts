@@ -21,8 +21,11 @@ export interface Change<Row> {
   readonly effects: (context: TransactionContext, encounter: Row) => Promise<void> | void;
 }
 
+/** What ends with a claim; who had it may stay on record. */
+export const claimEnd = { leaseExpiresAt: null, visitUrl: null } as const;
+
 /** What an encounter is without a claim. */
-const unclaimed = { reviewerRef: null, claimedById: null, claimedAt: null, leaseExpiresAt: null } as const;
+export const unclaimed = { ...claimEnd, reviewerRef: null, claimedById: null, claimedAt: null } as const;
 
 /**
  * Locks an encounter until commit, and before it its patient, whose approvals it may decide about: requests wait, sweeps
@@ -48,13 +51,13 @@ export async function lockEncounter({ db, caller }: CallerContext, encounterNo: 
 export async function changeEncounter(
   context: CallerContext,
   encounterNo: bigint,
-  decide: (encounter: EncounterRecord, now: Date) => Change<EncounterRecord>,
+  decide: (encounter: EncounterRecord, now: Date) => Change<EncounterRecord> | Promise<Change<EncounterRecord>>,
 ): Promise<EncounterRecord> {
   await lockEncounter(context, encounterNo);
   const stored = await getEncounter(context, encounterNo);
   const now = context.now();
   const current = applyElapsedTime(stored, now);
-  const change = decide(current, now);
+  const change = await decide(current, now);
   // One change has one time.
   const moment = withMembers(context, { now: () => now });
   const isLapsed = current.version > stored.version;
@@ -96,13 +99,13 @@ export async function applyChange<Row extends EncounterRow>(
 /** Back into the queue. */
 export const release: Pick<Change<EncounterRow>, 'set' | 'effects'> = {
   set: unclaimed,
-  effects: (context, encounter) => recordEvent(context, encounter, 'encounter.released', numbersOf(encounter)),
+  effects: announce('encounter.released'),
 };
 
 /** Back into the queue, because the lease has ended. */
 export const lapse: Change<EncounterRow> = { event: 'lapse', actor: 'system', ...release };
 
-/** Given up, because nobody reviewed it in time. */
+/** Given up, because nobody reviewed it, or sent what was asked for, in time. */
 export const expiry: Change<EncounterRow> = {
   event: 'expire',
   actor: 'system',
@@ -120,6 +123,13 @@ export async function closeItems(
   status: 'cancelled' | 'expired',
 ): Promise<void> {
   await db.gfeItem.updateMany({ where: { tenantId, encounterId: id, status: 'pending_review' }, data: { status } });
+}
+
+/** Says that something happened to the encounter, and no more. */
+export function announce(
+  type: `encounter.${'review_started' | 'released' | 'information_requested' | 'information_provided' | 'rescheduled'}`,
+): (context: TransactionContext, encounter: EncounterRow) => void {
+  return (context, encounter) => recordEvent(context, encounter, type, numbersOf(encounter));
 }
 
 /** The identifiers that every event of an encounter has. */

@@ -13,6 +13,9 @@ type Members = {
   'encounter.created': 'encounter_id' | 'gfe_no' | 'status' | 'reviewType' | 'clinicId' | 'patientId';
   'encounter.review_started': 'encounter_id' | 'gfe_no';
   'encounter.released': 'encounter_id' | 'gfe_no';
+  'encounter.information_requested': 'encounter_id' | 'gfe_no';
+  'encounter.information_provided': 'encounter_id' | 'gfe_no';
+  'encounter.rescheduled': 'encounter_id' | 'gfe_no';
   'encounter.completed': 'encounter_id' | 'gfe_no' | 'approved' | 'denied' | 'order_no';
   'encounter.denied': 'encounter_id' | 'gfe_no' | 'denied';
   'encounter.cancelled': 'encounter_id' | 'gfe_no' | 'reason';

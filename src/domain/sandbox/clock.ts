@@ -1,4 +1,4 @@
-import type { Context, DomainContext } from '../../context.js';
+import type { AuditRow, Context, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { expireDueEncounters, lapseDueClaims } from '../encounters/expirySweeps.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../approvals/approvals.js';
@@ -37,24 +37,26 @@ export async function readClock(context: Context): Promise<SandboxTime> {
  * Moves the time of a sandbox forward, or leaves it; then does what is due by then, as the jobs would. Of a great deal it
  * does the beginning, and the jobs do the rest.
  * @param offsetSeconds how far it is to be ahead of the world's
+ * @param row of the audit, which is committed with the move
  * @throws Problem sandbox_only; sandbox_busy; validation_failed when time would go back, also when somebody else was faster
  */
-export async function setClock(context: Context, offsetSeconds: number): Promise<SandboxTime> {
+export async function setClock(context: Context, offsetSeconds: number, row: AuditRow): Promise<SandboxTime> {
   requireSandbox(context);
   const { tenantId } = context.caller;
   const clockOffsetMs = offsetSeconds * 1000;
   // They add the offset themselves.
   const { db, realNow: now, newId, randomBytes, log } = context;
   const world = { db, now, newId, randomBytes, log };
-  const { count } = await inTransaction(world, async (transaction) => {
+  await inTransaction(world, async (transaction) => {
     await lockSandbox(transaction, tenantId);
     const where = { id: tenantId, clockOffsetMs: { lte: clockOffsetMs } };
-    return transaction.db.tenant.updateMany({ where, data: { clockOffsetMs } });
+    const { count } = await transaction.db.tenant.updateMany({ where, data: { clockOffsetMs } });
+    if (count === 0) {
+      const errors = [{ pointer: '#/offsetSeconds', code: 'range', detail: 'must be at least what it is now' }];
+      throw new Problem('validation_failed', undefined, { errors });
+    }
+    transaction.audited.push(row);
   });
-  if (count === 0) {
-    const errors = [{ pointer: '#/offsetSeconds', code: 'range', detail: 'must be at least what it is now' }];
-    throw new Problem('validation_failed', undefined, { errors });
-  }
   for (const sweep of sweeps) await sweep(world, tenantId);
   return timeAt(context, clockOffsetMs);
 }

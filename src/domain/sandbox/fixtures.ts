@@ -5,6 +5,7 @@ import { writeCatalog } from '../catalog/import/importCatalog.js';
 import { readCatalog } from '../catalog/import/readCatalog.js';
 import { insertDocument, storeFile, type StoredFile } from '../documents/upload.js';
 import { createEncounter } from '../encounters/encounters.js';
+import { requestInformation } from '../encounters/information.js';
 import { claimEncounter, submitReview } from '../encounters/review.js';
 import { recordPayment } from '../orders/payments.js';
 import { createPatient } from '../patients/patients.js';
@@ -84,7 +85,7 @@ export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promi
 /**
  * Fills a sandbox with what the examples of the contract show, by the same ids for every tenant (R-73): what happened
  * is done again, each thing at its time. An encounter waits for a live visit, one for a chart review, one is under
- * review, and one is completed and not paid.
+ * review, one waits for information, and one is completed and not paid.
  * @param tenantId a tenant that owns nothing but API clients and reuses no approvals
  * @param file what {@link storeFixtureFile} returned
  */
@@ -152,6 +153,10 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
     reviewerRef,
     leaseSeconds: 4 * 3_600,
   });
+  const asked = await create(now, 100_127, { treatmentIds: [semaglutide] });
+  await claimEncounter(at(now), asked.encounterNo, { reviewerRef });
+  const message = 'Which dose did you take last, and when?';
+  await requestInformation(at(now), asked.encounterNo, { reviewerRef, message });
   await createPatient(at(patientAt, { patient: { id: noah, isVerified: 'NOTVERIFIED' } }), noahReed);
   // Consumers ignore an event whose id they have seen, so each reset has events of its own.
   context.events.push(...events.map((event) => ({ ...event, id: context.newId() })));

@@ -1,5 +1,5 @@
 import { Prisma, type Tenant } from '../../../generated/prisma/client.js';
-import type { Context, DomainContext } from '../../context.js';
+import type { AuditRow, Context, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { identifier } from '../transactions/bulkSql.js';
 import { replayFixtures, storeFixtureFile, type FixtureStore } from './fixtures.js';
@@ -18,6 +18,7 @@ const tableGroups = [
     'order_line',
     'gfe_item',
     'encounter_document',
+    'encounter_information',
     'encounter_treatment',
     'clinic_availability',
     'offer_variant',
@@ -45,9 +46,10 @@ const BATCH = 5_000n;
 
 /**
  * Restores the initial fixtures and real time; API clients stay (R-76). Waits for in-flight requests.
+ * @param row of the audit, which is committed with the effect
  * @throws Problem sandbox_only, sandbox_busy
  */
-export async function resetSandbox(context: Context): Promise<void> {
+export async function resetSandbox(context: Context, row: AuditRow): Promise<void> {
   requireSandbox(context);
   const { tenantId } = context.caller;
   const file = await storeFixtureFile(context.objects, tenantId);
@@ -62,6 +64,7 @@ export async function resetSandbox(context: Context): Promise<void> {
     await db.tenant.updateMany({ where, data: { clockOffsetMs: 0, gfeReuse: false, updatedAt: transaction.now() } });
     await replayFixtures(transaction, tenantId, file);
     await db.tenant.updateMany({ where, data: { gfeReuse } });
+    transaction.audited.push(row);
     return documents.map(({ blobPath }) => blobPath);
   };
   const stale = await inTransaction(parts, work);

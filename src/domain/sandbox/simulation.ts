@@ -3,6 +3,7 @@ import type { Bodies } from '../../contract.js';
 import { displayedStatus } from '../approvals/approvals.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
 import { getEncounter, type EncounterRecord } from '../encounters/encounters.js';
+import { requestInformation } from '../encounters/information.js';
 import { lockEncounter } from '../encounters/transitions.js';
 import { recordPayment } from '../orders/payments.js';
 import { claimEncounter, submitReview } from '../encounters/review.js';
@@ -16,6 +17,9 @@ type Decision = Bodies['SubmitReviewRequest']['decisions'][number];
 /** The provider that the sandbox plays, unless another one has the encounter. */
 const REVIEWER = 'sandbox';
 const DENIAL = 'Denied in the sandbox.';
+/** Where the patient would meet the provider. */
+const VISITS = 'https://visits.northwind.example';
+const QUESTION = 'Asked in the sandbox.';
 const REVOCATION = 'Revoked in the sandbox.';
 
 /**
@@ -45,6 +49,7 @@ const outcomes: Readonly<Record<Outcome, Play>> = {
   no_show: (context, encounterNo) => cancelEncounter(context, encounterNo, { reason: 'patient_no_show' }, 'provider'),
   expire: expireEncounter,
   revoke,
+  request_information: ask,
 };
 
 /** As the provider that has it, if one has. */
@@ -52,8 +57,16 @@ async function claim(context: CallerContext, encounterNo: bigint): Promise<Encou
   const encounter = await getEncounter(context, encounterNo);
   const { reviewerRef, leaseExpiresAt } = encounter;
   const isHeld = leaseExpiresAt !== null && context.now() < leaseExpiresAt;
-  if (!isHeld || reviewerRef === null) return claimEncounter(context, encounterNo, { reviewerRef: REVIEWER });
+  const visit = encounter.reviewType === 'synchronous' ? { visitUrl: `${VISITS}/${encounterNo}` } : {};
+  if (!isHeld || reviewerRef === null) return claimEncounter(context, encounterNo, { reviewerRef: REVIEWER, ...visit });
   return claimEncounter(asHolder(context, encounter), encounterNo, { reviewerRef });
+}
+
+/** Asks the partner, as the provider that has it. */
+async function ask(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
+  const claimed = await claim(context, encounterNo);
+  const body = { reviewerRef: claimed.reviewerRef ?? REVIEWER, message: QUESTION };
+  return requestInformation(asHolder(context, claimed), encounterNo, body);
 }
 
 /** As the API client of the claim, which alone may go on with it (R-39). */

@@ -92,9 +92,11 @@ async function untilOutbox<Db extends TransactionStatements, T>(
 async function inSandboxTime<C extends LookupContext & Pick<Context, 'realNow' | 'now'>>(context: C) {
   const { caller, db, realNow } = context;
   if (caller.tenantMode !== 'sandbox') return context;
-  await db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${lockKey('sandbox', caller.tenantId)})`;
-  const [tenant] = await db.$queryRaw<{ offset: bigint }[]>`
-    SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`;
+  // Sent together, run one after the other.
+  const [, [tenant]] = await Promise.all([
+    db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${lockKey('sandbox', caller.tenantId)})`,
+    db.$queryRaw<{ offset: bigint }[]>`SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`,
+  ]);
   return withMembers(context, { now: inTenantTime({ now: realNow }, Number(tenant?.offset ?? 0)).now });
 }
 

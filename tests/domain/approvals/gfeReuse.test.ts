@@ -15,7 +15,7 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { eventsAbout, getOrder } from '../../support/orders.js';
-import { deny, reviewed } from '../../support/reviews.js';
+import { deny, reviewed, recordOf } from '../../support/reviews.js';
 
 const DAY = 24 * 3600;
 
@@ -42,7 +42,7 @@ const create = (changes = {}) => newEncounter(harness, partner, { ...body, ...ch
 const review = (encounter: Answer['body'], decide = {}) =>
   reviewed(harness, partner, encounter, () => ({ decision: 'approved', ...decide }));
 const read = async (encounterNo: number) =>
-  (await call(harness, `GET /encounters/${encounterNo}`, { token: partner.token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounterNo}`, { token: partner.token })).body);
 const setRule = (reviewOften: string, reviewRecurring: boolean) =>
   harness.domain.db.category.updateMany({
     where: { tenantId, id: group.categoryId },

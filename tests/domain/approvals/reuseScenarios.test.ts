@@ -13,7 +13,7 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { eventsAbout, getOrder } from '../../support/orders.js';
-import { cancelled, deny, reviewed } from '../../support/reviews.js';
+import { cancelled, deny, reviewed, recordOf } from '../../support/reviews.js';
 
 // What was decided or written after an approval counts more than the approval. Everything of a case happens at the same
 // moment, so that nothing depends on a clock that goes on.
@@ -63,7 +63,7 @@ const refuse = async (changes = {}): Promise<Encounter> => reviewed(harness, par
 const cancel = async (changes: object, reason: string): Promise<Encounter> =>
   cancelled(harness, partner, await create(changes), reason);
 const read = async ({ encounter_id }: Encounter): Promise<Encounter> =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 const revoke = ({ encounter_id, gfe_data }: Encounter): Promise<Answer> =>
   post(`/encounters/${encounter_id}/revoke`, {
     reviewerRef: 'auditor',

@@ -2,13 +2,15 @@ import fc from 'fast-check';
 import { Pool } from 'pg';
 import { cancelEncounter, expireEncounter } from '../../../src/domain/encounters/cancellation.js';
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/encounters/expirySweeps.js';
+import { provideInformation, requestInformation } from '../../../src/domain/encounters/information.js';
+import { rescheduleEncounter } from '../../../src/domain/encounters/rescheduling.js';
 import { claimEncounter, releaseEncounter, submitReview } from '../../../src/domain/encounters/review.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
 import { Problem } from '../../../src/problem.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { callerContext } from '../../support/patientLives.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
-import { brokenInvariants, step, type Action, type Given, type ItemStatus, type Snapshot } from './encounterModel.js';
+import { brokenInvariants, step, type Action, type Given, type Snapshot } from './encounterModel.js';
 
 /** Others at every run; `LIVES=2000` for a longer look. */
 const runs = Number(process.env['LIVES'] ?? 300);
@@ -35,22 +37,25 @@ afterAll(async () => {
 });
 
 /** What an encounter can be like at first; each has two treatments, of two categories. */
-type Start = Given & { readonly items: readonly ItemStatus[] };
+type Start = Given & Pick<Snapshot, 'claimableFrom' | 'expiresAt' | 'items'>;
 const kinds: Readonly<Record<string, Start>> = {
   chart: {
     isLive: false,
+    createdAt: start,
     claimableFrom: start,
     expiresAt: month,
     items: ['pending_review', 'pending_review'],
   },
   live: {
     isLive: true,
+    createdAt: start,
     claimableFrom: start + hour,
     expiresAt: month,
     items: ['pending_review', 'pending_review'],
   },
   'partly-reused': {
     isLive: false,
+    createdAt: start,
     claimableFrom: start,
     expiresAt: month,
     items: ['approved', 'pending_review'],
@@ -114,7 +119,13 @@ async function createTenants(prefix: string, given: Start, from: number): Promis
 async function stored(tenantId: string): Promise<Snapshot & { readonly encounterNo: bigint }> {
   const text = `SELECT status, reviewer_ref AS reviewer, version, encounter_no AS "encounterNo",
       (extract(epoch FROM claimed_at) * 1000)::float8 AS "claimedAt",
-      (extract(epoch FROM lease_expires_at) * 1000)::float8 AS "leaseEnds",
+      (extract(epoch FROM lease_expires_at) * 1000)::float8 AS "leaseEnds", visit_url IS NOT NULL AS "hasVisitUrl",
+      (extract(epoch FROM claimable_from) * 1000)::float8 AS "claimableFrom",
+      (extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAt",
+      (SELECT (extract(epoch FROM max(i.expires_at)) * 1000)::float8 FROM encounter_information i
+        WHERE i.tenant_id = e.tenant_id AND provided_at IS NULL) AS "openQuestion",
+      (SELECT (extract(epoch FROM max(provided_at)) * 1000)::float8 FROM encounter_information i
+        WHERE i.tenant_id = e.tenant_id) AS "informedAt",
       ARRAY(SELECT status::text FROM gfe_item i WHERE i.tenant_id = e.tenant_id ORDER BY position) AS items,
       (SELECT count(*)::int FROM "order" o WHERE o.tenant_id = e.tenant_id) AS orders,
       (SELECT count(*)::int FROM order_line l WHERE l.tenant_id = e.tenant_id) AS lines,
@@ -130,11 +141,18 @@ function workOf(action: Action, encounterNo: bigint, waiting: readonly number[],
   return (context: CallerContext): Promise<unknown> => {
     switch (action.what) {
       case 'claim': {
-        const { by: reviewerRef, leaseSeconds } = action;
-        return claimEncounter(context, encounterNo, { reviewerRef, leaseSeconds });
+        const { by: reviewerRef, leaseSeconds, hasUrl } = action;
+        const visit = hasUrl ? { visitUrl: 'https://visits.example.com/1' } : {};
+        return claimEncounter(context, encounterNo, { reviewerRef, leaseSeconds, ...visit });
       }
       case 'release':
         return releaseEncounter(context, encounterNo, { reviewerRef: action.by });
+      case 'ask':
+        return requestInformation(context, encounterNo, { reviewerRef: action.by, message: 'x' });
+      case 'inform':
+        return provideInformation(context, encounterNo, { additionalNotes: 'x' });
+      case 'reschedule':
+        return rescheduleEncounter(context, encounterNo, scheduleIn(action.hours, now));
       case 'review':
         return submitReview(context, encounterNo, reviewOf(action, waiting, now));
       case 'cancel':
@@ -167,8 +185,20 @@ async function act(
 
 type Review = Extract<Action, { what: 'review' }>;
 
-function reviewOf({ by, decisions, hasVisit }: Review, waiting: readonly number[], now: number) {
-  const time = new Date(now).toISOString();
+function scheduleIn(hours: number | null, now: number) {
+  if (hours === null) return {};
+  const time = new Date(now + hours * hour).toISOString();
+  return { scheduledDay: time.slice(0, 10), scheduledTime: time.slice(11, 19), scheduledTimeZone: 'UTC' };
+}
+
+/** Minutes from now: claims are of now, or as old as their lease. */
+const visits = {
+  now: { startedAt: 0, endedAt: 0 },
+  early: { startedAt: -24 * 60, endedAt: 0 },
+  late: { startedAt: 0, endedAt: 2 },
+};
+
+function reviewOf({ by, decisions, visit }: Review, waiting: readonly number[], now: number) {
   const decide = (index: number) =>
     decisions === 'all' || (decisions === 'first' && index === 0)
       ? ({ decision: 'approved' } as const)
@@ -180,8 +210,14 @@ function reviewOf({ by, decisions, hasVisit }: Review, waiting: readonly number[
   return {
     reviewerRef: by,
     decisions: decisions === 'incomplete' ? all.slice(1) : all,
-    ...(hasVisit ? { visit: { startedAt: time, endedAt: time } } : {}),
+    ...(visit === 'none' ? {} : { visit: visitAt(visit, now) }),
   };
+}
+
+function visitAt(visit: keyof typeof visits, now: number) {
+  const { startedAt, endedAt } = visits[visit];
+  const time = (minutes: number): string => new Date(now + minutes * 60_000).toISOString();
+  return { startedAt: time(startedAt), endedAt: time(endedAt) };
 }
 
 const by = fc.constantFrom('A', 'A', 'A', 'B');
@@ -192,6 +228,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       what: fc.constant('claim' as const),
       by,
       leaseSeconds: fc.constantFrom(1, 3_600, 14_400),
+      hasUrl: fc.boolean(),
     }),
   },
   {
@@ -199,7 +236,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     arbitrary: fc.record({
       what: fc.constant('review' as const),
       by,
-      hasVisit: fc.constantFrom(true, true, true, false),
+      visit: fc.constantFrom(...(['now', 'now', 'now', 'none', 'early', 'late'] as const)),
       decisions: fc.constantFrom('all' as const, 'first' as const, 'none' as const, 'incomplete' as const),
     }),
   },
@@ -207,10 +244,16 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     weight: 4,
     arbitrary: fc.record({
       what: fc.constant('wait' as const),
-      seconds: fc.constantFrom(1, 3_599, 3_600, 14_400, 15 * 86_400, 30 * 86_400),
+      seconds: fc.constantFrom(1, 3_599, 3_600, 14_400, 14 * 86_400, 30 * 86_400),
     }),
   },
   { weight: 2, arbitrary: fc.record({ what: fc.constant('release' as const), by }) },
+  { weight: 3, arbitrary: fc.record({ what: fc.constant('ask' as const), by }) },
+  { weight: 3, arbitrary: fc.record({ what: fc.constant('inform' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ what: fc.constant('reschedule' as const), hours: fc.constantFrom(null, -1, 1, 24 * 40) }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -227,12 +270,13 @@ const lives = fc.record({
   kind: fc.constantFrom(...Object.keys(kinds)),
   actions: fc.array(action, { minLength: 3, maxLength: 7, size: 'max' }),
 });
-const claim = { what: 'claim', by: 'A', leaseSeconds: 3_600 } as const;
-const review = { what: 'review', by: 'A', hasVisit: false, decisions: 'all' } as const;
+const claim = { what: 'claim', by: 'A', leaseSeconds: 3_600, hasUrl: false } as const;
+const review = { what: 'review', by: 'A', visit: 'none', decisions: 'all' } as const;
 /** What random lives reach too rarely. */
 const rare: [typeof lives extends fc.Arbitrary<infer Life> ? Life : never][] = [
   [{ kind: 'live', actions: [{ what: 'wait', seconds: 3_600 }, claim, review] }],
   [{ kind: 'chart', actions: [claim, { ...review, decisions: 'incomplete' }] }],
+  [{ kind: 'chart', actions: [claim, { ...review, visit: 'early' }, { ...review, visit: 'late' }] }],
 ];
 const seen = new Set<string>();
 
@@ -276,7 +320,7 @@ it(`is as the model says, whatever happens to an encounter: ${runs} random lives
   // Side by side, because each waits for the database most of its time.
   await Promise.all(Array.from({ length: lanes }, (_, lane) => live(lane, runs / lanes)));
   // The lives were not dull.
-  const codes = ['not_due', 'claimed_by_other', 'visit_required', 'decisions_incomplete'];
-  const states = ['cancelled', 'completed', 'denied', 'expired', 'in_review', 'pending_review'];
+  const codes = ['not_due', 'claimed_by_other', 'visit_required', 'validation_failed', 'decisions_incomplete'];
+  const states = ['awaiting_information', 'cancelled', 'completed', 'denied', 'expired', 'in_review', 'pending_review'];
   expect([...seen]).toEqual(expect.arrayContaining([...codes, ...states]));
 });

@@ -2,7 +2,8 @@
 // that the two can be held against each other.
 
 export type ItemStatus = 'pending_review' | 'approved' | 'denied' | 'cancelled' | 'expired';
-export type Status = 'pending_review' | 'in_review' | 'completed' | 'denied' | 'cancelled' | 'expired';
+export type Status =
+  'pending_review' | 'in_review' | 'awaiting_information' | 'completed' | 'denied' | 'cancelled' | 'expired';
 
 /** What is stored of an encounter, in the model as in the database; times in milliseconds. */
 export interface Snapshot {
@@ -10,6 +11,14 @@ export interface Snapshot {
   readonly reviewer: string | null;
   readonly claimedAt: number | null;
   readonly leaseEnds: number | null;
+  readonly hasVisitUrl: boolean;
+  readonly claimableFrom: number;
+  /** Until when it waits, for its review or for information. */
+  readonly expiresAt: number;
+  /** Until when it waited for its review when a provider asked, of a question without an answer. */
+  readonly openQuestion: number | null;
+  /** When the latest information came. */
+  readonly informedAt: number | null;
   readonly version: number;
   readonly items: readonly ItemStatus[];
   readonly orders: number;
@@ -21,20 +30,23 @@ export interface Snapshot {
 /** What never changes. */
 export interface Given {
   readonly isLive: boolean;
-  readonly claimableFrom: number;
-  readonly expiresAt: number;
+  readonly createdAt: number;
 }
 
 /** What happens. `decisions` are in the order of the items that wait; too few are an incomplete review. */
 export type Action =
-  | { readonly what: 'claim'; readonly by: string; readonly leaseSeconds: number }
+  | { readonly what: 'claim'; readonly by: string; readonly leaseSeconds: number; readonly hasUrl: boolean }
   | { readonly what: 'release'; readonly by: string }
   | {
       readonly what: 'review';
       readonly by: string;
       readonly decisions: 'all' | 'first' | 'none' | 'incomplete';
-      readonly hasVisit: boolean;
+      readonly visit: 'none' | 'now' | 'early' | 'late';
     }
+  | { readonly what: 'ask'; readonly by: string }
+  | { readonly what: 'inform' }
+  /** `hours` from now; null = the schedule is cleared. */
+  | { readonly what: 'reschedule'; readonly hours: number | null }
   | { readonly what: 'cancel'; readonly by: 'partner' | 'provider' }
   | { readonly what: 'expire' }
   | { readonly what: 'wait'; readonly seconds: number }
@@ -47,7 +59,9 @@ export interface Outcome {
   readonly after: Snapshot;
 }
 
-const open: readonly Status[] = ['pending_review', 'in_review'];
+const open: readonly Status[] = ['pending_review', 'in_review', 'awaiting_information'];
+const waiting: readonly Status[] = ['pending_review', 'awaiting_information'];
+const day = 86_400_000;
 
 /** What happens to an encounter at a time. */
 export function step(before: Snapshot, given: Given, action: Action, now: number): Outcome {
@@ -57,15 +71,15 @@ export function step(before: Snapshot, given: Given, action: Action, now: number
   if (action.what === 'wait') return stays('done');
   if (action.what === 'sweepClaims') return isLapsed ? { answer: 'done', after: lapsed } : stays('done');
   if (action.what === 'sweepExpired') {
-    const isDue = before.status === 'pending_review' && given.expiresAt <= now;
+    const isDue = waiting.includes(before.status) && before.expiresAt <= now;
     return isDue ? { answer: 'done', after: ended(before, 'expired', 'expired') } : stays('done');
   }
   // Times that have passed count at once.
   const current = isLapsed ? lapsed : before;
-  const isOver = current.status === 'pending_review' && given.expiresAt <= now;
+  const isOver = waiting.includes(current.status) && current.expiresAt <= now;
   const state = isOver ? 'expired' : current.status;
   const refused = refusal(current, state, given, action, now);
-  return refused === null ? { answer: 'done', after: changed(current, action, now) } : stays(refused);
+  return refused === null ? { answer: 'done', after: changed(current, given, action, now) } : stays(refused);
 }
 
 function refusal(current: Snapshot, state: Status, given: Given, action: Action, now: number): string | null {
@@ -74,29 +88,55 @@ function refusal(current: Snapshot, state: Status, given: Given, action: Action,
   switch (action.what) {
     case 'claim':
       if (state === 'in_review') return current.reviewer === action.by ? null : 'claimed_by_other';
-      return given.isLive && now < given.claimableFrom ? 'not_due' : null;
+      if (state === 'awaiting_information') return wrongState;
+      return now < current.claimableFrom ? 'not_due' : null;
     case 'release':
+    case 'ask':
     case 'review':
       if (state !== 'in_review') return wrongState;
       if (current.reviewer !== action.by) return 'claimed_by_other';
-      if (action.what === 'release') return null;
-      if (given.isLive && !action.hasVisit) return 'visit_required';
+      if (action.what !== 'review') return null;
+      if (given.isLive && action.visit === 'none') return 'visit_required';
+      if (action.visit === 'early' || action.visit === 'late') return 'validation_failed';
       return action.decisions === 'incomplete' ? 'decisions_incomplete' : null;
     case 'cancel':
-      return state === 'in_review' && action.by === 'partner' ? wrongState : null;
+      return null;
+    case 'inform':
+      return state === 'awaiting_information' ? null : wrongState;
+    case 'reschedule':
+      return state === 'pending_review' ? null : wrongState;
     default:
       return state === 'in_review' ? wrongState : null;
   }
 }
 
-function changed(current: Snapshot, action: Action, now: number): Snapshot {
+function changed(current: Snapshot, given: Given, action: Action, now: number): Snapshot {
   const version = current.version + 1;
   switch (action.what) {
     case 'claim': {
       const leaseEnds = now + action.leaseSeconds * 1000;
-      if (current.status === 'in_review') return { ...current, leaseEnds, version };
+      const hasVisitUrl = current.hasVisitUrl || action.hasUrl;
+      const lease = { leaseEnds, hasVisitUrl, version };
+      if (current.status === 'in_review') return { ...current, ...lease };
       const events = [...current.events, 'review_started'];
-      return { ...current, status: 'in_review', reviewer: action.by, claimedAt: now, leaseEnds, version, events };
+      return { ...current, status: 'in_review', reviewer: action.by, claimedAt: now, ...lease, events };
+    }
+    case 'ask': {
+      const question = { openQuestion: current.expiresAt, expiresAt: now + 14 * day };
+      return { ...withoutClaim(current, 'information_requested'), ...question, status: 'awaiting_information' };
+    }
+    case 'inform': {
+      const expiresAt = Math.max(current.openQuestion ?? 0, now + 30 * day);
+      const events = [...current.events, 'information_provided'];
+      const answer = { openQuestion: null, informedAt: now, expiresAt, version, events };
+      return { ...current, ...answer, status: 'pending_review' };
+    }
+    case 'reschedule': {
+      const scheduledAt = action.hours === null ? null : now + action.hours * 3_600_000;
+      const since = current.informedAt ?? given.createdAt;
+      const claimableFrom = given.isLive && scheduledAt !== null ? scheduledAt - 15 * 60_000 : given.createdAt;
+      const expiresAt = Math.max(since, scheduledAt ?? 0) + 30 * day;
+      return { ...current, claimableFrom, expiresAt, version, events: [...current.events, 'rescheduled'] };
     }
     case 'release':
       return released(current);
@@ -110,8 +150,12 @@ function changed(current: Snapshot, action: Action, now: number): Snapshot {
 }
 
 function released(current: Snapshot): Snapshot {
-  const [version, events] = [current.version + 1, [...current.events, 'released']];
-  return { ...current, status: 'pending_review', reviewer: null, claimedAt: null, leaseEnds: null, version, events };
+  return { ...withoutClaim(current, 'released'), status: 'pending_review' };
+}
+
+function withoutClaim(current: Snapshot, event: string): Snapshot {
+  const [version, events] = [current.version + 1, [...current.events, event]];
+  return { ...current, reviewer: null, claimedAt: null, leaseEnds: null, hasVisitUrl: false, version, events };
 }
 
 function decided(current: Snapshot, decisions: string): Snapshot {
@@ -129,6 +173,7 @@ function decided(current: Snapshot, decisions: string): Snapshot {
     lines,
     orders: lines > 0 ? 1 : 0,
     leaseEnds: null,
+    hasVisitUrl: false,
     version: current.version + 1,
     events: [...current.events, status],
   };
@@ -141,6 +186,7 @@ function ended(current: Snapshot, status: Status, item: ItemStatus): Snapshot {
     status,
     items,
     leaseEnds: null,
+    hasVisitUrl: false,
     version: current.version + 1,
     events: [...current.events, status],
   };
@@ -157,7 +203,13 @@ export function brokenInvariants(before: Snapshot, after: Snapshot): string[] {
     ['not completed ⇒ no order', status === 'completed' || orders === 0],
     ['a line for each approved item', status !== 'completed' || lines === approved],
     ['in_review ⇔ claim present', status === 'in_review' ? claim === 3 : leaseEnds === null],
-    ['pending_review ⇒ no claim', status !== 'pending_review' || claim === 0],
+    ['in the queue or waiting for information ⇒ no claim', !waiting.includes(status) || claim === 0],
+    ['awaiting_information ⇒ an open question', status !== 'awaiting_information' || after.openQuestion !== null],
+    [
+      'in the queue or under review ⇒ none',
+      !open.includes(status) || status === 'awaiting_information' || after.openQuestion === null,
+    ],
+    ['a link to the visit ⇒ under review', status === 'in_review' || !after.hasVisitUrl],
     ['a pending item ⇔ an open encounter', items.includes('pending_review') === open.includes(status)],
     ['final states never change', open.includes(before.status) || isSame],
     ['the version rises with every change', after.version > before.version || isSame],

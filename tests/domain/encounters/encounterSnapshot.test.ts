@@ -9,6 +9,7 @@ import {
 } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
+import { recordOf } from '../../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const read = async (encounterNo: number) =>
-  (await call(harness, `GET /encounters/${encounterNo}`, { token: partner.token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounterNo}`, { token: partner.token })).body);
 const statusOf = async (encounterNo: number) =>
   (await call(harness, 'POST /encounters/status', { token: partner.token, json: { encounter_id: encounterNo } })).body;
 

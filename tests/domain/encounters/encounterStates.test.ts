@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { EncounterState } from '../../../src/contract.js';
 import {
   dueEvent,
@@ -6,15 +7,38 @@ import {
   type EncounterActor,
   type EncounterEvent,
 } from '../../../src/domain/encounters/states.js';
+import { packageRoot } from '../../../src/packageRoot.js';
 import { Problem } from '../../../src/problem.js';
 
-const states = ['pending_review', 'in_review', 'completed', 'denied', 'cancelled', 'expired'] as const;
-const events = ['claim', 'renew', 'release', 'lapse', 'approve', 'deny', 'cancel', 'expire', 'revoke'] as const;
+const states = [
+  'pending_review',
+  'in_review',
+  'awaiting_information',
+  'completed',
+  'denied',
+  'cancelled',
+  'expired',
+] as const;
+const events = [
+  'claim',
+  'renew',
+  'release',
+  'lapse',
+  'approve',
+  'deny',
+  'ask',
+  'inform',
+  'reschedule',
+  'cancel',
+  'expire',
+  'revoke',
+] as const;
 const actors = ['partner', 'provider', 'claimant', 'system'] as const;
 
 /** Everything that is possible, as the domain guide has it; nothing else is. */
 const possible: readonly [EncounterState, EncounterEvent, EncounterActor, EncounterState][] = [
   ['pending_review', 'claim', 'provider', 'in_review'],
+  ['pending_review', 'reschedule', 'partner', 'pending_review'],
   ['pending_review', 'cancel', 'partner', 'cancelled'],
   ['pending_review', 'cancel', 'provider', 'cancelled'],
   ['pending_review', 'expire', 'system', 'expired'],
@@ -23,7 +47,13 @@ const possible: readonly [EncounterState, EncounterEvent, EncounterActor, Encoun
   ['in_review', 'lapse', 'system', 'pending_review'],
   ['in_review', 'approve', 'claimant', 'completed'],
   ['in_review', 'deny', 'claimant', 'denied'],
+  ['in_review', 'ask', 'claimant', 'awaiting_information'],
+  ['in_review', 'cancel', 'partner', 'cancelled'],
   ['in_review', 'cancel', 'provider', 'cancelled'],
+  ['awaiting_information', 'inform', 'partner', 'pending_review'],
+  ['awaiting_information', 'cancel', 'partner', 'cancelled'],
+  ['awaiting_information', 'cancel', 'provider', 'cancelled'],
+  ['awaiting_information', 'expire', 'system', 'expired'],
   ['completed', 'revoke', 'provider', 'completed'],
 ];
 
@@ -40,16 +70,27 @@ function result(from: EncounterState, event: EncounterEvent, actor: EncounterAct
 }
 
 describe('the table of transitions', () => {
+  it('is what the diagram of the guide shows, as far as states change', async () => {
+    const guide = await readFile(new URL('openapi/info.md', packageRoot), 'utf8');
+    const [, diagram = ''] = /# The life of an encounter\n+```mermaid\n([^`]*)```/.exec(guide) ?? [];
+    const arrows = [...diagram.matchAll(/(\w+) --> (\w+): (.+)/g)];
+    const shown = arrows.flatMap(([, from, to, labels = '']) =>
+      labels.split(', ').map((event) => [from, event, to].join(' ')),
+    );
+    const changing = possible.filter(([from, , , to]) => from !== to).map(([from, event, , to]) => [from, event, to]);
+    expect(shown.sort()).toEqual([...new Set(changing.map((way) => way.join(' ')))].sort());
+  });
+
   it('knows every state, the last four of which are final', () => {
     expect(Object.keys(encounterTransitions)).toEqual(states);
-    for (const state of states.slice(2)) {
+    for (const state of states.slice(3)) {
       expect(Object.values(encounterTransitions[state]).filter(({ to }) => to !== state)).toEqual([]);
     }
   });
 
   it.each(cases)('from %s by %s of a %s leads where the domain guide says, or nowhere', (from, event, actor) => {
     const way = possible.find((known) => known[0] === from && known[1] === event && known[2] === actor);
-    const ofClaimant = from === 'in_review' && ['renew', 'release', 'approve', 'deny'].includes(event);
+    const ofClaimant = from === 'in_review' && ['renew', 'release', 'approve', 'deny', 'ask'].includes(event);
     const isOthers = actor === 'provider' && ofClaimant;
     expect(result(from, event, actor)).toBe(way?.[3] ?? (isOthers ? 'claimed_by_other' : `invalid_state ${from}`));
   });
@@ -64,12 +105,15 @@ describe('the passing of time', () => {
     expect([dueEvent(claimed, before), dueEvent(claimed, time)]).toEqual([null, 'lapse']);
   });
 
-  it('ends what nobody reviewed at its end, not a millisecond before', () => {
-    const waiting = { status: 'pending_review', leaseExpiresAt: null, expiresAt: time } as const;
-    expect([dueEvent(waiting, before), dueEvent(waiting, time)]).toEqual([null, 'expire']);
-  });
+  it.each(['pending_review', 'awaiting_information'] as const)(
+    'ends what waits at its end, not a millisecond before: %s',
+    (status) => {
+      const waiting = { status, leaseExpiresAt: null, expiresAt: time } as const;
+      expect([dueEvent(waiting, before), dueEvent(waiting, time)]).toEqual([null, 'expire']);
+    },
+  );
 
-  it.each(states.slice(2))('does nothing to what is %s', (status) => {
+  it.each(states.slice(3))('does nothing to what is %s', (status) => {
     expect(dueEvent({ status, leaseExpiresAt: null, expiresAt: before }, time)).toBeNull();
   });
 });

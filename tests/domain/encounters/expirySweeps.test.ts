@@ -4,7 +4,7 @@ import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partn
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
-import { claim, claimedEncounter, completedEncounter, eventTypesOf } from '../../support/reviews.js';
+import { claim, claimedEncounter, completedEncounter, eventTypesOf, recordOf } from '../../support/reviews.js';
 import { scansOf, statementsOf } from '../../support/statements.js';
 
 type Encounter = Answer['body'];
@@ -35,7 +35,7 @@ const inSeconds = (seconds: number) => ({
   now: () => new Date(harness.clock.now.getTime() + seconds * 1000),
 });
 const stored = async ({ encounter_id }: Encounter, { token } = partner): Promise<Encounter> =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token })).body);
 
 /** More encounters like this one, in its state. */
 async function multiply({ id, encounter_id }: Encounter, copies: number): Promise<void> {

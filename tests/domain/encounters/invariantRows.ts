@@ -36,7 +36,15 @@ export const tenantRows = (tenant: string): string[] => [
       ${times})`,
 ];
 
-export const statuses = ['pending_review', 'in_review', 'completed', 'denied', 'cancelled', 'expired'] as const;
+export const statuses = [
+  'pending_review',
+  'in_review',
+  'awaiting_information',
+  'completed',
+  'denied',
+  'cancelled',
+  'expired',
+] as const;
 export type Status = (typeof statuses)[number];
 /** Those that never change. */
 export const final = ['completed', 'denied', 'cancelled', 'expired'] as const;
@@ -45,6 +53,7 @@ export const final = ['completed', 'denied', 'cancelled', 'expired'] as const;
 const columnsOf: Record<Status, Record<string, string>> = {
   pending_review: {},
   in_review: { reviewer_ref: `'NPI-1'`, claimed_at: at, lease_expires_at: later },
+  awaiting_information: {},
   completed: { reviewer_ref: `'NPI-1'`, claimed_at: at, completed_at: at },
   denied: { reviewer_ref: `'NPI-1'`, claimed_at: at, completed_at: at },
   cancelled: { cancelled_at: at, cancel_reason: `'other'` },
@@ -53,6 +62,7 @@ const columnsOf: Record<Status, Record<string, string>> = {
 export const itemColumnsOf: Record<Status, Record<string, string>> = {
   pending_review: { status: `'pending_review'` },
   in_review: { status: `'pending_review'` },
+  awaiting_information: { status: `'pending_review'` },
   completed: { status: `'approved'`, decided_at: at, valid_until: later },
   denied: { status: `'denied'`, decided_at: at, denial_reason: `'Allergy'` },
   cancelled: { status: `'cancelled'` },

@@ -61,6 +61,11 @@ describe('one row', () => {
     ['encounter_claim', 'in_review', 'encounter', 'claimed_at = NULL'],
     ['encounter_claim', 'pending_review', 'encounter', `reviewer_ref = 'NPI-1'`],
     ['encounter_claim', 'pending_review', 'encounter', `claimed_at = ${at}`],
+    ['encounter_claim', 'awaiting_information', 'encounter', `reviewer_ref = 'NPI-1'`],
+    ['encounter_claim', 'awaiting_information', 'encounter', `claimed_at = ${at}`],
+    ['encounter_lease', 'awaiting_information', 'encounter', `lease_expires_at = ${later}`],
+    ['encounter_visit_url', 'awaiting_information', 'encounter', `visit_url = 'https://x'`],
+    ['encounter_visit_url', 'completed', 'encounter', `visit_url = 'https://x'`],
     ['encounter_completed', 'completed', 'encounter', 'completed_at = NULL'],
     ['encounter_completed', 'denied', 'encounter', 'completed_at = NULL'],
     ['encounter_completed', 'cancelled', 'encounter', `completed_at = ${at}`],
@@ -111,14 +116,16 @@ describe('one row', () => {
     expect(await refusal(`UPDATE tenant SET ${set} WHERE id = 'a'`)).toBe(constraint);
   });
 
-  it('payment_amount: a payment is of more than nothing', async () => {
+  it('payment_amount, payment_sums: a payment is of more than nothing, and the order counts it', async () => {
     const id = await newEncounter('completed');
     const payment = (amount: string): string => insert('payment', {
       id: `'${v7()}'`, tenant_id: `'a'`, order_id: `'${id}'`, amount, api_client_id: `'${apiClient}'`, created_at: at,
     });
     expect(await refusal(payment('0'))).toBe('payment_amount');
     expect(await refusal(payment('-1'))).toBe('payment_amount');
-    expect(await refusal(payment('0.01'))).toBeUndefined();
+    expect(await refusal(payment('0.01'))).toBe('payment_sums');
+    const counted = `UPDATE "order" SET paid_amt = 0.01 WHERE tenant_id = 'a' AND id = '${id}'`;
+    expect(await refusal(`${counted}; ${payment('0.01')}`)).toBeUndefined();
   });
 
   it('idempotency_key_sha256 and _pkey: a fingerprint of 32 bytes, once for each client, operation and key', async () => {
@@ -180,6 +187,17 @@ describe('an encounter and its order', () => {
     expect(await refusal(...removal)).toBe('encounter_completed_has_order');
   });
 
+  it('encounter_information_open_key: two questions at a time', async () => {
+    const id = await newEncounter('awaiting_information');
+    const question = (changes: Record<string, string> = {}): string => insert('encounter_information', {
+      id: `'${v7()}'`, tenant_id: `'a'`, encounter_id: `'${id}'`, requested_at: at, reviewer_ref: `'x'`, message: `'x'`,
+      expires_at: later, ...changes,
+    });
+    expect(await refusal(question({ additional_notes: `'x'` }))).toBe('encounter_information_notes');
+    expect(await refusal(question({ provided_at: later }), question())).toBeUndefined();
+    expect(await refusal(question())).toBe('encounter_information_open_key');
+  });
+
   it.each(statuses.filter((status) => status !== 'completed'))(
     'order_of_completed_encounter: an order of one that is %s',
     async (status) => {
@@ -215,15 +233,16 @@ describe('an encounter and its order', () => {
 
 describe('an encounter and its pending items', () => {
   const pending = itemColumnsOf.pending_review;
+  const open = ['pending_review', 'in_review', 'awaiting_information'] as const;
 
-  it.each(['pending_review', 'in_review'] as const)('encounter_open_has_pending_item: a new one without: %s', async (status) => {
+  it.each(open)('encounter_open_has_pending_item: a new one without: %s', async (status) => {
     expect(await refusal(encounterRow(v7(), status))).toBe('encounter_open_has_pending_item');
     const id = v7();
     expect(await refusal(encounterRow(id, status), itemRow(id, itemColumnsOf.completed)))
       .toBe('encounter_open_has_pending_item');
   });
 
-  it.each(['pending_review', 'in_review'] as const)(
+  it.each(open)(
     'gfe_item_open_has_pending_item: the last one is decided, removed or given away: %s',
     async (status) => {
       const [id, other] = [await newEncounter(status), await newEncounter(status)];

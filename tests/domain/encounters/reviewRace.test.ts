@@ -2,7 +2,7 @@ import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/encount
 import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { claim, claimedEncounter, eventTypesOf, reviewBody, reviewer } from '../../support/reviews.js';
+import { claim, claimedEncounter, eventTypesOf, reviewBody, reviewer, recordOf } from '../../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -22,7 +22,7 @@ const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T
 const send = ({ encounter_id }: Encounter, action: string, json: unknown): Promise<Answer> =>
   call(harness, `POST /encounters/${encounter_id}/${action}`, { token: partner.token, json });
 const stored = async ({ encounter_id }: Encounter): Promise<Encounter> =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 const ordersOf = ({ id }: Encounter): Promise<number> =>
   harness.domain.db.order.count({ where: { tenantId: partner.tenantId, encounterId: id } });
 const statusesOf = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status).sort();

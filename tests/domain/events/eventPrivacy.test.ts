@@ -39,6 +39,9 @@ const members: Readonly<Record<EventType, string>> = {
   'encounter.created': 'encounter_id, gfe_no, status, reviewType, clinicId, patientId',
   'encounter.review_started': 'encounter_id, gfe_no',
   'encounter.released': 'encounter_id, gfe_no',
+  'encounter.information_requested': 'encounter_id, gfe_no',
+  'encounter.information_provided': 'encounter_id, gfe_no',
+  'encounter.rescheduled': 'encounter_id, gfe_no',
   'encounter.completed': 'encounter_id, gfe_no, approved, denied, order_no',
   'encounter.denied': 'encounter_id, gfe_no, denied',
   'encounter.cancelled': 'encounter_id, gfe_no, reason',
@@ -109,6 +112,12 @@ async function liveThroughEverything(): Promise<void> {
 
   const encounter = await claimedEncounter(harness, partner, { ...body, reviewType: 'synchronous' });
   await send(`POST /encounters/${encounter.encounter_id}/release`, { json: { reviewerRef: reviewer } });
+  const visitUrl = `https://${MARK}.example.com/`;
+  await claim(harness, partner, encounter, { reviewerRef: text('provider'), visitUrl });
+  const question = { reviewerRef: text('provider'), message: text('medication') };
+  await send(`POST /encounters/${encounter.encounter_id}/request-information`, { json: question });
+  await send(`POST /encounters/${encounter.encounter_id}/information`, { json: { additionalNotes: text('none') } });
+  await send(`POST /encounters/${encounter.encounter_id}/reschedule`, { json: {} });
   const claimed = await claim(harness, partner, encounter, { reviewerRef: text('provider') });
   const json = { ...reviewBody(claimed, decide), reviewerRef: text('provider'), notes: text('review') };
   await send(`POST /encounters/${claimed.encounter_id}/review`, { json });

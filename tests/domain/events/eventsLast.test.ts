@@ -13,7 +13,7 @@ import { call } from '../../support/http.js';
 import { keyedRequests } from '../../support/keyedRequests.js';
 import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../../support/reviews.js';
 import { reset, setClock, simulate } from '../../support/sandbox.js';
-import { transactionsOf } from '../../support/statements.js';
+import { isAudit, statementsOf, transactionsOf, type Statement } from '../../support/statements.js';
 
 // A transaction that took another lock after its tenant's event counter could wait for one that waits for the counter.
 
@@ -54,7 +54,7 @@ const day = 24 * 3_600_000;
 async function everything(): Promise<void> {
   const {
     domain,
-    services: { objects, config, log },
+    services: { objects, log },
   } = harness;
   for (const [operationId, run] of Object.entries(keyless)) requireSuccess(operationId, await run());
   for (const [operationId, make] of Object.entries(keyedRequests)) {
@@ -71,7 +71,7 @@ async function everything(): Promise<void> {
   for (const days of [1, 360, 366]) {
     const now = () => new Date(harness.clock.now.getTime() + days * day);
     const { signal } = new AbortController();
-    for (const { run } of sweeps) await run({ ...domain, objects, config, log, signal, now });
+    for (const { run } of sweeps) await run({ ...domain, objects, log, signal, now });
   }
   await createSandbox(domain, { name: 'Another sandbox' }, objects);
 }
@@ -97,6 +97,31 @@ it('no transaction does anything after it has written its events but commit, wha
   const { 'x-extensible-enum': types } = contract.components.schemas['Event']?.properties?.['type'] ?? {};
   expect(types?.filter((type) => !told.has(type))).toEqual(['patient.verification_updated']);
 });
+
+it('every operation that changes something commits its row of the audit with its effect', async () => {
+  const keyed = Object.entries(keyedRequests).map(([operationId, make]) => {
+    const run = async () => {
+      const { right } = await make({ harness, fileHost, partner });
+      const headers = { 'Idempotency-Key': `${operationId} recorded` };
+      return call(harness, right.target, { token: partner.token, json: right.json, headers });
+    };
+    return [operationId, run] as const;
+  });
+  const isChange = (text: string): boolean => /^\s*(INSERT|UPDATE|DELETE)/.test(text) && !isAudit({ text });
+  const apart: string[] = [];
+  for (const [operationId, run] of [...Object.entries(keyless), ...keyed]) {
+    const sent = await statementsOf(async () => requireSuccess(operationId, await run()));
+    const at = sent.findIndex((one) => one.text.includes('"audit_event"') && recordsSuccess(one, operationId));
+    const before = sent.slice(0, at).filter(({ connection }) => connection === sent[at]?.connection);
+    const begun = before.slice(before.findLastIndex(({ text }) => text === 'BEGIN'));
+    const isOpen = begun[0]?.text === 'BEGIN' && !begun.some(({ text }) => ['COMMIT', 'ROLLBACK'].includes(text));
+    if (!isOpen || !begun.some(({ text }) => isChange(text))) apart.push(operationId);
+  }
+  expect(apart).toEqual([]);
+});
+
+const recordsSuccess = ({ values }: Statement, operationId: string): boolean =>
+  values.some((value) => String(value).includes(`"${operationId}"`) && String(value).includes('"success"'));
 
 it('a row of a sweep that fails takes back its own events and no others', async () => {
   const { domain } = harness;

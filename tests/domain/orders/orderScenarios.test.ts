@@ -13,7 +13,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { eventsAbout, getOrder, orderEvents, pay } from '../../support/orders.js';
 import { expectProblem } from '../../support/refusals.js';
-import { approve, completedEncounter, deny, reviewed, type Decide } from '../../support/reviews.js';
+import { approve, completedEncounter, deny, reviewed, type Decide, recordOf } from '../../support/reviews.js';
 
 // The scenarios of the domain guide about money and approvals, by their letters.
 
@@ -42,7 +42,7 @@ const onlyFirst: Decide = (item, index) => (index === 0 ? approve : deny)(item, 
 const detailsOf = async ({ encounter_id }: Answer['body']) =>
   (await call(harness, 'POST /encounters/status', { token: partner.token, json: { encounter_id } })).body;
 const read = async ({ encounter_id }: Answer['body']) =>
-  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 const told = async (encounter: Answer['body'], ...types: Parameters<typeof eventsAbout>[3][]) =>
   (await eventsAbout(harness, partner, { encounter_id: encounter.encounter_id }, ...types)).map(({ type }) => type);
 

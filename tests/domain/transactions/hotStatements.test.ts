@@ -152,4 +152,10 @@ it('statements in a transaction of either kind are part of it', async () => {
     await expect(failed).rejects.toThrow('no more');
     expect(await db.rows(count)).toEqual([before]);
   }
+  const failed = db.$statements(async (tx) => {
+    await tx.$executeRaw(insert);
+    return { result: null, last: Prisma.sql`SELECT 1 / 0` };
+  });
+  await expect(failed).rejects.toThrow('division by zero');
+  expect(await db.rows(count)).toEqual([before]);
 });

@@ -1,0 +1,48 @@
+import type { Bodies } from '../../contract.js';
+import type { EncounterRecord } from './encounters.js';
+import { checkSchedule, claimableFrom, expiresAt, resolveSchedule } from './schedule.js';
+import { nextState } from './states.js';
+import { announce, changeEncounter } from './transitions.js';
+import type { CallerContext } from '../transactions/transaction.js';
+
+/**
+ * Gives an encounter in the queue another schedule, or none; what was sent before is cleared (R-101).
+ * @throws Problem schedule_*, encounter_not_found, clinic_not_permitted, invalid_state
+ */
+export async function rescheduleEncounter(
+  context: CallerContext,
+  encounterNo: bigint,
+  body: Bodies['RescheduleEncounterRequest'],
+): Promise<EncounterRecord> {
+  checkSchedule(body);
+  return changeEncounter(context, encounterNo, async (encounter) => {
+    nextState(encounter.status, 'reschedule', 'partner');
+    const { reviewType, createdAt } = encounter;
+    const schedule = resolveSchedule(body, await clinicZone(context, encounter));
+    return {
+      event: 'reschedule',
+      actor: 'partner',
+      set: {
+        scheduledDay: body.scheduledDay ?? null,
+        scheduledTime: body.scheduledTime ?? null,
+        scheduledTimeZone: body.scheduledTimeZone ?? null,
+        scheduledAt: schedule.scheduledAt,
+        claimableFrom: claimableFrom(reviewType, schedule, createdAt),
+        expiresAt: expiresAt(schedule, await waitsSince(context, encounter)),
+      },
+      effects: announce('encounter.rescheduled'),
+    };
+  });
+}
+
+async function clinicZone({ db }: CallerContext, { tenantId, clinicId }: EncounterRecord): Promise<string | null> {
+  const primary = await db.clinicLocation.findFirst({ where: { tenantId, clinicId, isPrimary: true } });
+  return primary?.timezone ?? null;
+}
+
+/** Its creation, or the latest information that it was given. */
+async function waitsSince({ db }: CallerContext, { tenantId, id, createdAt }: EncounterRecord): Promise<Date> {
+  const where = { tenantId, encounterId: id, providedAt: { not: null } };
+  const latest = await db.encounterInformation.findFirst({ where, orderBy: { providedAt: 'desc' } });
+  return latest?.providedAt ?? createdAt;
+}

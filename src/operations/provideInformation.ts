@@ -1,0 +1,9 @@
+import type { Operation } from './operation.js';
+import * as information from '../domain/encounters/information.js';
+import { encounterChange } from './encounterChange.js';
+
+/** POST /encounters/{encounter_id}/information: what a provider asked for; back into the queue. */
+export const provideInformation: Operation<'provideInformation'> = ({ path, body }, context) =>
+  encounterChange(context, path.encounter_id, (transaction, encounterNo) =>
+    information.provideInformation(transaction, encounterNo, body),
+  );

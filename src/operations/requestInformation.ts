@@ -1,0 +1,9 @@
+import type { Operation } from './operation.js';
+import * as information from '../domain/encounters/information.js';
+import { encounterChange } from './encounterChange.js';
+
+/** POST /encounters/{encounter_id}/request-information: the claim ends, and the partner is asked. */
+export const requestInformation: Operation<'requestInformation'> = ({ path, body }, context) =>
+  encounterChange(context, path.encounter_id, (transaction, encounterNo) =>
+    information.requestInformation(transaction, encounterNo, body),
+  );

@@ -1,0 +1,48 @@
+import { newPartner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { runJson, runProgram } from './runProgram.js';
+
+let database: TestDatabase;
+let harness: Harness;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  harness = await startHarness({ databaseUrl: database.url });
+});
+afterAll(async () => {
+  await harness.close();
+  await database.drop();
+});
+
+it('client update sets the limit of one client, or takes it away, and refuses what is no limit and no client', async () => {
+  const environment = { DATABASE_URL: database.url };
+  const { tenantId, clientId } = await newPartner(harness);
+  const { clientId: other } = await newPartner(harness);
+  const limits = async (): Promise<unknown[]> => {
+    const { apiClient } = harness.domain.db;
+    const found = [clientId, other].map((id) => apiClient.findUniqueOrThrow({ where: { clientId: id } }));
+    return (await Promise.all(found)).map((client) => client.requestsPerMinute);
+  };
+  const update = (id: string, limit: string): string[] => ['client', 'update', id, '--requests-per-minute', limit];
+  expect(await runJson(environment, ...update(clientId, '6000'))).toEqual({ clientId, requestsPerMinute: 6_000 });
+  expect(await limits()).toEqual([6_000, null]);
+  expect(await runJson(environment, 'client', 'show', clientId)).toMatchObject({ requestsPerMinute: 6_000 });
+
+  for (const wrong of ['0', '-1', '1.5', '1000001', 'none', '']) {
+    const refused = await runProgram(environment, ...update(clientId, wrong));
+    expect([wrong, refused.code, refused.stdout]).toEqual([wrong, 2, '']);
+    expect(refused.stderr).toContain('a whole number from 1 to 1000000');
+  }
+  expect((await runProgram(environment, 'client', 'update', clientId)).code).toBe(2);
+  const unknown = await runProgram(environment, ...update('ces_k5xw4zdpnrqw2y3imfzg', '10'));
+  expect(unknown).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('ces_k5xw4zdpnrqw2y3imfzg') });
+  expect(await limits()).toEqual([6_000, null]);
+
+  expect((await runProgram(environment, ...update(clientId, 'default'))).stdout).toBe(
+    `${clientId} has the limit of the server. Running servers follow within 30 seconds.\n`,
+  );
+  expect(await limits()).toEqual([null, null]);
+  const rows = await harness.domain.db.$queryRaw<{ outcome: string }[]>`
+    SELECT outcome FROM audit_event WHERE operation_id = 'client update' AND tenant_id = ${tenantId} ORDER BY position`;
+  expect(rows.map(({ outcome }) => outcome)).toEqual(['success', 'success']);
+});

@@ -1,0 +1,146 @@
+import {
+  newClient,
+  newClinic,
+  newDocument,
+  newEncounter,
+  newPatient,
+  newToken,
+  newPartner,
+  type Partner,
+} from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { askedEncounter, cancelled, claimedEncounter, eventsOf, recordOf, reviewer } from '../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise<Answer> =>
+  call(harness, `POST /encounters/${String(encounterNo)}/information`, { token, json });
+const details = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
+  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+const DAY = 24 * 3600;
+
+const notes = { additionalNotes: 'None.' };
+const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+
+describe('200', () => {
+  it('adds notes as a dated entry and documents at the end, and puts it back at its place in the queue', async () => {
+    const patientId = await newPatient(harness, partner);
+    const [first, second, third] = [
+      await newDocument(harness, partner, patientId),
+      await newDocument(harness, partner, patientId),
+      await newDocument(harness, partner, patientId),
+    ];
+    const asked = await askedEncounter(harness, partner, { patientId, documentIds: [first] });
+    harness.clock.advance(60);
+    const later = await newEncounter(harness, partner);
+    const json = { additionalNotes: '0.5 mg.', documentIds: [third, first, second] };
+    const { status, body } = await send(asked.encounter_id, json);
+    expect(status).toBe(200);
+    const now = harness.clock.now;
+    expect(body).toEqual({
+      ...asked,
+      status: 'pending_review',
+      documentIds: [first, third, second],
+      expiresAt: new Date(now.getTime() + 30 * DAY * 1000).toISOString(),
+      updatedAt: now.toISOString(),
+      version: 4,
+    });
+    const stored = await details(asked);
+    expect(recordOf(stored)).toEqual(body);
+    expect(stored.information).toMatchObject([{ providedAt: now.toISOString(), additionalNotes: '0.5 mg.' }]);
+    const queue = await call(harness, 'GET /review-queue?serviceQueue=provider_network', { token: partner.token });
+    const waiting = queue.body.data.map(({ encounter_id }: { encounter_id: number }) => encounter_id);
+    expect(waiting).toEqual([asked.encounter_id, later.encounter_id]);
+    const { encounter_id, gfe_no } = asked;
+    const last = (await eventsOf(harness, asked)).at(-1);
+    expect(last).toEqual(['encounter.information_provided', { encounter_id, gfe_no }]);
+  });
+
+  it('keeps a later deadline, and may be asked for again', async () => {
+    const scheduledDay = '2027-06-01';
+    const { expiresAt } = await newEncounter(harness, partner, { scheduledDay });
+    const { encounter_id } = await askedEncounter(harness, partner, { scheduledDay });
+    expect((await send(encounter_id, notes)).body).toMatchObject({ expiresAt });
+    for (const [action, json] of [
+      ['claim', { reviewerRef: reviewer }],
+      ['request-information', { reviewerRef: reviewer, message: 'Sure?' }],
+    ] as const) {
+      await call(harness, `POST /encounters/${encounter_id}/${action}`, { token: partner.token, json });
+    }
+    expect((await send(encounter_id, { additionalNotes: 'Yes.' })).status).toBe(200);
+    const { information } = await details({ encounter_id });
+    expect(information).toMatchObject([notes, { message: 'Sure?', additionalNotes: 'Yes.' }]);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['nothing', {}, '#', 'minProperties'],
+    ['no document', { documentIds: [] }, '#', 'minProperties'],
+    ['blank notes', { additionalNotes: ' ' }, '#/additionalNotes', 'pattern'],
+    ['a document in two spellings', { documentIds: [nobody, nobody.toUpperCase()] }, '#/documentIds/1', 'uniqueItems'],
+  ])('refuses %s, and changes nothing', async (_what, json, pointer, code) => {
+    const asked = await askedEncounter(harness, partner);
+    expectProblem(await send(asked.encounter_id, json), 400, 'validation_failed', [{ pointer, code }]);
+    expect(recordOf(await details(asked))).toEqual(asked);
+  });
+});
+
+describe('403', () => {
+  it('refuses a client that is limited to other clinics', async () => {
+    const encounter = await askedEncounter(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expectProblem(await send(encounter.encounter_id, notes, limited), 403, 'clinic_not_permitted');
+  });
+});
+
+describe('404', () => {
+  it("is the answer for an unknown encounter or document, as for another tenant's", async () => {
+    const other = await newPartner(harness);
+    const foreign = await askedEncounter(harness, other);
+    for (const id of [foreign.encounter_id, 999_999_999]) {
+      expectProblem(await send(id, notes), 404, 'encounter_not_found');
+    }
+    const asked = await askedEncounter(harness, partner);
+    for (const id of [await newDocument(harness, other, foreign.patientId), nobody]) {
+      const answer = await send(asked.encounter_id, { documentIds: [id] });
+      expectProblem(answer, 404, 'document_not_found', [{ pointer: '#/documentIds/0' }]);
+    }
+    expect(recordOf(await details(asked))).toEqual(asked);
+  });
+});
+
+describe('409', () => {
+  it('refuses a document of another patient', async () => {
+    const asked = await askedEncounter(harness, partner);
+    const id = await newDocument(harness, partner, await newPatient(harness, partner));
+    const answer = await send(asked.encounter_id, { documentIds: [id] });
+    expectProblem(answer, 409, 'document_patient_mismatch', [{ pointer: '#/documentIds/0' }]);
+    expect(recordOf(await details(asked))).toEqual(asked);
+  });
+
+  it('refuses it when nobody asked, or after 14 days', async () => {
+    const refused = async (encounterNo: number, status: string, token = partner.token): Promise<void> => {
+      const answer = await send(encounterNo, notes, { ...partner, token });
+      expectProblem(answer, 409, 'invalid_state');
+      expect(answer.body.current_status).toBe(status);
+    };
+    for (const { encounter_id, status } of [
+      await newEncounter(harness, partner),
+      await claimedEncounter(harness, partner),
+      await cancelled(harness, partner, await askedEncounter(harness, partner)),
+    ])
+      await refused(encounter_id, status);
+    const late = await askedEncounter(harness, partner);
+    harness.clock.now = new Date(late.expiresAt);
+    await refused(late.encounter_id, 'expired', await newToken(harness, partner));
+  });
+});

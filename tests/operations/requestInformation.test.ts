@@ -1,0 +1,107 @@
+import { newClient, newClinic, newEncounter, newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import {
+  cancelled,
+  claim,
+  claimedEncounter,
+  completedEncounter,
+  eventsOf,
+  recordOf,
+  reviewer,
+} from '../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const send = (encounterNo: unknown, json: unknown = question, { token } = partner): Promise<Answer> =>
+  call(harness, `POST /encounters/${String(encounterNo)}/request-information`, { token, json });
+const details = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
+  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+const DAY = 24 * 3600;
+
+const question = { reviewerRef: reviewer, message: 'Which dose?' };
+
+describe('200', () => {
+  it('ends the claim and waits for the partner, who reads the question; 14 days later it is over', async () => {
+    const claimed = await claimedEncounter(harness, partner);
+    harness.clock.advance(60);
+    const { status, body } = await send(claimed.encounter_id);
+    expect(status).toBe(200);
+    const now = harness.clock.now;
+    expect(body).toEqual({
+      ...claimed,
+      status: 'awaiting_information',
+      reviewerRef: null,
+      claimedAt: null,
+      leaseExpiresAt: null,
+      expiresAt: new Date(now.getTime() + 14 * DAY * 1000).toISOString(),
+      updatedAt: now.toISOString(),
+      version: 3,
+    });
+    const stored = await details(claimed);
+    expect(recordOf(stored)).toEqual(body);
+    const exchange = { ...question, requestedAt: now.toISOString(), providedAt: null, additionalNotes: null };
+    expect(stored.information).toEqual([exchange]);
+    const { encounter_id, gfe_no } = claimed;
+    const last = (await eventsOf(harness, claimed)).at(-1);
+    expect(last).toEqual(['encounter.information_requested', { encounter_id, gfe_no }]);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['no message', { reviewerRef: reviewer }, 'required'],
+    ['a blank message', { ...question, message: ' \n' }, 'pattern'],
+    ['more than 2000 characters', { ...question, message: 'x'.repeat(2001) }, 'maxLength'],
+  ])('refuses %s, and changes nothing', async (_what, json, code) => {
+    const claimed = await claimedEncounter(harness, partner);
+    const fault = { pointer: '#/message', code };
+    expectProblem(await send(claimed.encounter_id, json), 400, 'validation_failed', [fault]);
+    expect(recordOf(await details(claimed))).toEqual(claimed);
+  });
+});
+
+describe('403', () => {
+  it('refuses a client that is limited to other clinics', async () => {
+    const encounter = await claimedEncounter(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expectProblem(await send(encounter.encounter_id, question, limited), 403, 'clinic_not_permitted');
+  });
+});
+
+describe('404', () => {
+  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+    const { encounter_id } = await claimedEncounter(harness, await newPartner(harness));
+    for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id), 404, 'encounter_not_found');
+  });
+});
+
+describe('409', () => {
+  it('refuses everybody but the holder of the claim, and what nobody has', async () => {
+    const claimed = await claim(harness, partner, await newEncounter(harness, partner), { reviewerRef: 'Dr A' });
+    expectProblem(await send(claimed.encounter_id), 409, 'claimed_by_other');
+    const other = await newClient(harness, partner.tenantId);
+    const sameName = { ...question, reviewerRef: 'Dr A' };
+    expectProblem(await send(claimed.encounter_id, sameName, other), 409, 'claimed_by_other');
+    expect(recordOf(await details(claimed))).toEqual(claimed);
+    const lapsed = await claimedEncounter(harness, partner, {}, { leaseSeconds: 1 });
+    harness.clock.advance(1);
+    for (const encounter of [
+      { ...lapsed, status: 'pending_review' },
+      await newEncounter(harness, partner),
+      await completedEncounter(harness, partner),
+      await cancelled(harness, partner, await claimedEncounter(harness, partner)),
+    ]) {
+      const answer = await send(encounter.encounter_id);
+      expectProblem(answer, 409, 'invalid_state');
+      expect(answer.body.current_status).toBe(encounter.status);
+    }
+  });
+});

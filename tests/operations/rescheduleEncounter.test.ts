@@ -1,0 +1,95 @@
+import { newClient, newClinic, newEncounter, newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { askedEncounter, cancelled, claimedEncounter, eventsOf, recordOf } from '../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const send = (encounterNo: unknown, json: unknown, { token } = partner): Promise<Answer> =>
+  call(harness, `POST /encounters/${String(encounterNo)}/reschedule`, { token, json });
+const details = async ({ encounter_id }: Answer['body']): Promise<Answer['body']> =>
+  (await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body;
+
+const visit = { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'America/Chicago' };
+const cleared = { scheduledDay: null, scheduledTime: null, scheduledTimeZone: null, scheduledAt: null };
+
+describe('200', () => {
+  it('replaces the schedule, or takes it away, and sets the deadline anew', async () => {
+    const encounter = await newEncounter(harness, partner, { reviewType: 'synchronous' });
+    const { encounter_id, gfe_no } = encounter;
+    const claim = (): Promise<Answer> => {
+      const json = { reviewerRef: 'NPI-1' };
+      return call(harness, `POST /encounters/${encounter_id}/claim`, { token: partner.token, json });
+    };
+    harness.clock.advance(60);
+    const updatedAt = harness.clock.now.toISOString();
+    const { status, body } = await send(encounter_id, visit);
+    expect(status).toBe(200);
+    const [scheduledAt, expiresAt] = ['2027-01-05T18:00:00.000Z', '2027-02-04T18:00:00.000Z'];
+    expect(body).toEqual({ ...encounter, ...visit, scheduledAt, expiresAt, updatedAt, version: 2 });
+    expect(recordOf(await details(encounter))).toEqual(body);
+    expectProblem(await claim(), 409, 'not_due');
+    const last = (await eventsOf(harness, encounter)).at(-1);
+    expect(last).toEqual(['encounter.rescheduled', { encounter_id, gfe_no }]);
+
+    const day = { scheduledDay: '2027-01-05' };
+    const { body: ofDay } = await send(encounter_id, day);
+    expect(ofDay).toMatchObject({ ...cleared, ...day, expiresAt: '2027-02-04T06:00:00.000Z' });
+    const { body: unscheduled } = await send(encounter_id, {});
+    expect(unscheduled).toEqual({ ...encounter, ...cleared, updatedAt, version: 4 });
+    expect((await claim()).status).toBe(200);
+  });
+});
+
+describe('400', () => {
+  it.each([
+    ['a time without a day', { scheduledTime: '12:00:00' }, 'schedule_incomplete'],
+    ['an offset', { ...visit, scheduledTimeZone: '+05:30' }, 'schedule_time_zone_unknown'],
+    [
+      'a skipped time',
+      { ...visit, scheduledDay: '2027-03-14', scheduledTime: '02:30:00' },
+      'schedule_time_nonexistent',
+    ],
+  ] as const)('refuses %s, and changes nothing', async (_what, json, code) => {
+    const encounter = await newEncounter(harness, partner);
+    expectProblem(await send(encounter.encounter_id, json), 400, code);
+    expect(recordOf(await details(encounter))).toEqual(encounter);
+  });
+});
+
+describe('403', () => {
+  it('refuses a client that is limited to other clinics', async () => {
+    const encounter = await newEncounter(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
+    expectProblem(await send(encounter.encounter_id, visit, limited), 403, 'clinic_not_permitted');
+  });
+});
+
+describe('404', () => {
+  it("is the answer for an unknown encounter, as for another tenant's", async () => {
+    const { encounter_id } = await newEncounter(harness, await newPartner(harness));
+    for (const id of [encounter_id, 999_999_999]) expectProblem(await send(id, visit), 404, 'encounter_not_found');
+  });
+});
+
+describe('409', () => {
+  it('refuses what is not in the queue', async () => {
+    for (const encounter of [
+      await claimedEncounter(harness, partner),
+      await askedEncounter(harness, partner),
+      await cancelled(harness, partner, await newEncounter(harness, partner)),
+    ]) {
+      const answer = await send(encounter.encounter_id, visit);
+      expectProblem(answer, 409, 'invalid_state');
+      expect(answer.body.current_status).toBe(encounter.status);
+      expect(recordOf(await details(encounter))).toEqual(encounter);
+    }
+  });
+});

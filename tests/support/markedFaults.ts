@@ -1,0 +1,34 @@
+// What is wrong in one way each, with a mark where it is wrong.
+
+/** Bodies that are no JSON, or not what any operation takes. */
+export const bodies = (mark: string): string[] => [
+  `{"firstName":"${mark}`,
+  `{"firstName":${mark}}`,
+  mark,
+  `"${mark}"`,
+  `["${mark}"]`,
+  `{"a":"${mark}\\ud800"}`,
+  `{"a":"${mark}\u0007"}`,
+];
+
+/** Addresses that no document can be fetched from. */
+export const documentUrls = (mark: string, host: string): string[] => [
+  `https://${mark}.invalid/x`,
+  `https://${mark}:${mark}@host/x`,
+  `ftp://${mark}/`,
+  mark,
+  `http://${host}/${mark}-missing`,
+];
+
+export const targets = (mark: string): string[] => [
+  `GET /${mark}`,
+  `GET /clients/${mark}`,
+  `GET /clients?email=${mark}`,
+  `GET /clients?${mark}%20=1`,
+  `GET /clinics?page=${mark}`,
+  `GET /clinics?sort_by=${mark}`,
+  `GET /encounters/${mark}`,
+  `GET /files/${mark}`,
+  `PUT /clients/${mark}`,
+  `POST /clients-documents/${mark}/upload-url/${mark}`,
+];
