@@ -113,14 +113,16 @@ describe('one row', () => {
     expect(await refusal(`UPDATE tenant SET ${set} WHERE id = 'a'`)).toBe(constraint);
   });
 
-  it('payment_amount: a payment is of more than nothing', async () => {
+  it('payment_amount, payment_sums: a payment is of more than nothing, and the order counts it', async () => {
     const id = await newEncounter('completed');
     const payment = (amount: string): string => insert('payment', {
       id: `'${v7()}'`, tenant_id: `'a'`, order_id: `'${id}'`, amount, api_client_id: `'${apiClient}'`, created_at: at,
     });
     expect(await refusal(payment('0'))).toBe('payment_amount');
     expect(await refusal(payment('-1'))).toBe('payment_amount');
-    expect(await refusal(payment('0.01'))).toBeUndefined();
+    expect(await refusal(payment('0.01'))).toBe('payment_sums');
+    const counted = `UPDATE "order" SET paid_amt = 0.01 WHERE tenant_id = 'a' AND id = '${id}'`;
+    expect(await refusal(`${counted}; ${payment('0.01')}`)).toBeUndefined();
   });
 
   it('idempotency_key_sha256 and _pkey: a fingerprint of 32 bytes, once for each client, operation and key', async () => {
