@@ -222,7 +222,6 @@ describe('an encounter and its order', () => {
 
 describe('an encounter and its pending items', () => {
   const pending = itemColumnsOf.pending_review;
-
   it.each(open)('encounter_open_has_pending_item: a new one without: %s', async (status) => {
     expect(await refusal(encounterRow(v7(), status))).toBe('encounter_open_has_pending_item');
     const id = v7();
