@@ -71,7 +71,7 @@ describe('200', () => {
       'Łucja Ševčenko',
       '1990-06-30',
       gfe_data[0].category_name,
-      'approved',
+      'Approved',
       'Ada Lane',
       reviewer,
     ]) {

@@ -189,6 +189,8 @@ export function contractFaults(operationId: string, { status, contentType, heade
   const content = declared.content[mediaType];
   if (!content)
     return [...headers, `${what} is declared as ${Object.keys(declared.content).join(', ')}, not ${mediaType}`];
+  // Its schema says no more than its type.
+  if (mediaType === 'application/pdf') return headers;
   return [...headers, ...schemaFaults(content.schema, body).map((fault) => `${what} breaks its schema: ${fault}`)];
 }
 

@@ -39,10 +39,12 @@ export async function importProviders(
 
 /** Its last digit is the check digit of Luhn's formula over the digits after the prefix 80840 (ISO/IEC 7812). */
 export function isNpi(npi: string): boolean {
-  const sum = [...`80840${npi}`].reverse().reduce((total, digit, index) => {
-    const value = Number(digit) * (index % 2 === 1 ? 2 : 1);
-    return total + (value > 9 ? value - 9 : value);
-  }, 0);
+  const sum = Array.from(`80840${npi}`)
+    .reverse()
+    .reduce((total, digit, index) => {
+      const value = Number(digit) * (index % 2 === 1 ? 2 : 1);
+      return total + (value > 9 ? value - 9 : value);
+    }, 0);
   return sum % 10 === 0;
 }
 
