@@ -77,7 +77,16 @@ async function markedPerson(): Promise<Person> {
   );
   const assignments = columns.map(({ name, type }) => `${String(name)} = '${type === 'jsonb' ? `"${MARK}"` : MARK}'`);
   await rowsOf(database.url, `UPDATE client SET sex = 'female', ${assignments.join(', ')} WHERE id = '${id}'`);
-  await rowsOf(database.url, `UPDATE encounter SET review_notes = '${MARK}' WHERE patient_id = '${id}'`);
+  const ofPatient = `FROM encounter WHERE patient_id = '${id}' AND status = 'denied'`;
+  for (const sql of [
+    `UPDATE encounter SET review_notes = '${MARK}' WHERE patient_id = '${id}'`,
+    `INSERT INTO encounter_information SELECT gen_random_uuid(), tenant_id, id, now(), 'r', '${MARK}', now(), '${MARK}', now() ${ofPatient}`,
+    `INSERT INTO encounter_addendum SELECT gen_random_uuid(), tenant_id, id, now(), 'r', '${MARK}' ${ofPatient}`,
+    `UPDATE fulfilment SET carrier = '${MARK}', tracking_number = '${MARK}', reason = '${MARK}'
+     WHERE order_id IN (SELECT id FROM "order" WHERE order_no = '${completed.order_no}')`,
+  ]) {
+    await rowsOf(database.url, sql);
+  }
   return { id, documentId, completed, open: await encounter('open') };
 }
 
@@ -126,7 +135,10 @@ it('patient export and erase give all of a person, and leave nothing of it but i
   expect((await runProgram(environment, ...patient('export', id, '--to', to))).code).toBe(1);
 
   const before = await markedRows();
-  expect(Object.keys(before).sort()).toEqual(['client', 'document', 'encounter', 'gfe_item', 'idempotency_key']);
+  expect(Object.keys(before).sort()).toEqual([
+    ...['client', 'document', 'encounter', 'encounter_addendum', 'encounter_information', 'fulfilment'],
+    ...['gfe_item', 'idempotency_key'],
+  ]);
   const refusal = async (): Promise<string> => (await runProgram(environment, ...patient('erase', id))).stderr;
   expect(await refusal()).toBe(`${open.gfe_no} is open: it must be finished or cancelled first. Nothing was erased.\n`);
   await cancelled(harness, partner, open);

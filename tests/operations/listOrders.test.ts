@@ -35,7 +35,7 @@ const numbersOf = ({ body }: Answer): string[] => body.data.map(({ order_no }: B
 /** Their numbers, the newest first. */
 const newest = (orders: Body[]): string[] =>
   orders
-    .toSorted((one, other) => (one.createdAt + one.id < other.createdAt + other.id ? 1 : -1))
+    .toSorted((one, other) => (`${one.createdAt}${one.id}` < `${other.createdAt}${other.id}` ? 1 : -1))
     .map(({ order_no }) => order_no);
 
 describe('200', () => {
@@ -45,11 +45,12 @@ describe('200', () => {
     expect(body).toEqual({ data: expect.any(Array), next_cursor: null, has_more: false });
     expect(body.data).toEqual(newest(made).map((number) => made.find(({ order_no }) => order_no === number)));
     const found: string[] = [];
-    for (let cursor = ''; cursor !== null;) {
-      const page = await list(`?limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    for (let next: string | null = ''; next !== null;) {
+      const page: Answer = await list(`?limit=2${next}`);
       found.push(...numbersOf(page));
-      expect(page.body.has_more).toBe(page.body.next_cursor !== null);
-      cursor = page.body.next_cursor;
+      const { next_cursor: cursor, has_more } = page.body as { next_cursor: string | null; has_more: boolean };
+      expect(has_more).toBe(cursor !== null);
+      next = cursor && `&cursor=${cursor}`;
     }
     expect(found).toEqual(newest(made));
   });

@@ -27,10 +27,14 @@ function purgeSome({ db }: PurgeContext, tenantId: string, days: number): Promis
     const encounterId = { in: old.map(({ id }) => id) };
     const ofEncounter = { where: { tenantId, encounterId } };
     const ofOrder = { where: { tenantId, order: { encounterId } } };
+    await transaction.refund.deleteMany(ofOrder);
+    await transaction.fulfilment.deleteMany(ofOrder);
     await transaction.payment.deleteMany(ofOrder);
     await transaction.orderLine.deleteMany(ofOrder);
     await transaction.order.deleteMany(ofEncounter);
     await transaction.gfeItem.deleteMany(ofEncounter);
+    await transaction.encounterInformation.deleteMany(ofEncounter);
+    await transaction.encounterAddendum.deleteMany(ofEncounter);
     await transaction.encounterDocument.deleteMany(ofEncounter);
     await transaction.encounterTreatment.deleteMany(ofEncounter);
     await transaction.encounter.deleteMany({ where: { tenantId, id: encounterId } });

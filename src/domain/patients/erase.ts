@@ -37,6 +37,12 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
       data: { revocationReason: ERASED },
     });
     const { count } = await db.encounter.updateMany({ where, data: { additionalNotes: null, reviewNotes: null } });
+    await db.encounterInformation.updateMany({ where: ofPatient, data: { message: ERASED, additionalNotes: null } });
+    await db.encounterAddendum.updateMany({ where: ofPatient, data: { text: ERASED } });
+    const ofOrders = { tenantId, order: ofPatient };
+    await db.order.updateMany({ where: { ...ofPatient, cancelReason: { not: null } }, data: { cancelReason: ERASED } });
+    await db.refund.updateMany({ where: ofOrders, data: { reason: ERASED } });
+    await db.fulfilment.updateMany({ where: ofOrders, data: { carrier: null, trackingNumber: null, reason: null } });
     await db.patient.update({
       where: { tenantId_id: { tenantId, id: patientId } },
       data: { ...pseudonym(patientId), updatedAt: transaction.now() },
@@ -55,7 +61,7 @@ async function lockErasable({ db }: TransactionContext, tenantId: string, patien
   if (!patient) throw new Error(`The tenant has no patient ${patientId}.`);
   const [open] = await db.$queryRaw<{ name: string }[]>`
     SELECT gfe_no AS name FROM encounter
-    WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND status IN ('pending_review', 'in_review')
+    WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND status NOT IN ('completed', 'denied', 'cancelled', 'expired')
     UNION ALL
     SELECT order_no FROM "order" JOIN encounter ON encounter.tenant_id = "order".tenant_id AND encounter.id = encounter_id
     WHERE "order".tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND order_status = 'pending' LIMIT 1`;

@@ -27,12 +27,12 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
       const documents = await snapshot.document.findMany({ where, orderBy: { id: 'asc' } });
       const encounters = await snapshot.encounter.findMany({
         where,
-        include: { treatments: true, gfeItems: true, documents: true },
+        include: { treatments: true, gfeItems: true, documents: true, information: true, addenda: true },
         orderBy: { encounterNo: 'asc' },
       });
       const orders = await snapshot.order.findMany({
         where: { tenantId, encounter: where },
-        include: { lines: true, payments: true },
+        include: { lines: true, payments: true, refunds: true, fulfilments: true },
         orderBy: { orderSequence: 'asc' },
       });
       const events = await snapshot.$queryRaw<object[]>`

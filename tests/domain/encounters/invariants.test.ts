@@ -6,8 +6,7 @@ import {
   otherProduct, questionRow, statuses, tenantRows, type Status,
 } from './invariantRows.js';
 
-// What the database itself refuses, whatever the service does: each test changes valid rows of tenant "a" in a
-// transaction of its own and sees the named constraint end it, some only at COMMIT.
+// Each test changes valid rows of tenant "a" in a transaction, which the named constraint ends, or its COMMIT does.
 let database: TestDatabase;
 let client: Client;
 beforeAll(async () => {
@@ -16,10 +15,7 @@ beforeAll(async () => {
   await client.connect();
   await commit(...tenantRows('a'), ...tenantRows('b'));
 });
-afterAll(async () => {
-  await client.end();
-  await database.drop();
-});
+afterAll(() => client.end().then(() => database.drop()));
 
 /** Runs the statements in one transaction. */
 async function commit(...statements: string[]): Promise<void> {
