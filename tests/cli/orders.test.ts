@@ -50,7 +50,7 @@ describe('tenant configure', () => {
     expect(listed).toContainEqual({ ...configured, gfeReuse: false, currency: 'EUR' });
     const settings = ['--gfe-reuse', 'on', '--gfe-reuse-months', '6'];
     const text = await runProgram(environment, 'tenant', 'configure', tenantId, ...settings);
-    const stdout = `id                ${tenantId}\ngfe reuse         on\ngfe reuse months  6\nlicensed providers  off\ncurrency          EUR\n`;
+    const stdout = `id                  ${tenantId}\ngfe reuse           on\ngfe reuse months    6\nlicensed providers  off\ncurrency            EUR\n`;
     expect(text).toEqual({ code: 0, stdout, stderr: '' });
   });
 

@@ -57,6 +57,7 @@ describe('tenant', () => {
       isActive: true,
       gfeReuse: false,
       gfeReuseMonths: 12,
+      requireLicensedProvider: false,
       currency: 'USD',
       createdAt: expect.any(String),
     });
@@ -83,6 +84,7 @@ describe('tenant', () => {
       'GFE-100124',
       'GFE-100125',
       'GFE-100126',
+      'GFE-100127',
       'GFE-100131',
     ]);
     const { blobPath } = await db.document.findFirstOrThrow({ where: full });

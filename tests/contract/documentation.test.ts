@@ -102,9 +102,9 @@ describe('GET /openapi.json', () => {
     if (Array.isArray(value)) return value.map((item) => dereferenced(document, item));
     if (typeof value !== 'object' || value === null) return value;
     const { $ref, ...others } = value as Record<string, unknown>;
-    const target = typeof $ref === 'string' ? resolve(document, $ref) : {};
-    const members = Object.entries({ ...(target as object), ...others });
-    return Object.fromEntries(members.map(([key, item]) => [key, dereferenced(document, item)]));
+    const target = typeof $ref === 'string' ? dereferenced(document, resolve(document, $ref)) : {};
+    const own = Object.entries(others).map(([key, item]) => [key, dereferenced(document, item)]);
+    return { ...(target as object), ...(Object.fromEntries(own) as object) };
   }
 
   it('names the address of the service, for tools that read it from elsewhere', async () => {

@@ -59,7 +59,7 @@ async function send(target: string, options: CallOptions = {}): Promise<Answer> 
 /** Every property of the patient's request, with a mark or a mark's substitute. */
 function markedPatient(name: string): Record<string, unknown> {
   const { schema } = operationOf('createPatient').requestBody?.content['application/json'] ?? {};
-  const isText = ({ type, format }: Schema) => type === 'string' && format === undefined;
+  const isText = ({ type, format }: Schema) => [type].flat().includes('string') && format === undefined;
   const texts = Object.entries(schema?.properties ?? {}).filter(([, property]) => isText(property));
   return {
     ...Object.fromEntries(texts.map(([property]) => [property, `${MARK}-${property}`])),
@@ -67,6 +67,7 @@ function markedPatient(name: string): Record<string, unknown> {
     firstName: `${MARK}-${name}`,
     lastName: `${MARK}-last`,
     gender: 'female',
+    metadata: { [`${MARK}-key`]: `${MARK}-value` },
   };
 }
 

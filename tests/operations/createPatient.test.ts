@@ -193,7 +193,7 @@ describe('400', () => {
     ['insurance', 'Confidential Plan'],
     ['user_id', '01a10caf-a4c0-7000-8000-00000000d001'],
     ['isVerified', 'VERIFIED'],
-    ['metadata', { a: 'Confidential' }],
+    ['verifierJobId', 'Confidential'],
     ['sex', 'female'],
     ['tenantId', 'other'],
     ['constructor', 'Confidential'],

@@ -47,9 +47,12 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
       where: { tenantId_id: { tenantId, id: patientId } },
       data: { ...pseudonym(patientId), updatedAt: transaction.now() },
     });
-    // Responses to requests about the patient name it.
+    // Responses to requests about the patient name it, or its encounter or order.
     await db.$executeRaw`
-      DELETE FROM idempotency_key WHERE tenant_id = ${tenantId} AND strpos(answer::text, ${patientId}) > 0`;
+      DELETE FROM idempotency_key WHERE tenant_id = ${tenantId} AND (strpos(answer::text, ${patientId}) > 0 OR EXISTS (
+        SELECT FROM encounter LEFT JOIN "order" ON "order".tenant_id = encounter.tenant_id AND encounter_id = encounter.id
+        WHERE encounter.tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid
+          AND (strpos(answer::text, '"' || gfe_no || '"') > 0 OR strpos(answer::text, '"' || order_no || '"') > 0)))`;
     return { objects: documents.map(({ blobPath }) => blobPath), encounters: count };
   });
 }

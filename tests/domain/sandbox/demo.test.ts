@@ -92,9 +92,9 @@ it('gives the first tenant the clinics and products of the contract’s examples
 it('gives the first tenant what every sandbox has, and the other one nothing else than its catalog', async () => {
   const numbers = async (tenantId: string) =>
     (await db.encounter.findMany({ where: { tenantId } })).map(({ encounterNo }) => Number(encounterNo)).sort();
-  expect(await numbers('demo')).toEqual([100_123, 100_124, 100_125, 100_126]);
+  expect(await numbers('demo')).toEqual([100_123, 100_124, 100_125, 100_126, 100_127, 100_131]);
   const patients = await db.patient.findMany({ where: { tenantId: 'demo' } });
-  expect(patients.map(({ email }) => email)).toEqual(['jane.miller@example.com']);
+  expect(patients.map(({ email }) => email)).toEqual(['jane.miller@example.com', 'noah.reed@example.com']);
   expect([await numbers('harbor'), await db.patient.count({ where: { tenantId: 'harbor' } })]).toEqual([[], 0]);
 });
 
