@@ -1657,6 +1657,21 @@ export interface components {
             /** @description Both together. */
             grand_total: number;
         };
+        /** @description What a provider asked for, and what the partner sent. */
+        InformationExchange: {
+            /** Format: date-time */
+            requestedAt: string;
+            /** @description The provider that asked. */
+            reviewerRef: string;
+            message: string;
+            /**
+             * Format: date-time
+             * @description Null while nothing was sent.
+             */
+            providedAt: string | null;
+            /** @description Null if nothing, or only documents, were sent. */
+            additionalNotes: string | null;
+        };
         Encounter: {
             /**
              * Format: uuid
@@ -1726,6 +1741,15 @@ export interface components {
             updatedAt: string;
             /** @description Rises with every change. */
             version: number;
+            /** @description Where the patient meets the provider; null unless the encounter is `in_review` and the claim named it. Only `getEncounter` and the chart show it. */
+            visitUrl?: string | null;
+            /** @description What providers asked for and what was sent, the oldest first. Only `getEncounter` and the chart show it. */
+            information?: components["schemas"]["InformationExchange"][];
+            /** @description When providers added to the review, the oldest first; what they added is for providers. Only `getEncounter` and the chart show it. */
+            addenda?: {
+                /** Format: date-time */
+                addedAt: string;
+            }[];
         };
         EncounterList: {
             data: components["schemas"]["Encounter"][];
@@ -1800,33 +1824,6 @@ export interface components {
             /** @description One item for each distinct pair of category and subcategory among the treatments. */
             gfe_data: components["schemas"]["GfeItem"][];
             order_details?: components["schemas"]["OrderDetails"];
-        };
-        /** @description What a provider asked for, and what the partner sent. */
-        InformationExchange: {
-            /** Format: date-time */
-            requestedAt: string;
-            /** @description The provider that asked. */
-            reviewerRef: string;
-            message: string;
-            /**
-             * Format: date-time
-             * @description Null while nothing was sent.
-             */
-            providedAt: string | null;
-            /** @description Null if nothing, or only documents, were sent. */
-            additionalNotes: string | null;
-        };
-        /** @description The record with what only its retrieval shows. */
-        EncounterDetails: components["schemas"]["Encounter"] & {
-            /** @description Where the patient meets the provider; null unless the encounter is `in_review` and the claim named it. */
-            visitUrl: string | null;
-            /** @description What providers asked for and what was sent, the oldest first. */
-            information: components["schemas"]["InformationExchange"][];
-            /** @description When providers added to the review, the oldest first. What they added is for providers. */
-            addenda: {
-                /** Format: date-time */
-                addedAt: string;
-            }[];
         };
         PreviewProblem: {
             code: components["schemas"]["ProblemCode"];
@@ -2277,7 +2274,7 @@ export interface components {
             }[];
         };
         Chart: {
-            encounter: components["schemas"]["EncounterDetails"];
+            encounter: components["schemas"]["Encounter"];
             patient: components["schemas"]["ChartPatient"];
             treatments: components["schemas"]["ChartTreatment"][];
             documents: components["schemas"]["ChartDocument"][];
@@ -4020,7 +4017,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EncounterDetails"];
+                    "application/json": components["schemas"]["Encounter"];
                 };
             };
             400: components["responses"]["BadRequest"];

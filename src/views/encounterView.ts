@@ -41,7 +41,7 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
 }
 
 /** The same with what only its retrieval shows. */
-export function encounterDetailsView(encounter: DetailedEncounter, now: Date): Schemas['EncounterDetails'] {
+export function encounterDetailsView(encounter: DetailedEncounter, now: Date): Schemas['Encounter'] {
   return {
     ...encounterView(encounter, now),
     visitUrl: encounter.visitUrl,
