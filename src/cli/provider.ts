@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { findTenant } from '../domain/access/tenants.js';
-import { importProviders } from '../domain/providers/importProviders.js';
+import { importProviders } from '../domain/reviews/importProviders.js';
 import { faultless, readText } from './files.js';
 import { withDatabase } from './operator.js';
 import { example, fields, print } from './output.js';

@@ -1,5 +1,5 @@
 import { expireDueEncounters, lapseDueClaims } from '../domain/encounters/expirySweeps.js';
-import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/approvals/approvals.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/reviews/approvals.js';
 import { purgeEvents, purgeIdempotencyKeys } from '../domain/events/retention.js';
 import { endInvitations } from '../domain/patients/verification.js';
 import type { Job, JobContext } from './job.js';

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import * as addenda from '../domain/encounters/addenda.js';
+import * as addenda from '../domain/reviews/addenda.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/addenda: a note to a review that is over. */

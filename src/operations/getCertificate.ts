@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { certify } from '../domain/encounters/certificate.js';
+import { certify } from '../domain/reviews/certificate.js';
 import { showEncounter } from '../domain/encounters/lookup.js';
 import { certificateView } from '../views/certificateView.js';
 

@@ -1,6 +1,6 @@
 import type { Operation } from './operation.js';
 import { linkDocument } from '../domain/documents/links.js';
-import { openChart } from '../domain/encounters/chart.js';
+import { openChart } from '../domain/reviews/chart.js';
 import { showEncounter } from '../domain/encounters/lookup.js';
 import { chartView } from '../views/chartView.js';
 

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import * as reviewQueue from '../domain/encounters/queue.js';
+import * as reviewQueue from '../domain/reviews/queue.js';
 import { encounterView } from '../views/encounterView.js';
 
 /** GET /review-queue: what waits for a provider, the most urgent first. */

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import * as information from '../domain/encounters/information.js';
+import * as information from '../domain/reviews/information.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/information: what a provider asked for; back into the queue. */

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import * as information from '../domain/encounters/information.js';
+import * as information from '../domain/reviews/information.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/request-information: the claim ends, and the partner is asked. */

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import * as reviews from '../domain/encounters/review.js';
+import * as reviews from '../domain/reviews/review.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/review: decides every item that waits, and makes the order. */

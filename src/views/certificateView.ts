@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import PDFDocument from 'pdfkit';
-import { displayedStatus } from '../domain/approvals/approvals.js';
-import type { Certificate, CertifiedItem } from '../domain/encounters/certificate.js';
+import { displayedStatus } from '../domain/reviews/approvals.js';
+import type { Certificate, CertifiedItem } from '../domain/reviews/certificate.js';
 
 const require = createRequire(import.meta.url);
 // The fonts that every PDF reader has cannot write names beyond Western Europe.

@@ -1,6 +1,6 @@
 import type { Schemas } from '../contract.js';
 import type { DetailedEncounter, ShownEncounter, ShownItem, ShownOrder } from '../domain/encounters/lookup.js';
-import { displayedStatus } from '../domain/approvals/approvals.js';
+import { displayedStatus } from '../domain/reviews/approvals.js';
 import { amountNumber, createdDate, isoTime, timestamp } from './values.js';
 
 /**

@@ -9,7 +9,7 @@ import {
   type FoundParts,
   type Treatment,
 } from './references.js';
-import { reusableApprovals, type ReusableApproval } from '../approvals/reuse.js';
+import { reusableApprovals, type ReusableApproval } from './reuse.js';
 import { itemKey } from '../values/itemKey.js';
 import { checkSchedule, resolveSchedule, type ResolvedSchedule } from './schedule.js';
 import type { DraftContext } from '../transactions/transaction.js';

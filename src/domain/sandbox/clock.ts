@@ -1,7 +1,7 @@
 import type { AuditRow, Context, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { expireDueEncounters, lapseDueClaims } from '../encounters/expirySweeps.js';
-import { announceExpiredApprovals, announceExpiringApprovals } from '../approvals/approvals.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../reviews/approvals.js';
 import { endInvitations } from '../patients/verification.js';
 import { inTransaction, lockSandbox } from '../transactions/transaction.js';
 import { requireSandbox } from './requireSandbox.js';

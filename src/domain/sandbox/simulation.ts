@@ -1,13 +1,13 @@
 import { withMembers } from '../../context.js';
 import type { Bodies } from '../../contract.js';
-import { displayedStatus } from '../approvals/approvals.js';
+import { displayedStatus } from '../reviews/approvals.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
 import { getEncounter, type EncounterRecord } from '../encounters/encounters.js';
-import { requestInformation } from '../encounters/information.js';
+import { requestInformation } from '../reviews/information.js';
 import { lockEncounter } from '../encounters/transitions.js';
 import { recordPayment } from '../orders/payments.js';
-import { claimEncounter, submitReview } from '../encounters/review.js';
-import { revokeApprovals } from '../encounters/revocation.js';
+import { claimEncounter, submitReview } from '../reviews/review.js';
+import { revokeApprovals } from '../reviews/revocation.js';
 import { requireSandbox } from './requireSandbox.js';
 import type { CallerContext } from '../transactions/transaction.js';
 

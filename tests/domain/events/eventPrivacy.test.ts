@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { EventType } from '../../../src/contract.js';
 import { expireDueEncounters } from '../../../src/domain/encounters/expirySweeps.js';
-import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/approvals/approvals.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/reviews/approvals.js';
 import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
 import { recordVerification } from '../../../src/domain/patients/verification.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';

@@ -1,5 +1,5 @@
 import { configureTenant } from '../../../src/domain/access/tenants.js';
-import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/approvals/approvals.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/reviews/approvals.js';
 import { everyCase } from '../../support/everyCase.js';
 import {
   encounterBody,

@@ -1,14 +1,14 @@
 import type { GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { nextState, type EncounterActor } from './states.js';
-import type { EncounterRecord } from './encounters.js';
-import { announce, changeEncounter, claimEnd, numbersOf, release, type Change } from './transitions.js';
+import { nextState, type EncounterActor } from '../encounters/states.js';
+import type { EncounterRecord } from '../encounters/encounters.js';
+import { announce, changeEncounter, claimEnd, numbersOf, release, type Change } from '../encounters/transitions.js';
 import { recordEvent } from '../events/record.js';
-import { approvalEnd } from '../approvals/approvals.js';
-import { supersedeApprovals } from '../approvals/endings.js';
+import { approvalEnd } from './approvals.js';
+import { supersedeApprovals } from './endings.js';
 import { createOrder } from '../orders/orders.js';
-import { requireLicence } from '../providers/licences.js';
+import { requireLicence } from './licences.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 

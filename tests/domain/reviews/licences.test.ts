@@ -1,4 +1,4 @@
-import { isNpi } from '../../../src/domain/providers/importProviders.js';
+import { isNpi } from '../../../src/domain/reviews/importProviders.js';
 import { newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { everyCase } from '../../support/everyCase.js';
 import { startHarness, type Harness } from '../../support/harness.js';

@@ -1,6 +1,6 @@
 import type { Schemas } from '../../contract.js';
-import type { EncounterRecord } from './encounters.js';
-import { changeEncounter } from './transitions.js';
+import type { EncounterRecord } from '../encounters/encounters.js';
+import { changeEncounter } from '../encounters/transitions.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**

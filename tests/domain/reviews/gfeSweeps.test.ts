@@ -1,4 +1,4 @@
-import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/approvals/approvals.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/reviews/approvals.js';
 import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { newCategory, newEncounter, newPartner, newProduct, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';

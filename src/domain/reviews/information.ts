@@ -1,11 +1,17 @@
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import type { EncounterRecord } from './encounters.js';
-import { findDocuments, foreignDocuments, missingDocuments, refuse, refuseRepeatedIds } from './references.js';
+import type { EncounterRecord } from '../encounters/encounters.js';
+import {
+  findDocuments,
+  foreignDocuments,
+  missingDocuments,
+  refuse,
+  refuseRepeatedIds,
+} from '../encounters/references.js';
 import { actorOf } from './review.js';
-import { informationEnds, waitsUntil } from './schedule.js';
-import { nextState } from './states.js';
-import { announce, changeEncounter, unclaimed } from './transitions.js';
+import { informationEnds, waitsUntil } from '../encounters/schedule.js';
+import { nextState } from '../encounters/states.js';
+import { announce, changeEncounter, unclaimed } from '../encounters/transitions.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
 type InformationRequest = Bodies['RequestInformationRequest'];

@@ -1,11 +1,11 @@
 import type { Prisma, Document, EncounterAddendum } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
-import { findDuplicates, type Duplicate } from './duplicates.js';
-import type { DetailedEncounter } from './lookup.js';
+import { findDuplicates, type Duplicate } from '../encounters/duplicates.js';
+import type { DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf } from './review.js';
-import { nextState } from './states.js';
-import { applyElapsedTime } from './transitions.js';
+import { nextState } from '../encounters/states.js';
+import { applyElapsedTime } from '../encounters/transitions.js';
 
 const treatmentInclude = { product: { include: { rx: true } } } satisfies Prisma.EncounterTreatmentInclude;
 const reviewInclude = {

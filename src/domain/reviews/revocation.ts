@@ -1,13 +1,13 @@
 import type { GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
-import { displayedStatus } from '../approvals/approvals.js';
-import { revokeGiven } from '../approvals/endings.js';
+import { displayedStatus } from './approvals.js';
+import { revokeGiven } from './endings.js';
 import { itemKey } from '../values/itemKey.js';
 import { canonicalUuid } from '../values/uuid.js';
-import type { EncounterRecord } from './encounters.js';
-import { nextState } from './states.js';
-import { changeEncounter } from './transitions.js';
+import type { EncounterRecord } from '../encounters/encounters.js';
+import { nextState } from '../encounters/states.js';
+import { changeEncounter } from '../encounters/transitions.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 type RevokeRequest = Bodies['RevokeApprovalsRequest'];

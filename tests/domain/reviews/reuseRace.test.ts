@@ -1,7 +1,7 @@
 import { configureTenant } from '../../../src/domain/access/tenants.js';
 import { createEncounter, type EncounterRecord } from '../../../src/domain/encounters/encounters.js';
-import { claimEncounter, submitReview } from '../../../src/domain/encounters/review.js';
-import { revokeApprovals } from '../../../src/domain/encounters/revocation.js';
+import { claimEncounter, submitReview } from '../../../src/domain/reviews/review.js';
+import { revokeApprovals } from '../../../src/domain/reviews/revocation.js';
 import { updatePatient } from '../../../src/domain/patients/update.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
 import { encounterBody, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';

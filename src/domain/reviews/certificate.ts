@@ -1,8 +1,8 @@
 import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
-import { stateOfEncounter } from '../providers/licences.js';
+import { stateOfEncounter } from './licences.js';
 import type { LookupContext } from '../transactions/transaction.js';
-import type { ShownEncounter } from './lookup.js';
+import type { ShownEncounter } from '../encounters/lookup.js';
 
 /** An item, with the decision that it rests on: its own, or the one that it reuses. */
 export type CertifiedItem = Pick<

@@ -1,7 +1,7 @@
 import { Prisma, type ServiceQueue } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
-import { stateOfEncounter } from '../providers/licences.js';
-import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
+import { stateOfEncounter } from './licences.js';
+import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from '../encounters/lookup.js';
 
 export interface QueueHead {
   /** The most urgent first. */
