@@ -81,9 +81,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'transaction-rollback',
     guarantee: 'A request that fails at its last step leaves nothing behind.',
-    search: 'return inCallerTransaction(context, work)',
-    replacement: 'return work(context)',
-    tests: ['/createPatient.test'],
+    search: 'begun ??= begin(connection);',
+    replacement: '',
+    tests: ['/hotStatements.test'],
   },
   // Money
   {
@@ -118,8 +118,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'final-state',
     guarantee: 'What is completed is not cancelled.',
-    search: 'completed: {},',
-    replacement: "completed: { cancel: { to: 'cancelled', by: ['partner', 'provider'] } },",
+    search: "revoke: { to: 'completed', by: ['provider'] },",
+    replacement: "revoke: { to: 'completed', by: ['provider'] }, cancel: { to: 'cancelled', by: ['partner', 'provider'] },",
     tests: ['/cancelEncounter.test'],
   },
   {
@@ -147,7 +147,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'search-escaping',
     guarantee: 'Percent sign and underscore stand for themselves in a search.',
-    search: String.raw`.replace(/[\\%_]/g, '\\$&')`,
+    search: String.raw`.replaceAll(/[\\%_]/g, '\\$&')`,
     replacement: '',
     tests: ['/search.test'],
   },
@@ -236,8 +236,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'response-check-in-sandboxes',
     guarantee: 'A response that breaks the contract is never sent to a sandbox, whatever VALIDATE_RESPONSES says.',
-    search: "validateResponses || caller?.tenantMode === 'sandbox'",
-    replacement: 'validateResponses',
+    search: "else if (caller?.tenantMode === 'sandbox') plan.checkResponse(sampled(result));",
+    replacement: '',
     tests: ['/privacy.test', '/answers.test'],
   },
 ];
