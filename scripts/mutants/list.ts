@@ -119,7 +119,8 @@ export const mutants: readonly Mutant[] = [
     name: 'final-state',
     guarantee: 'What is completed is not cancelled.',
     search: "revoke: { to: 'completed', by: ['provider'] },",
-    replacement: "revoke: { to: 'completed', by: ['provider'] }, cancel: { to: 'cancelled', by: ['partner', 'provider'] },",
+    replacement:
+      "revoke: { to: 'completed', by: ['provider'] }, cancel: { to: 'cancelled', by: ['partner', 'provider'] },",
     tests: ['/cancelEncounter.test'],
   },
   {
