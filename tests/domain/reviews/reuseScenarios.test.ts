@@ -70,8 +70,12 @@ const revoke = ({ encounter_id, gfe_data }: Encounter): Promise<Answer> =>
     reason: 'Overlooked.',
     items: gfe_data.map(({ categoryId, subcategoryId }: Encounter) => ({ categoryId, subcategoryId })),
   });
-const inform = async ({ encounter_id }: Encounter): Promise<Encounter> =>
-  (await post(`/encounters/${encounter_id}/information`, notes)).body;
+/** Information about a request that is older than an approval. */
+async function informLater(): Promise<Encounter> {
+  const { encounter_id } = await askedEncounter(harness, partner, body);
+  await approve();
+  return (await post(`/encounters/${encounter_id}/information`, notes)).body;
+}
 const store = async (docType: string): Promise<string> => {
   const id = await newDocument(harness, partner, body.patientId);
   await harness.domain.db.document.updateMany({ where: { tenantId: partner.tenantId, id }, data: { docType } });
@@ -133,14 +137,7 @@ const waits: readonly Case[] = [
       ]);
     },
   ],
-  [
-    'B: information about an older request, which waits again',
-    async () => {
-      const older = await askedEncounter(harness, partner, body);
-      await approve();
-      await inform(older);
-    },
-  ],
+  ['B: information about an older request, which waits again', () => informLater()],
   [
     'without notes, but cancelled as inappropriate',
     async () => [await approve(), await cancel(elsewhere, 'clinically_inappropriate')],
@@ -180,11 +177,7 @@ const reuses: readonly Case[] = [
   ],
   [
     'B: information about an older request, which was approved',
-    async () => {
-      const older = await askedEncounter(harness, partner, body);
-      await approve();
-      await reviewed(harness, partner, await inform(older));
-    },
+    async () => reviewed(harness, partner, await informLater()),
   ],
   [
     'B: a cancelled request without notes at another clinic',
