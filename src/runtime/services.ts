@@ -6,6 +6,7 @@ import { createDownloader } from '../adapters/download/download.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { openTokens } from '../adapters/tokens/tokens.js';
+import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
 import { reasonOf } from '../failures.js';
@@ -54,6 +55,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     checkParts: partsCheck(databaseUrl, { objects, scanner, config }),
     limits: config.rateLimit && (await openLimits(config.rateLimit.quotas, config.rateLimit.redisUrl, log)),
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
+    sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts }),
     get baseUrl() {
       return baseUrl();
     },
