@@ -33,6 +33,8 @@ export interface Services extends DomainContext {
   readonly objects: ObjectStore;
   readonly scanner: DocumentScanner;
   readonly download: Downloader;
+  /** Whether webhooks may go to a URL, as far as that can be said without DNS. */
+  readonly isWebhookTarget: (url: string) => boolean;
   /** Null = off. */
   readonly limits: Limits | null;
   readonly keys: SigningKeys;

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
 import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
+import { targetRule } from '../adapters/download/targetRule.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { openTokens } from '../adapters/tokens/tokens.js';
@@ -54,6 +55,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     checkParts: partsCheck(databaseUrl, { objects, scanner, config }),
     limits: config.rateLimit && (await openLimits(config.rateLimit.quotas, config.rateLimit.redisUrl, log)),
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
+    isWebhookTarget: targetRule(config.webhookAllowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
     get baseUrl() {
       return baseUrl();
     },

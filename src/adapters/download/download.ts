@@ -5,12 +5,12 @@ import type { Readable } from 'node:stream';
 import { Problem } from '../../problem.js';
 import {
   allowedOrigins,
-  checkOrigin,
   hostOf,
   isAllowedOrigin,
   isPublicAddress,
-  parseDocumentUrl,
+  isPublicOrigin,
   parseRedirect,
+  parseTarget,
 } from './addressRules.js';
 import { requestOnce } from './requestOnce.js';
 import type { Exchange, HopOptions } from './requestOnce.js';
@@ -46,7 +46,7 @@ const redirectStatuses: readonly (number | undefined)[] = [301, 302, 303, 307, 3
 
 /** Makes the one function that fetches documents (R-62). */
 export function createDownloader(options: DownloaderOptions): Downloader {
-  const allowed = allowedOrigins(options.allowedHosts);
+  const allowed = allowedOrigins(options.allowedHosts, 'DOCUMENT_FETCH_ALLOWED_HOSTS');
   const { connectTimeout, stallTimeout, totalTimeout } = { ...fetchDefaults, ...options };
   const hop: HopOptions = {
     userAgent: 'ClinicalEncounterService/1 (document fetch)',
@@ -56,7 +56,8 @@ export function createDownloader(options: DownloaderOptions): Downloader {
   };
 
   return async (text, { maxBytes }, use) => {
-    const url = parseDocumentUrl(text);
+    const url = parseTarget(text);
+    if (!url) throw new Problem('document_url_invalid');
     const deadline = AbortSignal.timeout(totalTimeout);
     const { stream, response } = await follow(url, (target) => visit(target, deadline));
     try {
@@ -78,7 +79,7 @@ export function createDownloader(options: DownloaderOptions): Downloader {
   /** One hop: who it is, where that is, whether we may, and then a request to just there. */
   async function visit(url: URL, deadline: AbortSignal): Promise<Exchange> {
     const exempt = isAllowedOrigin(url, allowed);
-    if (!exempt) checkOrigin(url);
+    if (!exempt && !isPublicOrigin(url)) throw new Problem('document_url_forbidden');
     const resolve = options.lookup ?? (exempt ? lookupOnThisMachine : lookupInDns);
     const signal = AbortSignal.any([deadline, AbortSignal.timeout(hop.connectTimeout)]);
     const addresses = await addressesOf(url, resolve, signal).catch(failed);
@@ -100,7 +101,10 @@ async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promi
     if (statusCode >= 200 && statusCode < 300 && statusCode !== 206) return exchange;
     exchange.stream.destroy();
     if (!redirectStatuses.includes(statusCode) || !headers.location) failed(new Error(`Status ${statusCode}`));
-    url = parseRedirect(headers.location ?? '', url);
+    const target = parseRedirect(headers.location ?? '', url);
+    // The caller did not write it: whatever is wrong with it counts as forbidden.
+    if (!target) throw new Problem('document_url_forbidden');
+    url = target;
   }
   return failed(new Error(`More than ${maxRedirects} redirects`));
 }
