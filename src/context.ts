@@ -35,6 +35,8 @@ export interface Services extends DomainContext {
   readonly scanner: DocumentScanner;
   readonly download: Downloader;
   readonly sendWebhook: WebhookSender;
+  /** Whether webhooks may go to a URL, as far as that can be said without DNS. */
+  readonly isWebhookTarget: (url: string) => boolean;
   /** Null = off. */
   readonly limits: Limits | null;
   readonly keys: SigningKeys;

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
 import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
+import { targetRule } from '../adapters/download/targetRule.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { openTokens } from '../adapters/tokens/tokens.js';
@@ -56,6 +57,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     limits: config.rateLimit && (await openLimits(config.rateLimit.quotas, config.rateLimit.redisUrl, log)),
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
     sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts }),
+    isWebhookTarget: targetRule(config.webhookAllowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
     get baseUrl() {
       return baseUrl();
     },

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Problem } from '../../problem.js';
-import { parseDocumentUrl, parseRedirect } from './addressRules.js';
-import { guardedRequests } from './guardedRequest.js';
+import { allowedOrigins, parseRedirect, parseTarget } from './addressRules.js';
+import { ForbiddenTarget, guardedRequests } from './guardedRequest.js';
 import type { Exchange, OutgoingRequest } from './requestOnce.js';
 import type { Downloader } from './downloader.js';
 import type { HostLookup } from './hostAddresses.js';
@@ -40,7 +40,7 @@ const redirectStatuses: readonly (number | undefined)[] = [301, 302, 303, 307, 3
 export function createDownloader(options: DownloaderOptions): Downloader {
   const { connectTimeout, stallTimeout, totalTimeout } = { ...fetchDefaults, ...options };
   const request = guardedRequests({
-    allowedHosts: options.allowedHosts,
+    allowed: allowedOrigins(options.allowedHosts, 'DOCUMENT_FETCH_ALLOWED_HOSTS'),
     lookup: options.lookup,
     userAgent: 'ClinicalEncounterService/1 (document fetch)',
     ca: options.ca,
@@ -49,7 +49,8 @@ export function createDownloader(options: DownloaderOptions): Downloader {
   });
 
   return async (text, { maxBytes }, use) => {
-    const url = parseDocumentUrl(text);
+    const url = parseTarget(text);
+    if (!url) throw new Problem('document_url_invalid');
     const deadline = AbortSignal.timeout(totalTimeout);
     const { stream, response } = await follow(url, (target) => request(target, GET, deadline).catch(failed));
     try {
@@ -80,7 +81,10 @@ async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promi
     if (statusCode >= 200 && statusCode < 300 && statusCode !== 206) return exchange;
     exchange.stream.destroy();
     if (!redirectStatuses.includes(statusCode) || !headers.location) failed(new Error(`Status ${statusCode}`));
-    url = parseRedirect(headers.location ?? '', url);
+    const target = parseRedirect(headers.location ?? '', url);
+    // The caller did not write it: whatever is wrong with it counts as forbidden.
+    if (!target) throw new Problem('document_url_forbidden');
+    url = target;
   }
   return failed(new Error(`More than ${maxRedirects} redirects`));
 }
@@ -137,6 +141,7 @@ async function* joined(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
 /** One answer for every fault of the other side; the cause is for our log and names neither host nor address. */
 function failed(error: unknown): never {
   if (error instanceof Problem) throw error;
+  if (error instanceof ForbiddenTarget) throw new Problem('document_url_forbidden');
   throw new Problem('document_fetch_failed', undefined, { cause: new Error(nameless(error)) });
 }
 

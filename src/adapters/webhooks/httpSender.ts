@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
-import { Problem } from '../../problem.js';
-import { parseDocumentUrl } from '../download/addressRules.js';
-import { guardedRequests } from '../download/guardedRequest.js';
+import { allowedOrigins } from '../download/addressRules.js';
+import { ForbiddenTarget, guardedRequests } from '../download/guardedRequest.js';
 import type { HostLookup } from '../download/hostAddresses.js';
 import type { WebhookSender } from './sender.js';
 
@@ -23,11 +22,16 @@ const CONNECT_TIMEOUT = 5_000;
 const READ_BYTES = 1_024;
 
 /** Makes the one function that sends webhooks. The address is checked at each attempt, like that of a document. */
-export function createWebhookSender({ timeout = DELIVERY_TIMEOUT, ...options }: SenderOptions): WebhookSender {
+export function createWebhookSender({
+  allowedHosts,
+  timeout = DELIVERY_TIMEOUT,
+  ca,
+  lookup,
+}: SenderOptions): WebhookSender {
   const request = guardedRequests({
-    lookup: undefined,
-    ca: undefined,
-    ...options,
+    allowed: allowedOrigins(allowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
+    ca,
+    lookup,
     userAgent: 'ClinicalEncounterService/1 (webhook)',
     connectTimeout: Math.min(CONNECT_TIMEOUT, timeout),
     responseTimeout: timeout,
@@ -35,11 +39,11 @@ export function createWebhookSender({ timeout = DELIVERY_TIMEOUT, ...options }: 
   return async (url, headers, body) => {
     const deadline = AbortSignal.timeout(timeout);
     try {
-      const { stream, response } = await request(parseDocumentUrl(url), { method: 'POST', headers, body }, deadline);
+      const { stream, response } = await request(new URL(url), { method: 'POST', headers, body }, deadline);
       await readSome(stream).catch(() => undefined);
       return { status: response.statusCode, retryAfter: response.headers['retry-after'] ?? null };
     } catch (error) {
-      if (error instanceof Problem) return { error: 'url_forbidden' };
+      if (error instanceof ForbiddenTarget) return { error: 'url_forbidden' };
       return { error: deadline.aborted || isTimeout(error) ? 'timeout' : 'unreachable' };
     }
   };
