@@ -1,27 +1,43 @@
+import type { ServerResponse } from 'node:http';
 import { deactivateApiClient } from '../../../src/domain/access/apiClients.js';
 import { takeEndpoints } from '../../../src/domain/webhooks/deliver.js';
+import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
 import { startDeliveries, type Deliveries } from '../../../src/jobs/deliveries.js';
 import { permissions } from '../../../src/domain/access/permissions.js';
 import { feedPage, recordPaid } from '../../support/events.js';
-import { newClient, newClinic, newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
+import {
+  newClient,
+  newClinic,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newToken,
+  type Partner,
+} from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { startReceiver, verified, type Received, type Receiver } from '../../support/receiver.js';
 import { setClock } from '../../support/sandbox.js';
-import { deliverAll, deliverDue, newEndpoint, type Endpoint } from '../../support/webhooks.js';
+import { deliverAll, newEndpoint, type Endpoint } from '../../support/webhooks.js';
 
 let harness: Harness;
 let receiver: Receiver;
 let partner: Partner;
 /** What a path responds; 204 where nothing is said. */
 const statuses = new Map<string, number>();
+const HANGS = 0;
+const hanging: ServerResponse[] = [];
 beforeAll(async () => {
-  receiver = await startReceiver((path, response) => response.writeHead(statuses.get(path) ?? 204).end());
+  receiver = await startReceiver((path, response) => {
+    const status = statuses.get(path) ?? 204;
+    if (status === HANGS) hanging.push(response);
+    else response.writeHead(status).end();
+  });
   harness = await startHarness({ environment: { WEBHOOK_ALLOWED_HOSTS: receiver.host } });
-  // Signatures are of real time.
-  harness.clock.now = new Date();
 });
 beforeEach(async () => {
+  // Signatures are of real time.
+  harness.clock.now = new Date();
   statuses.clear();
   partner = await newPartner(harness);
 });
@@ -36,10 +52,9 @@ const at = (path: string): Received[] => receiver.received.filter((one) => one.p
 const idsAt = (path: string): unknown[] => at(path).map(({ headers }) => headers['webhook-id']);
 const pay = (count = 1, { tenantId } = partner): Promise<void> =>
   recordPaid(harness, { tenantId, clinicId: null }, 'ORD-101000', count);
-const read = async ({ id }: Endpoint, { token } = partner): Promise<Answer['body']> =>
-  (await call(harness, `GET /webhook-endpoints/${id}`, { token })).body;
-const deliveriesOf = async ({ id }: Endpoint, { token } = partner): Promise<Answer['body'][]> =>
-  (await call(harness, `GET /webhook-endpoints/${id}/deliveries`, { token })).body.data;
+/** With a new token, because days may have gone by. */
+const read = async ({ id }: Endpoint, list = ''): Promise<Answer['body']> =>
+  (await call(harness, `GET /webhook-endpoints/${id}${list}`, { token: await newToken(harness, partner) })).body;
 const DAY = 24 * 3600;
 
 describe('an endpoint', () => {
@@ -96,7 +111,7 @@ describe('an endpoint', () => {
       harness.clock.advance(seconds * 0.4);
       await deliverAll(harness);
     }
-    const [delivery] = await deliveriesOf(endpoint);
+    const [delivery] = (await read(endpoint, '/deliveries')).data;
     expect(delivery).toMatchObject({ status: 'failed', next_attempt_at: null });
     expect(delivery.attempts).toHaveLength(10);
     expect(delivery.attempts[0]).toMatchObject({ http_status: 500, error: null });
@@ -173,27 +188,36 @@ describe('several processes', () => {
     const { id } = await newEndpoint(harness, partner, receiver.url(path));
     await pay(5);
     const { services, domain } = harness;
-    await deliverDue({ services: Object.create(services, { sendWebhook: { value: () => new Promise(() => 0) } }) }).catch;
-    expect(await takeEndpoints(services, 100)).toEqual([]);
+    await makeDeliveries(services);
+    const take = async (): Promise<boolean> => (await takeEndpoints(services, 100)).some((taken) => taken.id === id);
+    expect([await take(), await take()]).toEqual([true, false]);
+    await deliverAll(harness);
     expect(at(path)).toEqual([]);
-    await domain.db.$executeRaw`UPDATE webhook_endpoint SET busy_until = now() WHERE id = ${id}::uuid`;
+    const [{ seconds } = { seconds: 0 }] = await domain.db.$queryRaw<{ seconds: number }[]>`
+      UPDATE webhook_endpoint SET busy_until = now() FROM (SELECT busy_until AS until FROM webhook_endpoint WHERE id = ${id}::uuid) AS before
+      WHERE id = ${id}::uuid RETURNING extract(epoch FROM until - now())::float AS seconds`;
+    expect(seconds).toBeLessThanOrEqual(30);
     await deliverAll(harness);
     expect(at(path)).toHaveLength(5);
   });
 
-  it('send everything once when they run side by side, and a receiver that hangs holds up no other', async () => {
-    const [fast, hanging] = [newPath(), newPath()];
+  it('send everything once side by side, and a receiver that hangs holds up no other', async () => {
+    const [fast, slow] = [newPath(), newPath()];
+    statuses.set(slow, HANGS);
     await newEndpoint(harness, partner, receiver.url(fast));
-    await newEndpoint(harness, partner, receiver.url(hanging));
-    let running: Deliveries[] = [];
+    await newEndpoint(harness, partner, receiver.url(slow));
+    const running = [startDeliveries(harness.services), startDeliveries(harness.services)];
     try {
-      running = [startDeliveries(harness.services), startDeliveries(harness.services)];
       await pay(100);
       await receiver.arrived(fast, 100);
-      expect(new Set(idsAt(fast)).size).toBe(100);
+      expect(hanging.length).toBeGreaterThan(0);
+      expect(hanging.every(({ writableEnded }) => !writableEnded)).toBe(true);
     } finally {
+      statuses.clear();
+      for (const response of hanging.splice(0)) response.writeHead(204).end();
       await Promise.all(running.map((one) => one.stop(20_000)));
     }
+    expect(new Set(idsAt(fast)).size).toBe(100);
     expect(at(fast)).toHaveLength(100);
   });
 });
