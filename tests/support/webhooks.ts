@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import type { EventType } from '../../src/contract.js';
 import { serveEndpoint, takeEndpoints } from '../../src/domain/webhooks/deliver.js';
 import { makeDeliveries } from '../../src/domain/webhooks/fanOut.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
-import { call } from './http.js';
 
 export interface Endpoint {
   readonly id: string;
@@ -10,17 +11,22 @@ export interface Endpoint {
   readonly secret: string;
 }
 
-/** Registers a URL over HTTP; throws when it is refused. */
+/** Registers a URL. */
 export async function newEndpoint(
-  harness: Pick<Harness, 'baseUrl'>,
-  { token }: Pick<Partner, 'token'>,
+  harness: Harness,
+  { tenantId, clientId }: Partner,
   url: string,
-  types?: readonly string[],
+  types: readonly EventType[] = [],
 ): Promise<Endpoint> {
-  const json = { url, ...(types && { types }) };
-  const { status, body } = await call(harness, 'POST /webhook-endpoints', { token, json });
-  if (status !== 201) throw new Error(`no endpoint: ${status} ${body.code}`);
-  return body;
+  const { db, newId } = harness.domain;
+  const client = await db.apiClient.findUniqueOrThrow({ where: { clientId, tenantId } });
+  const counter = await db.eventCounter.findUnique({ where: { tenantId } });
+  const secret = randomBytes(32);
+  const now = harness.clock.now;
+  const id = newId();
+  await db.webhookEndpoint.create({ data: { id, tenantId, apiClientId: client.id, url, types: types.map((one) => one.replace('.', '_')) as never, secret, fromPosition: counter?.position ?? 0n, createdAt: now, updatedAt: now } });
+  await db.$executeRaw`INSERT INTO webhook_cursor VALUES (${tenantId}, ${counter?.position ?? 0n}) ON CONFLICT DO NOTHING`;
+  return { id, secret: `whsec_${secret.toString('base64')}` };
 }
 
 /** Does what is due now, as the service does all the time: one batch of each endpoint. Returns how many it served. */

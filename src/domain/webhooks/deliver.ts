@@ -4,6 +4,8 @@ import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
 import { inTenantTime, inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import { isInbox } from './inbox.js';
+import { receive } from './receive.js';
 import { nextAttempt } from './retries.js';
 import { signedHeaders } from './sign.js';
 
@@ -76,7 +78,7 @@ export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promi
 export async function serveEndpoint(context: DeliveryContext, endpoint: TakenEndpoint): Promise<void> {
   const local = inTenantTime(context, Number(endpoint.aheadMs));
   const due = await dueDeliveries(local, endpoint);
-  const outcomes = await Promise.all(due.map((delivery) => attempt(context, local, endpoint, delivery)));
+  const outcomes = await Promise.all(due.map((delivery) => attempt(local, endpoint, delivery)));
   await inTransaction(local, (transaction) => record(transaction, endpoint, outcomes));
 }
 
@@ -89,15 +91,18 @@ function dueDeliveries({ db, now }: DeliveryContext, { tenantId, id }: TakenEndp
 }
 
 async function attempt(
-  { sendWebhook, now: realNow, randomBytes }: DeliveryContext,
-  { now }: DeliveryContext,
+  context: DeliveryContext,
   endpoint: TakenEndpoint,
   { id, failures, eventId, type, timestamp, data }: Due,
 ): Promise<Outcome> {
+  const { now, baseUrl, sendWebhook, randomBytes } = context;
   const body = JSON.stringify({ type, timestamp: timestamp.toISOString(), data });
   const at = now();
-  const headers = signedHeaders(secretsOf(endpoint, at), eventId, realNow(), body);
-  const sent = await sendWebhook(endpoint.url, { ...headers, 'content-type': 'application/json' }, body);
+  const sentAt = new Date(at.getTime() - Number(endpoint.aheadMs));
+  const headers = signedHeaders(secretsOf(endpoint, at), eventId, sentAt, body);
+  const sent = isInbox(endpoint.url, baseUrl, endpoint.tenantMode)
+    ? await receive(context, endpoint, headers, body)
+    : await sendWebhook(endpoint.url, { ...headers, 'content-type': 'application/json' }, body);
   const duration_ms = now().getTime() - at.getTime();
   const status = 'status' in sent ? sent.status : null;
   const isDone = status !== null && status >= 200 && status < 300;

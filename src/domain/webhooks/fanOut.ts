@@ -34,7 +34,10 @@ export async function makeDeliveries(context: SweepContext): Promise<boolean> {
       if (await inTransaction(context, deliver)) hasMore = true;
     } catch (error) {
       if (isUnavailable(error)) throw error;
-      context.log.error({ tenantId, sqlstate: sqlState(error), causes: describeCauses(error) }, 'no deliveries were made');
+      context.log.error(
+        { tenantId, sqlstate: sqlState(error), causes: describeCauses(error) },
+        'no deliveries were made',
+      );
     }
   }
   return hasMore;
