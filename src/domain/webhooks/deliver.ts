@@ -2,6 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
+import { recordEvent } from '../events/record.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
 import { inTenantTime, inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { isInbox } from './inbox.js';
@@ -148,6 +149,8 @@ async function record(
       ...(disabledReason && { status: 'disabled' as const, disabledReason, updatedAt: now }),
     },
   });
+  if (disabledReason === null) return;
+  recordEvent(context, { tenantId, clinicId: null }, 'webhook.disabled', { endpoint_id: id, reason: disabledReason });
 }
 
 /** A delivery that was retried or replayed meanwhile is still waiting: the attempt counts for it, too. */
