@@ -59,7 +59,7 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
   const secrets = new Map<string, string[]>();
   const endpoints = [];
   for (const path of paths) {
-    const endpoint = await newEndpoint(await baseUrlOf(), { token }, receiver.url(path));
+    const endpoint = await newEndpoint(await baseUrlOf(), { token }, { url: receiver.url(path) });
     endpoints.push({ ...endpoint, path });
     secrets.set(path, [endpoint.secret]);
   }

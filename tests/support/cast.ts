@@ -75,11 +75,13 @@ export async function seedCast(harness: Harness): Promise<Partner> {
   return { tenantId, ...credentials, token: await newToken(harness, credentials) };
 }
 
-/** As in the beginning, at the time of the examples. */
+/** As in the beginning, without webhook endpoints of its own, at the time of the examples. */
 export async function resetCast(harness: Harness, { token }: Pick<Partner, 'token'>): Promise<void> {
   harness.clock.now = castTime;
   const { status, text } = await call(harness, 'POST /sandbox/reset', { token });
   if (status !== 204) throw new Error(`no reset: ${text}`);
+  // These a reset leaves.
+  await harness.domain.db.webhookEndpoint.deleteMany({ where: { tenantId, apiClientId: cast.apiClientId } });
 }
 
 /** The credentials in the example of a token request. */

@@ -1,9 +1,9 @@
-import { Prisma } from '../../../generated/prisma/client.js';
 import { isUnavailable, sqlState } from '../../adapters/database/database.js';
 import { describeCauses } from '../../failures.js';
 import { insertion } from '../transactions/bulkSql.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
 import { inTenantTime, inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import { isWanted } from './subscriptions.js';
 
 /** Events of one tenant in one transaction. */
 const BATCH = 500;
@@ -68,23 +68,19 @@ async function deliverSome({ db, now, newId }: TransactionContext, tenantId: str
   return scanned.count === BATCH;
 }
 
-/** Which endpoint gets which of the events: those of its types that its API client may see, and its own pings. */
+/** Which endpoint gets which of the events. */
 function matching(
   db: TransactionContext['db'],
   tenantId: string,
   after: bigint,
   through: bigint,
 ): Promise<readonly Match[]> {
-  const patient = Prisma.sql`(news.data->>'user_id')::uuid`;
   return db.$queryRaw<Match[]>`
-    SELECT endpoint.id AS "endpointId", news.id AS "eventId"
-    FROM event AS news
-    JOIN webhook_endpoint AS endpoint ON endpoint.tenant_id = ${tenantId} AND endpoint.status = 'active'
-      AND news.position > endpoint.from_position
-    JOIN api_client AS client ON client.tenant_id = ${tenantId} AND client.id = endpoint.api_client_id AND client.is_active
-    WHERE news.tenant_id = ${tenantId} AND news.position > ${after} AND news.position <= ${through}
-      AND CASE WHEN news.type::text = 'webhook.ping' THEN news.data->>'endpoint_id' = endpoint.id::text
-        ELSE (endpoint.types = '{}' OR news.type = ANY (endpoint.types))
-          AND (client.allowed_clinic_ids = '{}' OR news.clinic_id = ANY (client.allowed_clinic_ids) OR ${patient} IS NULL) END
-    ORDER BY news.position`;
+    SELECT webhook_endpoint.id AS "endpointId", event.id AS "eventId"
+    FROM event
+    JOIN webhook_endpoint ON webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.status = 'active'
+      AND event.position > from_position
+    JOIN api_client ON api_client.tenant_id = ${tenantId} AND api_client.id = api_client_id AND api_client.is_active
+    WHERE event.tenant_id = ${tenantId} AND event.position > ${after} AND event.position <= ${through} AND ${isWanted}
+    ORDER BY event.position`;
 }

@@ -18,7 +18,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { startReceiver, verified, type Received, type Receiver } from '../../support/receiver.js';
 import { setClock } from '../../support/sandbox.js';
-import { deliverAll, newEndpoint, type Endpoint } from '../../support/webhooks.js';
+import { deliverAll, newEndpoint } from '../../support/webhooks.js';
 
 let harness: Harness;
 let receiver: Receiver;
@@ -53,7 +53,7 @@ const idsAt = (path: string): unknown[] => at(path).map(({ headers }) => headers
 const pay = (count = 1, { tenantId } = partner): Promise<void> =>
   recordPaid(harness, { tenantId, clinicId: null }, 'ORD-101000', count);
 /** With a new token, because days may have gone by. */
-const read = async ({ id }: Endpoint, list = ''): Promise<Answer['body']> =>
+const read = async ({ id }: { readonly id: string }, list = ''): Promise<Answer['body']> =>
   (await call(harness, `GET /webhook-endpoints/${id}${list}`, { token: await newToken(harness, partner) })).body;
 const DAY = 24 * 3600;
 
@@ -61,8 +61,8 @@ describe('an endpoint', () => {
   it('gets each event of its types once from then on, as the feed has it, signed by its secret', async () => {
     await pay();
     const [all, paid] = [newPath(), newPath()];
-    const { secret } = await newEndpoint(harness, partner, receiver.url(all));
-    await newEndpoint(harness, partner, receiver.url(paid), ['order.paid']);
+    const { secret } = await newEndpoint(harness, partner, { url: receiver.url(all) });
+    await newEndpoint(harness, partner, { url: receiver.url(paid), types: ['order.paid'] });
     const before = (await feedPage(harness, partner)).next_cursor;
     await pay(2);
     await newPatient(harness, partner);
@@ -87,7 +87,7 @@ describe('an endpoint', () => {
     const [own, other] = [await newClinic(harness, partner), await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, [own]);
     const path = newPath();
-    await newEndpoint(harness, limited, receiver.url(path), ['encounter.created']);
+    await newEndpoint(harness, limited, { url: receiver.url(path), types: ['encounter.created'] });
     const seen = await newEncounter(harness, partner, { clinicId: own });
     await newEncounter(harness, partner, { clinicId: other });
     await deliverAll(harness);
@@ -102,7 +102,7 @@ describe('an endpoint', () => {
   it('is tried again by the schedule, with the same id, until the delivery has failed', async () => {
     const path = newPath();
     statuses.set(path, 500);
-    const endpoint = await newEndpoint(harness, partner, receiver.url(path));
+    const endpoint = await newEndpoint(harness, partner, { url: receiver.url(path) });
     await pay();
     const longest = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => 1.2 * seconds);
     for (const seconds of [0, ...longest]) {
@@ -123,11 +123,11 @@ describe('an endpoint', () => {
     const [gone, dead] = [newPath(), newPath()];
     statuses.set(gone, 410).set(dead, 404);
     const endpoints = [
-      await newEndpoint(harness, partner, receiver.url(gone)),
-      await newEndpoint(harness, partner, receiver.url(dead)),
+      await newEndpoint(harness, partner, { url: receiver.url(gone) }),
+      await newEndpoint(harness, partner, { url: receiver.url(dead) }),
     ] as const;
     const witness = newPath();
-    await newEndpoint(harness, partner, receiver.url(witness), ['webhook.disabled']);
+    await newEndpoint(harness, partner, { url: receiver.url(witness), types: ['webhook.disabled'] });
     await pay();
     await deliverAll(harness);
     expect(await read(endpoints[0])).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
@@ -137,12 +137,12 @@ describe('an endpoint', () => {
       await pay();
       await deliverAll(harness);
     }
-    expect(await read(endpoints[1])).toMatchObject({ status: 'disabled', disabledReason: 'no_success' });
+    expect(await read(endpoints[1])).toMatchObject({ status: 'disabled', disabledReason: 'failing' });
     expect(at(gone)).toHaveLength(1);
     const told = at(witness).map(({ body }) => JSON.parse(body).data);
     expect(told).toEqual([
       { endpoint_id: endpoints[0].id, reason: 'gone' },
-      { endpoint_id: endpoints[1].id, reason: 'no_success' },
+      { endpoint_id: endpoints[1].id, reason: 'failing' },
     ]);
     const count = at(dead).length;
     await pay();
@@ -152,7 +152,7 @@ describe('an endpoint', () => {
 
   it('is verified by the old secret, too, for a day after a rotation', async () => {
     const path = newPath();
-    const { id, secret } = await newEndpoint(harness, partner, receiver.url(path));
+    const { id, secret } = await newEndpoint(harness, partner, { url: receiver.url(path) });
     const rotated = await call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
     await pay();
     await deliverAll(harness);
@@ -168,7 +168,7 @@ describe('an endpoint', () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const path = newPath();
     statuses.set(path, 503);
-    await newEndpoint(harness, sandbox, receiver.url(path));
+    await newEndpoint(harness, sandbox, { url: receiver.url(path) });
     await pay(1, sandbox);
     await deliverAll(harness);
     await deliverAll(harness);
@@ -184,7 +184,7 @@ describe('an endpoint', () => {
 describe('several processes', () => {
   it('never send to one endpoint at the same time; one that died holds it up until its lease is over', async () => {
     const path = newPath();
-    const { id } = await newEndpoint(harness, partner, receiver.url(path));
+    const { id } = await newEndpoint(harness, partner, { url: receiver.url(path) });
     await pay(5);
     const { services, domain } = harness;
     await makeDeliveries(services);
@@ -203,8 +203,8 @@ describe('several processes', () => {
   it('send everything once side by side, and a receiver that hangs holds up no other', async () => {
     const [fast, slow] = [newPath(), newPath()];
     statuses.set(slow, HANGS);
-    await newEndpoint(harness, partner, receiver.url(fast));
-    await newEndpoint(harness, partner, receiver.url(slow));
+    await newEndpoint(harness, partner, { url: receiver.url(fast) });
+    await newEndpoint(harness, partner, { url: receiver.url(slow) });
     const running = [startDeliveries(harness.services), startDeliveries(harness.services)];
     try {
       await pay(100);
