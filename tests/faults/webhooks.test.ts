@@ -41,7 +41,7 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
     else response.writeHead(luck < 0.3 ? 500 : 204).end();
   });
   const environment = {
-    ...{ DATABASE_URL: database.url, DATA_DIR: dataDir, LOG_LEVEL: 'error', RATE_LIMIT: 'off' },
+    ...{ DATABASE_URL: database.url, DATA_DIR: dataDir, LOG_LEVEL: 'info', RATE_LIMIT: 'off' },
     WEBHOOK_ALLOWED_HOSTS: receiver.host,
   };
   const start = (): ServerProcess => startServer(environment);
