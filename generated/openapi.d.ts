@@ -1073,7 +1073,1672 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "patient.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Patient created
+         * @description A patient was created.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["patient.created"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "patient.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Patient updated
+         * @description Fields of a patient were changed.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["patient.updated"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "patient.verification_updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Patient verification updated
+         * @description The verification of a patient's identity went on.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["patient.verification_updated"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "document.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Document created
+         * @description A document of a patient was stored.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["document.created"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter created
+         * @description An encounter was created.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.created"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.review_started": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter review started
+         * @description A provider claimed the encounter.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.review_started"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.released": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter released
+         * @description The encounter is back in the queue: its provider released it, or the claim ran out.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.released"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.information_requested": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter information requested
+         * @description The provider asks for information; `getEncounter` has the question.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.information_requested"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.information_provided": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter information provided
+         * @description What the provider asked for was sent; the encounter is back in the queue.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.information_provided"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.rescheduled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter rescheduled
+         * @description The visit has another time.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.rescheduled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter completed
+         * @description At least one item was approved; the encounter has an order.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.completed"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.denied": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter denied
+         * @description Every item was denied.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.denied"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter cancelled
+         * @description The encounter was cancelled.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.cancelled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter expired
+         * @description Nobody reviewed the encounter, or sent what was asked for, in time.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.expired"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "gfe.expiring": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approval expiring
+         * @description An approval ends soon: a yearly one in 30 days, a monthly one in 5.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["gfe.expiring"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "gfe.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approval expired
+         * @description An approval has run out.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["gfe.expired"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "gfe.superseded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approval superseded
+         * @description A later denial ended an approval.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["gfe.superseded"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "gfe.revoked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approval revoked
+         * @description An approval was revoked.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["gfe.revoked"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order created
+         * @description A completed encounter has produced its order.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.created"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order updated
+         * @description A part of an order was paid.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.updated"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order paid
+         * @description An order is paid in full.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.paid"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order cancelled
+         * @description An order was cancelled.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.cancelled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.refunded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order refunded
+         * @description A payment, or a part of one, was given back.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.refunded"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.fulfilment_updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order fulfilment updated
+         * @description A pharmacy went on with its part of an order.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.fulfilment_updated"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Webhook ping
+         * @description A test of a webhook endpoint, which somebody asked for.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["webhook.ping"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Webhook disabled
+         * @description A webhook endpoint gets no more events until it is enabled again.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["webhook.disabled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @description Members that are not listed are ignored, as RFC 6749 §3.2 demands. `client_id` and `client_secret` are needed here unless the client authenticates by HTTP Basic. */
@@ -2243,62 +3908,779 @@ export interface components {
          * @description A type of event; a closed list, so that a typing error is noticed.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
-        /** @description Which of the members are there depends on the type of the event; the guide's section "Events" has the table. */
-        EventData: {
-            /** Format: uuid */
-            user_id?: string;
-            isVerified?: "NOTVERIFIED" | "VERIFIED" | "INVITED";
-            /** @description The names of the fields that were changed, as in the request. */
-            changed?: ("firstName" | "lastName" | "email" | "dateOfBirth" | "countryCode" | "phone" | "gender" | "address" | "address2" | "postalCode" | "cityId" | "stateId" | "countryId" | "gfeStateId" | "notes" | "emergencyContact" | "emergencyContactCode" | "emergencyContactName" | "employer" | "workMobile" | "maritalStatus" | "isHomeAddressSameAsShipping" | "insuranceInfo" | "medicalHistory" | "metadata" | "isActive")[];
-            /** Format: uuid */
-            documentId?: string;
-            docType?: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
-            /** Format: int64 */
-            encounter_id?: number;
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
+        /**
+         * Format: date-time
+         * @description When it happened.
+         * @example 2026-11-14T16:10:00.000Z
+         */
+        EventTime: string;
+        /**
+         * @description A patient was created.
+         * @example {
+         *       "type": "patient.created",
+         *       "timestamp": "2026-10-05T15:30:00.000Z",
+         *       "data": {
+         *         "user_id": "01a10caf-a4c0-7000-8000-00000000d001"
+         *       }
+         *     }
+         */
+        "patient.created": {
             /**
-             * Format: int64
-             * @description The encounter whose denial or revocation ended the approval.
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
              */
-            by_encounter_id?: number;
-            gfe_no?: string;
-            status?: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
-            reviewType?: "synchronous" | "asynchronous";
-            /** Format: uuid */
-            clinicId?: string;
-            /** Format: uuid */
-            patientId?: string;
-            /** @description Approved items. */
-            approved?: number;
-            /** @description Denied items. */
-            denied?: number;
-            reason?: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
-            /** Format: uuid */
-            categoryId?: string;
-            /** Format: uuid */
-            subcategoryId?: string;
-            /** Format: date-time */
-            validUntil?: string;
-            order_no?: string;
-            order_status?: "pending" | "paid" | "cancelled" | "refunded";
-            grand_total?: components["schemas"]["MoneyText"];
-            balance_amt?: components["schemas"]["MoneyText"];
-            /** Format: uuid */
-            pharmacyId?: string;
-            fulfilment_status?: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+            type: "patient.created";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The patient.
+                 */
+                user_id: string;
+            };
         };
-        /** @description Something that happened. It names ids and states only; retrieve the rest by them. The same event comes once in this feed, and has the same `id` wherever else it appears. */
-        Event: {
-            /** Format: uuid */
-            id: string;
-            type: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
+        /**
+         * @description Fields of a patient were changed.
+         * @example {
+         *       "type": "patient.updated",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "user_id": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "changed": [
+         *           "address",
+         *           "postalCode"
+         *         ]
+         *       }
+         *     }
+         */
+        "patient.updated": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "patient.updated";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The patient.
+                 */
+                user_id: string;
+                /** @description The names of the fields that were changed, as in the request. */
+                changed: ("firstName" | "lastName" | "email" | "dateOfBirth" | "countryCode" | "phone" | "gender" | "address" | "address2" | "postalCode" | "cityId" | "stateId" | "countryId" | "gfeStateId" | "notes" | "emergencyContact" | "emergencyContactCode" | "emergencyContactName" | "employer" | "workMobile" | "maritalStatus" | "isHomeAddressSameAsShipping" | "insuranceInfo" | "medicalHistory" | "metadata" | "isActive")[];
+            };
+        };
+        /**
+         * @description The verification of a patient's identity went on.
+         * @example {
+         *       "type": "patient.verification_updated",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "user_id": "01a10caf-a4c0-7000-8000-00000000d003",
+         *         "isVerified": "INVITED"
+         *       }
+         *     }
+         */
+        "patient.verification_updated": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "patient.verification_updated";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The patient.
+                 */
+                user_id: string;
+                /** @description State of the verification. */
+                isVerified: "NOTVERIFIED" | "VERIFIED" | "INVITED";
+            };
+        };
+        /**
+         * @description A document of a patient was stored.
+         * @example {
+         *       "type": "document.created",
+         *       "timestamp": "2026-11-20T16:05:00.000Z",
+         *       "data": {
+         *         "documentId": "01a1f9b4-37e0-7000-8000-00000000d0c1",
+         *         "user_id": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "docType": "intake-forms"
+         *       }
+         *     }
+         */
+        "document.created": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "document.created";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The document.
+                 */
+                documentId: string;
+                /**
+                 * Format: uuid
+                 * @description The patient.
+                 */
+                user_id: string;
+                /** @description What kind of document it is. */
+                docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+            };
+        };
+        /**
+         * Format: int64
+         * @description Number of an encounter (`encounter_id`).
+         * @example 100126
+         */
+        EncounterNumber: number;
+        /**
+         * @description Good-faith-estimate identifier of an encounter.
+         * @example GFE-100126
+         */
+        GfeNumber: string;
+        /**
+         * @description An encounter was created.
+         * @example {
+         *       "type": "encounter.created",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100123,
+         *         "gfe_no": "GFE-100123",
+         *         "status": "pending_review",
+         *         "reviewType": "synchronous",
+         *         "clinicId": "01a05c32-5e80-7000-8000-00000000c101",
+         *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001"
+         *       }
+         *     }
+         */
+        "encounter.created": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.created";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                /** @description State of the encounter. */
+                status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
+                /** @description How it is to be reviewed. */
+                reviewType: "synchronous" | "asynchronous";
+                /**
+                 * Format: uuid
+                 * @description The clinic.
+                 */
+                clinicId: string;
+                /**
+                 * Format: uuid
+                 * @description The patient (`user_id`).
+                 */
+                patientId: string;
+            };
+        };
+        /** @description Which encounter it is; retrieve the rest by its number. */
+        EncounterEventData: {
+            encounter_id: components["schemas"]["EncounterNumber"];
+            gfe_no: components["schemas"]["GfeNumber"];
+        };
+        /**
+         * @description A provider claimed the encounter.
+         * @example {
+         *       "type": "encounter.review_started",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100125,
+         *         "gfe_no": "GFE-100125"
+         *       }
+         *     }
+         */
+        "encounter.review_started": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.review_started";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description The encounter is back in the queue: its provider released it, or the claim ran out.
+         * @example {
+         *       "type": "encounter.released",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100125,
+         *         "gfe_no": "GFE-100125"
+         *       }
+         *     }
+         */
+        "encounter.released": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.released";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description The provider asks for information; `getEncounter` has the question.
+         * @example {
+         *       "type": "encounter.information_requested",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100127,
+         *         "gfe_no": "GFE-100127"
+         *       }
+         *     }
+         */
+        "encounter.information_requested": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.information_requested";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description What the provider asked for was sent; the encounter is back in the queue.
+         * @example {
+         *       "type": "encounter.information_provided",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100127,
+         *         "gfe_no": "GFE-100127"
+         *       }
+         *     }
+         */
+        "encounter.information_provided": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.information_provided";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description The visit has another time.
+         * @example {
+         *       "type": "encounter.rescheduled",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100123,
+         *         "gfe_no": "GFE-100123"
+         *       }
+         *     }
+         */
+        "encounter.rescheduled": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.rescheduled";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description Number of an order.
+         * @example ORD-100045
+         */
+        OrderNumber: string;
+        /**
+         * @description At least one item was approved; the encounter has an order.
+         * @example {
+         *       "type": "encounter.completed",
+         *       "timestamp": "2026-11-14T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100126,
+         *         "gfe_no": "GFE-100126",
+         *         "approved": 2,
+         *         "denied": 0,
+         *         "order_no": "ORD-100045"
+         *       }
+         *     }
+         */
+        "encounter.completed": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.completed";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                /**
+                 * Format: int32
+                 * @description Number of approved items.
+                 */
+                approved: number;
+                /**
+                 * Format: int32
+                 * @description Number of denied items.
+                 */
+                denied: number;
+                order_no: components["schemas"]["OrderNumber"];
+            };
+        };
+        /**
+         * @description Every item was denied.
+         * @example {
+         *       "type": "encounter.denied",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100124,
+         *         "gfe_no": "GFE-100124",
+         *         "denied": 1
+         *       }
+         *     }
+         */
+        "encounter.denied": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.denied";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                /**
+                 * Format: int32
+                 * @description Number of denied items.
+                 */
+                denied: number;
+            };
+        };
+        /**
+         * @description The encounter was cancelled.
+         * @example {
+         *       "type": "encounter.cancelled",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100124,
+         *         "gfe_no": "GFE-100124",
+         *         "reason": "patient_request"
+         *       }
+         *     }
+         */
+        "encounter.cancelled": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.cancelled";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                /** @description Why it was cancelled. */
+                reason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
+            };
+        };
+        /**
+         * @description Nobody reviewed the encounter, or sent what was asked for, in time.
+         * @example {
+         *       "type": "encounter.expired",
+         *       "timestamp": "2026-12-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100124,
+         *         "gfe_no": "GFE-100124"
+         *       }
+         *     }
+         */
+        "encounter.expired": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.expired";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /** @description Which approval it is, and when it ends. */
+        ApprovalTimeEventData: {
+            encounter_id: components["schemas"]["EncounterNumber"];
+            gfe_no: components["schemas"]["GfeNumber"];
+            /**
+             * Format: uuid
+             * @description The patient (`user_id`).
+             * @example 01a10caf-a4c0-7000-8000-00000000d001
+             */
+            patientId: string;
+            /**
+             * Format: uuid
+             * @description The category of treatments that was approved.
+             * @example 01a05c32-5e80-7000-8000-00000000ca02
+             */
+            categoryId: string;
+            /**
+             * Format: uuid
+             * @description Its subcategory.
+             * @example 01a05c32-5e80-7000-8000-0000005ca201
+             */
+            subcategoryId: string;
             /**
              * Format: date-time
-             * @description When it happened.
+             * @description When the approval ends.
+             * @example 2026-12-14T16:10:00.000Z
              */
-            timestamp: string;
-            data: components["schemas"]["EventData"];
+            validUntil: string;
         };
+        /**
+         * @description An approval ends soon: a yearly one in 30 days, a monthly one in 5.
+         * @example {
+         *       "type": "gfe.expiring",
+         *       "timestamp": "2026-12-09T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100126,
+         *         "gfe_no": "GFE-100126",
+         *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "categoryId": "01a05c32-5e80-7000-8000-00000000ca02",
+         *         "subcategoryId": "01a05c32-5e80-7000-8000-0000005ca201",
+         *         "validUntil": "2026-12-14T16:10:00.000Z"
+         *       }
+         *     }
+         */
+        "gfe.expiring": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "gfe.expiring";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["ApprovalTimeEventData"];
+        };
+        /**
+         * @description An approval has run out.
+         * @example {
+         *       "type": "gfe.expired",
+         *       "timestamp": "2026-12-14T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100126,
+         *         "gfe_no": "GFE-100126",
+         *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "categoryId": "01a05c32-5e80-7000-8000-00000000ca02",
+         *         "subcategoryId": "01a05c32-5e80-7000-8000-0000005ca201",
+         *         "validUntil": "2026-12-14T16:10:00.000Z"
+         *       }
+         *     }
+         */
+        "gfe.expired": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "gfe.expired";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["ApprovalTimeEventData"];
+        };
+        /** @description Which approval ended, and by what. */
+        ApprovalEndEventData: {
+            encounter_id: components["schemas"]["EncounterNumber"];
+            gfe_no: components["schemas"]["GfeNumber"];
+            /**
+             * Format: uuid
+             * @description The patient (`user_id`).
+             * @example 01a10caf-a4c0-7000-8000-00000000d001
+             */
+            patientId: string;
+            /**
+             * Format: uuid
+             * @description The category of treatments that was approved.
+             * @example 01a05c32-5e80-7000-8000-00000000ca02
+             */
+            categoryId: string;
+            /**
+             * Format: uuid
+             * @description Its subcategory.
+             * @example 01a05c32-5e80-7000-8000-0000005ca201
+             */
+            subcategoryId: string;
+            /** @description The encounter whose denial or revocation ended the approval. */
+            by_encounter_id: components["schemas"]["EncounterNumber"];
+            /** @description The order of the encounter, if it has one. */
+            order_no?: components["schemas"]["OrderNumber"];
+        };
+        /**
+         * @description A later denial ended an approval.
+         * @example {
+         *       "type": "gfe.superseded",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100126,
+         *         "gfe_no": "GFE-100126",
+         *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "categoryId": "01a05c32-5e80-7000-8000-00000000ca01",
+         *         "subcategoryId": "01a05c32-5e80-7000-8000-0000005ca101",
+         *         "by_encounter_id": 100124,
+         *         "order_no": "ORD-100045"
+         *       }
+         *     }
+         */
+        "gfe.superseded": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "gfe.superseded";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["ApprovalEndEventData"];
+        };
+        /**
+         * @description An approval was revoked.
+         * @example {
+         *       "type": "gfe.revoked",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100126,
+         *         "gfe_no": "GFE-100126",
+         *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "categoryId": "01a05c32-5e80-7000-8000-00000000ca01",
+         *         "subcategoryId": "01a05c32-5e80-7000-8000-0000005ca101",
+         *         "by_encounter_id": 100126,
+         *         "order_no": "ORD-100045"
+         *       }
+         *     }
+         */
+        "gfe.revoked": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "gfe.revoked";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["ApprovalEndEventData"];
+        };
+        /** @description The order, its state and its amounts after the change. */
+        OrderEventData: {
+            order_no: components["schemas"]["OrderNumber"];
+            encounter_id: components["schemas"]["EncounterNumber"];
+            /**
+             * @description State of the order.
+             * @example pending
+             */
+            order_status: "pending" | "paid" | "cancelled" | "refunded";
+            grand_total: components["schemas"]["MoneyText"];
+            balance_amt: components["schemas"]["MoneyText"];
+        };
+        /**
+         * @description A completed encounter has produced its order.
+         * @example {
+         *       "type": "order.created",
+         *       "timestamp": "2026-11-14T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100045",
+         *         "encounter_id": 100126,
+         *         "order_status": "pending",
+         *         "grand_total": "554.00",
+         *         "balance_amt": "554.00"
+         *       }
+         *     }
+         */
+        "order.created": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.created";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["OrderEventData"];
+        };
+        /**
+         * @description A part of an order was paid.
+         * @example {
+         *       "type": "order.updated",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100045",
+         *         "encounter_id": 100126,
+         *         "order_status": "pending",
+         *         "grand_total": "554.00",
+         *         "balance_amt": "354.00"
+         *       }
+         *     }
+         */
+        "order.updated": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.updated";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["OrderEventData"];
+        };
+        /**
+         * @description An order is paid in full.
+         * @example {
+         *       "type": "order.paid",
+         *       "timestamp": "2026-11-16T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100051",
+         *         "encounter_id": 100131,
+         *         "order_status": "paid",
+         *         "grand_total": "299.00",
+         *         "balance_amt": "0.00"
+         *       }
+         *     }
+         */
+        "order.paid": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.paid";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["OrderEventData"];
+        };
+        /**
+         * @description An order was cancelled.
+         * @example {
+         *       "type": "order.cancelled",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100045",
+         *         "encounter_id": 100126,
+         *         "order_status": "cancelled",
+         *         "grand_total": "554.00",
+         *         "balance_amt": "554.00"
+         *       }
+         *     }
+         */
+        "order.cancelled": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.cancelled";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["OrderEventData"];
+        };
+        /**
+         * @description A payment, or a part of one, was given back.
+         * @example {
+         *       "type": "order.refunded",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100051",
+         *         "encounter_id": 100131,
+         *         "order_status": "pending",
+         *         "grand_total": "299.00",
+         *         "balance_amt": "99.00"
+         *       }
+         *     }
+         */
+        "order.refunded": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.refunded";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["OrderEventData"];
+        };
+        /**
+         * @description A pharmacy went on with its part of an order.
+         * @example {
+         *       "type": "order.fulfilment_updated",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100051",
+         *         "encounter_id": 100131,
+         *         "pharmacyId": "01a05c32-5e80-7000-8000-00000000f001",
+         *         "fulfilment_status": "accepted"
+         *       }
+         *     }
+         */
+        "order.fulfilment_updated": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.fulfilment_updated";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                order_no: components["schemas"]["OrderNumber"];
+                encounter_id: components["schemas"]["EncounterNumber"];
+                /**
+                 * Format: uuid
+                 * @description The pharmacy.
+                 */
+                pharmacyId: string;
+                /** @description How far the pharmacy is. */
+                fulfilment_status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+            };
+        };
+        /**
+         * @description A test of a webhook endpoint, which somebody asked for.
+         * @example {
+         *       "type": "webhook.ping",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "endpoint_id": "01a1f9b8-cbc0-7000-8000-00000000ab01"
+         *       }
+         *     }
+         */
+        "webhook.ping": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "webhook.ping";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The webhook endpoint.
+                 */
+                endpoint_id: string;
+            };
+        };
+        /**
+         * @description A webhook endpoint gets no more events until it is enabled again.
+         * @example {
+         *       "type": "webhook.disabled",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "endpoint_id": "01a1f9b8-cbc0-7000-8000-00000000ab01",
+         *         "reason": "no_success"
+         *       }
+         *     }
+         */
+        "webhook.disabled": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "webhook.disabled";
+            timestamp: components["schemas"]["EventTime"];
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The webhook endpoint.
+                 */
+                endpoint_id: string;
+                /** @description `gone`: the endpoint answered 410. `no_success`: no delivery to it succeeded for too long. `operator`: the operator of the service disabled it. */
+                reason: "gone" | "no_success" | "operator";
+            };
+        };
+        /** @description Something that happened, as its `type` says. It names ids and states only; retrieve the rest by them. The same event comes once in this feed, and has the same `id` wherever else it appears. Ignore types that you do not know: more are added. */
+        Event: {
+            /**
+             * Format: uuid
+             * @description Of this event only. A webhook has it in its header `webhook-id`.
+             */
+            id: string;
+        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
         EventList: {
             data: components["schemas"]["Event"][];
             /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
@@ -2306,19 +4688,20 @@ export interface components {
             /** @description Ask again at once: more events are there, or, with `types` or a client that is limited to clinics, may be, because one answer looks through at most 1000 events. `data` can be empty then. */
             has_more: boolean;
         };
-        type: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
+        /** @description A type of event; more are added. */
+        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
         /** @description Where events are sent. */
         WebhookEndpoint: {
             /** Format: uuid */
             id: string;
             url: string;
             /** @description The types of events that are sent; empty = all. */
-            types: components["schemas"]["type"][];
+            types: components["schemas"]["EventType"][];
             description: string | null;
             /** @description A `disabled` endpoint gets nothing until it is set to `active`. */
             status: "active" | "disabled";
-            /** @description Null unless disabled. `partner`: by `updateWebhookEndpoint`; `operator`: by the operator of the service; `gone`: it responded 410; `failing`: no delivery succeeded for 5 days. */
-            disabledReason: "partner" | "operator" | "gone" | "failing" | null;
+            /** @description Null unless disabled. `partner`: by `updateWebhookEndpoint`; `operator`: by the operator of the service; `gone`: it responded 410; `no_success`: no delivery succeeded for 5 days. */
+            disabledReason: "partner" | "operator" | "gone" | "no_success" | null;
             /**
              * Format: date-time
              * @description When it last responded 2xx.
@@ -2412,7 +4795,7 @@ export interface components {
              * @description The `id` of the event; the same in the feed and as `webhook-id`.
              */
             event_id: string;
-            event_type: components["schemas"]["type"];
+            event_type: components["schemas"]["EventType"];
             /** @description `failed` when all attempts have failed: nothing more is sent unless you ask for it. */
             status: "waiting" | "delivered" | "failed";
             /** Format: date-time */
@@ -3763,6 +6146,21 @@ export interface components {
          * @example 1234567893
          */
         ReviewerRef: components["schemas"]["ReviewerRef"];
+        /**
+         * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+         * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+         */
+        WebhookId: string;
+        /**
+         * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+         * @example 1795190400
+         */
+        WebhookTimestamp: number;
+        /**
+         * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        WebhookSignature: string;
     };
     requestBodies: never;
     headers: {

@@ -116,6 +116,14 @@ const closedRequests = () => ({
   },
 });
 
+/** Partners look at it, and write their receivers by it. */
+const exampleOfEachWebhook = () => ({
+  MediaType({ schema }, { report, resolve }) {
+    if (!resolve(schema).node.examples?.length) report({ message: 'The schema of a webhook has an example.' });
+  },
+});
+
+/** Of what the service answers. */
 const rules = {
   'operation-id-first': operationIdFirst,
   'documented-statuses': documentedStatuses,
@@ -127,8 +135,17 @@ const rules = {
   'closed-requests': closedRequests,
 };
 
+/** By name; what it looks for within a part of the contract. */
+const within = (part, rulesOfPart) =>
+  Object.fromEntries(Object.entries(rulesOfPart).map(([name, rule]) => [name, () => ({ [part]: rule() })]));
+
+const all = {
+  ...within('Paths', rules),
+  ...within('WebhooksMap', { 'example-of-each-webhook': exampleOfEachWebhook }),
+};
+
 export default () => ({
   id: 'contract',
-  rules: { oas3: rules },
-  configs: { all: { rules: Object.fromEntries(Object.keys(rules).map((name) => [`contract/${name}`, 'error'])) } },
+  rules: { oas3: all },
+  configs: { all: { rules: Object.fromEntries(Object.keys(all).map((name) => [`contract/${name}`, 'error'])) } },
 });

@@ -38,15 +38,10 @@ function newCompiler(options: Options, purpose: string): Ajv2020 {
     strictTypes: false,
     strictRequired: false,
     allowUnionTypes: true,
+    // An event is checked against the schema of its type, not against each.
+    discriminator: true,
   });
-  for (const annotation of [
-    'example',
-    'externalDocs',
-    'xml',
-    'discriminator',
-    'x-extensible-enum',
-    'x-problem-codes',
-  ]) {
+  for (const annotation of ['example', 'externalDocs', 'xml', 'x-extensible-enum', 'x-problem-codes']) {
     ajv.addKeyword(annotation);
   }
   addFormats.default(ajv);

@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
-import type { EventType, Schemas } from '../../contract.js';
+import type { EventDataOf, EventType } from '../../contract.js';
 import {
   cursorInvalid,
   MOST_SCANNED,
@@ -22,7 +22,7 @@ export interface FeedEvent {
   readonly id: string;
   readonly type: EventType;
   readonly timestamp: Date;
-  readonly data: Schemas['EventData'];
+  readonly data: EventDataOf<EventType>;
 }
 
 /** What a request learns besides the events. */

@@ -144,12 +144,7 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
   const eventId = context.newId();
   const { events, now } = context;
   const place = { tenantId, clinicId: null };
-  recordEvent(
-    { events, now: () => now(), newId: () => eventId },
-    place,
-    'webhook.ping' as 'patient.created',
-    { endpoint_id: endpoint.id } as never,
-  );
+  recordEvent({ events, now: () => now(), newId: () => eventId }, place, 'webhook.ping', { endpoint_id: endpoint.id });
   return eventId;
 }
 
