@@ -4782,8 +4782,8 @@ export interface components {
             at: string;
             /** @description What the receiver responded; null if it did not. */
             http_status: number | null;
-            /** @description Why there is no response; null if there is one. */
-            error: string | null;
+            /** @description Null if there is a response. `timeout`: there was none within 15 seconds; `unreachable`: there was no connection; `url_forbidden`: the address is not public. */
+            error: "timeout" | "unreachable" | "url_forbidden" | null;
             duration_ms: number;
         };
         /** @description One event on its way to one endpoint. */

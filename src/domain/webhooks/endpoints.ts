@@ -169,7 +169,7 @@ export async function deleteEndpoint(context: CallerContext, id: string): Promis
 }
 
 /**
- * Makes a new secret; the one before signs as well for a day (R-131).
+ * Makes a new secret; the one before signs as well for a day (R-135).
  * @throws Problem webhook_endpoint_not_found
  */
 export async function rotateSecret(
