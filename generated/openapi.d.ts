@@ -4652,7 +4652,7 @@ export interface components {
          *       "timestamp": "2026-11-20T16:10:00.000Z",
          *       "data": {
          *         "endpoint_id": "01a1f9b8-cbc0-7000-8000-00000000ab01",
-         *         "reason": "failing"
+         *         "reason": "no_success"
          *       }
          *     }
          */
@@ -4669,8 +4669,8 @@ export interface components {
                  * @description The webhook endpoint.
                  */
                 endpoint_id: string;
-                /** @description `gone`: it responded 410. `failing`: no delivery succeeded for 5 days. `operator`: by the operator of the service. */
-                reason: "gone" | "failing" | "operator";
+                /** @description `gone`: the endpoint answered 410. `no_success`: no delivery to it succeeded for too long. `operator`: the operator of the service disabled it. */
+                reason: "gone" | "no_success" | "operator";
             };
         };
         /** @description Something that happened, as its `type` says. It names ids and states only; retrieve the rest by them. The same event comes once in this feed, and has the same `id` wherever else it appears. Ignore types that you do not know: more are added. */
@@ -4688,18 +4688,20 @@ export interface components {
             /** @description Ask again at once: more events are there, or, with `types` or a client that is limited to clinics, may be, because one answer looks through at most 1000 events. `data` can be empty then. */
             has_more: boolean;
         };
+        /** @description A type of event; more are added. */
+        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
         /** @description Where events are sent. */
         WebhookEndpoint: {
             /** Format: uuid */
             id: string;
             url: string;
             /** @description The types of events that are sent; empty = all. */
-            types: string[];
+            types: components["schemas"]["EventType"][];
             description: string | null;
             /** @description A `disabled` endpoint gets nothing until it is set to `active`. */
             status: "active" | "disabled";
-            /** @description Null unless disabled. `partner`: by `updateWebhookEndpoint`; `operator`: by the operator of the service; `gone`: it responded 410; `failing`: no delivery succeeded for 5 days. */
-            disabledReason: "partner" | "operator" | "gone" | "failing" | null;
+            /** @description Null unless disabled. `partner`: by `updateWebhookEndpoint`; `operator`: by the operator of the service; `gone`: it responded 410; `no_success`: no delivery succeeded for 5 days. */
+            disabledReason: "partner" | "operator" | "gone" | "no_success" | null;
             /**
              * Format: date-time
              * @description When it last responded 2xx.
@@ -4780,8 +4782,8 @@ export interface components {
             at: string;
             /** @description What the receiver responded; null if it did not. */
             http_status: number | null;
-            /** @description Why there is no response; null if there is one. */
-            error: string | null;
+            /** @description Null if there is a response. `timeout`: there was none within 15 seconds; `unreachable`: there was no connection; `url_forbidden`: the address is not public. */
+            error: "timeout" | "unreachable" | "url_forbidden" | null;
             duration_ms: number;
         };
         /** @description One event on its way to one endpoint. */
@@ -4793,8 +4795,7 @@ export interface components {
              * @description The `id` of the event; the same in the feed and as `webhook-id`.
              */
             event_id: string;
-            /** @description A type of event, as `Event` has it. */
-            event_type: string;
+            event_type: components["schemas"]["EventType"];
             /** @description `failed` when all attempts have failed: nothing more is sent unless you ask for it. */
             status: "waiting" | "delivered" | "failed";
             /** Format: date-time */

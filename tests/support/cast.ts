@@ -48,6 +48,8 @@ export const cast = {
     /** Its order is paid. */
     paid: { encounter_id: 100_131, gfe_no: 'GFE-100131', order_no: 'ORD-100051' },
   },
+  /** Gets nothing. */
+  webhook: '01a1f9b8-cbc0-7000-8000-00000000ab01',
   reviewerRef: '1234567893',
   nobody: '01a05c32-5e80-7fff-bfff-ffffffffffff',
 } as const;

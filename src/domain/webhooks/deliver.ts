@@ -138,7 +138,7 @@ async function record(
   const failingSince = isSuccess || !isFailure ? null : (endpoint.failingSince ?? now);
   const isGone = outcomes.some(({ attempt: { http_status } }) => http_status === 410);
   const isDead = failingSince !== null && now.getTime() - failingSince.getTime() >= MOST_FAILING_MS;
-  const disabledReason = endpoint.status === 'active' ? (isGone ? 'gone' : isDead ? 'failing' : null) : null;
+  const disabledReason = endpoint.status === 'active' ? (isGone ? 'gone' : isDead ? 'no_success' : null) : null;
   await db.webhookEndpoint.update({
     where: { tenantId_id: { tenantId, id } },
     data: {

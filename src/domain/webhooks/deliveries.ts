@@ -72,7 +72,7 @@ export async function listDeliveries(
 }
 
 /**
- * Sends an event again, whatever has become of it (R-132).
+ * Sends an event again, whatever has become of it (R-133).
  * @throws Problem webhook_endpoint_not_found, delivery_not_found; invalid_state when the endpoint is disabled
  */
 export async function retryDelivery(context: CallerContext, endpointId: string, deliveryId: string): Promise<Delivery> {

@@ -22,7 +22,7 @@ const SECRET_BYTES = 32;
 const OVERLAP_MS = 24 * 60 * 60 * 1000;
 
 /** The columns of an {@link Endpoint}. */
-const shown = Prisma.sql`webhook_endpoint.id, url, types::text[] AS types, description, status::text AS status,
+export const shown = Prisma.sql`webhook_endpoint.id, url, types::text[] AS types, description, status::text AS status,
   disabled_reason AS "disabledReason", last_success_at AS "lastSuccessAt", last_failure_at AS "lastFailureAt",
   webhook_endpoint.created_at AS "createdAt", webhook_endpoint.updated_at AS "updatedAt"`;
 
@@ -169,7 +169,7 @@ export async function deleteEndpoint(context: CallerContext, id: string): Promis
 }
 
 /**
- * Makes a new secret; the one before signs as well for a day (R-131).
+ * Makes a new secret; the one before signs as well for a day (R-135).
  * @throws Problem webhook_endpoint_not_found
  */
 export async function rotateSecret(

@@ -137,12 +137,12 @@ describe('an endpoint', () => {
       await pay();
       await deliverAll(harness);
     }
-    expect(await read(endpoints[1])).toMatchObject({ status: 'disabled', disabledReason: 'failing' });
+    expect(await read(endpoints[1])).toMatchObject({ status: 'disabled', disabledReason: 'no_success' });
     expect(at(gone)).toHaveLength(1);
     const told = at(witness).map(({ body }) => JSON.parse(body).data);
     expect(told).toEqual([
       { endpoint_id: endpoints[0].id, reason: 'gone' },
-      { endpoint_id: endpoints[1].id, reason: 'failing' },
+      { endpoint_id: endpoints[1].id, reason: 'no_success' },
     ]);
     const count = at(dead).length;
     await pay();
