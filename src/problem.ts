@@ -36,6 +36,11 @@ export class Problem extends Error {
   }
 }
 
+/** What is asked for is not possible in the present state, which the problem names. */
+export function invalidState(current_status: string, detail?: string): Problem {
+  return new Problem('invalid_state', detail, { extra: { current_status } });
+}
+
 interface ProblemType {
   readonly status: number;
   /** Fixed per code (RFC 9457 §3.1.3). */

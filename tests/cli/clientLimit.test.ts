@@ -46,3 +46,19 @@ it('client update sets the limit of one client, or takes it away, and refuses wh
     SELECT outcome FROM audit_event WHERE operation_id = 'client update' AND tenant_id = ${tenantId} ORDER BY position`;
   expect(rows.map(({ outcome }) => outcome)).toEqual(['success', 'success']);
 });
+
+it('client update limits a client to pharmacies, or to none of them', async () => {
+  const environment = { DATABASE_URL: database.url };
+  const { clientId } = await newPartner(harness);
+  const pharmacies = ['01a10caf-a4c0-7000-8000-0000000000a1', '01a10caf-a4c0-7000-8000-0000000000a2'];
+  const update = (...ids: string[]): string[] => ['client', 'update', clientId, '--pharmacy', ...ids];
+  const limits = async (): Promise<unknown> =>
+    (await harness.domain.db.apiClient.findUniqueOrThrow({ where: { clientId } })).allowedPharmacyIds;
+  expect(await runJson(environment, ...update(...pharmacies))).toMatchObject({ clientId, allowedPharmacyIds: pharmacies });
+  expect(await limits()).toEqual(pharmacies);
+  const refused = await runProgram(environment, ...update('the one downtown'));
+  expect([refused.code, refused.stdout]).toEqual([2, '']);
+  expect(await limits()).toEqual(pharmacies);
+  await runProgram(environment, ...update('all'));
+  expect(await limits()).toEqual([]);
+});

@@ -58,7 +58,7 @@ export async function insertPatientRow({ domain }: Harness, { tenantId }: Partne
 /** A document as an upload stores it, without its file; returns its id. */
 export async function insertDocumentRow(context: Context, patientId: string, docType: string): Promise<string> {
   const { id } = await inCallerTransaction(context, async (transaction) => {
-    await lockPatient(transaction, patientId);
+    await lockPatient(transaction, transaction.caller.tenantId, patientId);
     return insertDocument(transaction, {
       id: transaction.newId(),
       patientId,

@@ -52,7 +52,7 @@ export async function uploadDocument<T>(
     commit(async (transaction) => {
       // A sandbox may have been reset in the meantime.
       await requirePatient(transaction, patient);
-      await lockPatient(transaction, patient);
+      await lockPatient(transaction, context.caller.tenantId, patient);
       const document = await insertDocument(transaction, file);
       inserted();
       return { document, documentType, fileUrl };

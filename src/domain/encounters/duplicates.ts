@@ -31,7 +31,7 @@ export function findDuplicates(
       item.sub_category_name AS "subCategoryName"
     FROM encounter JOIN gfe_item AS item ON item.tenant_id = encounter.tenant_id AND item.encounter_id = encounter.id
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.patient_id = ${patientId}::uuid
-      AND encounter.status NOT IN ('completed', 'denied', 'cancelled', 'expired')
+      AND encounter.phase = 'open'
       AND (item.category_id, item.subcategory_id) IN (${Prisma.join(wanted)}) ${places}
     ORDER BY encounter.created_at DESC, encounter.encounter_no DESC, item.position LIMIT ${MOST}`);
 }

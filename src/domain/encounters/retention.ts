@@ -16,7 +16,7 @@ function purgeSome({ db }: PurgeContext, tenantId: string, days: number): Promis
       SELECT id FROM encounter
       WHERE tenant_id = ${tenantId} AND created_at < now() - make_interval(days => ${days}::int)
         AND updated_at < now() - make_interval(days => ${days}::int)
-        AND status IN ('completed', 'denied', 'cancelled', 'expired')
+        AND phase <> 'open'
         AND NOT EXISTS (SELECT FROM gfe_item WHERE gfe_item.tenant_id = ${tenantId} AND encounter_id = encounter.id
           AND gfe_item.status = 'approved' AND (valid_until IS NULL OR valid_until > now()))
         AND NOT EXISTS (SELECT FROM gfe_item WHERE gfe_item.tenant_id = ${tenantId}

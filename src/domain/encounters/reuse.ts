@@ -37,7 +37,7 @@ export async function reusableApprovals(
   const { treatments, reuseMonths: months, hasNewInformation, isLive, isScheduled } = question;
   if (months === null) return new Map();
   // Before anything else, so that encounters with news, too, are in the order of their times.
-  await lockPatient(context, question.patientId);
+  await lockPatient(context, context.caller.tenantId, question.patientId);
   const prescribed = new Set(treatments.filter(({ rx }) => rx !== null).map(itemKey));
   const wanted = treatments.filter((treatment) => !prescribed.has(itemKey(treatment)));
   if (hasNewInformation || (isLive && isScheduled) || wanted.length === 0) return new Map();

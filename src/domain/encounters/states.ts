@@ -1,5 +1,5 @@
 import type { EncounterState } from '../../contract.js';
-import { Problem } from '../../problem.js';
+import { invalidState, Problem } from '../../problem.js';
 
 /**
  * What can happen to an encounter. A review with at least one approved item is `approve`, one with none is `deny`;
@@ -76,7 +76,7 @@ export function nextState(from: EncounterState, event: EncounterEvent, actor: En
   const { [event]: transition } = transitions;
   if (transition?.by.includes(actor)) return transition.to;
   if (actor === 'provider' && transition?.by.includes('claimant')) throw new Problem('claimed_by_other');
-  throw new Problem('invalid_state', undefined, { extra: { current_status: from } });
+  throw invalidState(from);
 }
 
 /** What the passing of time depends on. */

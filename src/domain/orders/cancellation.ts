@@ -1,6 +1,15 @@
-import { Problem } from '../../problem.js';
+import { invalidState } from '../../problem.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
-import { findOrder, getOrder, recordOrderEvent, type OrderRecord } from './orders.js';
+import {
+  findOrder,
+  getOrder,
+  isShipped,
+  lockOrder,
+  ofPharmacies,
+  orderDetails,
+  recordOrderEvent,
+  type OrderRecord,
+} from './orders.js';
 
 /**
  * Cancels an order of which nothing is paid and nothing was shipped, for the operator (R-60).
@@ -11,12 +20,12 @@ export async function cancelOrderOf(
   tenantId: string,
   orderNo: string,
 ): Promise<OrderRecord> {
-  const isCancelled = await cancel(context, tenantId, orderNo, null);
+  await lockOrder(context, tenantId, orderNo);
   const order = await findOrder(context, tenantId, orderNo);
   if (!order) throw new Error(`The tenant ${tenantId} has no order ${JSON.stringify(orderNo)}.`);
-  if (!isCancelled) throw new Error(`${order.orderNo} cannot be cancelled: ${whyNot(order)}.`);
-  recordOrderEvent(context, 'order.cancelled', order);
-  return order;
+  const obstacle = await obstacleTo(context, order);
+  if (obstacle !== null) throw new Error(`${order.orderNo} cannot be cancelled: ${obstacle}.`);
+  return cancel(context, order, null);
 }
 
 /**
@@ -24,33 +33,31 @@ export async function cancelOrderOf(
  * @throws Problem order_not_found, clinic_not_permitted, invalid_state
  */
 export async function cancelOrder(context: CallerContext, orderNo: string, reason: string): Promise<OrderRecord> {
-  const { tenantId } = await getOrder(context, orderNo);
-  const isCancelled = await cancel(context, tenantId, orderNo, reason);
+  await lockOrder(context, context.caller.tenantId, orderNo);
   const order = await getOrder(context, orderNo);
-  if (!isCancelled) throw new Problem('invalid_state', `It cannot be cancelled: ${whyNot(order)}.`, stateOf(order));
-  recordOrderEvent(context, 'order.cancelled', order);
-  return order;
+  const obstacle = await obstacleTo(context, order);
+  if (obstacle !== null) throw invalidState(order.orderStatus, `It cannot be cancelled: ${obstacle}.`);
+  return ofPharmacies(context, await cancel(context, order, reason));
 }
 
-/** @returns whether it was possible */
+/** Why an order cannot be cancelled; null = it can. */
+async function obstacleTo(context: TransactionContext, order: OrderRecord): Promise<string | null> {
+  const { orderStatus, paidAmt } = order;
+  if (orderStatus !== 'pending') return `it is ${orderStatus}`;
+  if (!paidAmt.isZero()) return `${paidAmt.toFixed(2)} of it is paid`;
+  return (await isShipped(context, order)) ? 'something was shipped' : null;
+}
+
 async function cancel(
   context: TransactionContext,
-  tenantId: string,
-  orderNo: string,
+  { tenantId, id }: OrderRecord,
   cancelReason: string | null,
-): Promise<boolean> {
-  const shipped = { fulfilments: { some: { tenantId, shippedAt: { not: null } } } };
-  const open = { orderStatus: 'pending', paidAmt: 0 } as const;
-  const { count } = await context.db.order.updateMany({
-    where: { tenantId, orderNo: orderNo.toUpperCase(), ...open, NOT: shipped },
+): Promise<OrderRecord> {
+  const cancelled = await context.db.order.update({
+    where: { tenantId_id: { tenantId, id } },
     data: { orderStatus: 'cancelled', cancelReason, updatedAt: context.now() },
+    include: orderDetails,
   });
-  return count > 0;
+  recordOrderEvent(context, 'order.cancelled', cancelled);
+  return cancelled;
 }
-
-function whyNot({ orderStatus, paidAmt }: OrderRecord): string {
-  if (orderStatus !== 'pending') return `it is ${orderStatus}`;
-  return paidAmt.isZero() ? 'something was shipped' : `${paidAmt.toFixed(2)} of it is paid`;
-}
-
-const stateOf = ({ orderStatus }: OrderRecord) => ({ extra: { current_status: orderStatus } });

@@ -1,6 +1,6 @@
 import type { Fulfilment } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
-import { Problem } from '../../problem.js';
+import { invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../values/uuid.js';
@@ -29,14 +29,15 @@ export async function recordFulfilment(
   orderNo: string,
   { pharmacyId, status, ...details }: Bodies['RecordFulfilmentRequest'],
 ): Promise<OrderRecord> {
-  const order = await lockOrder(context, orderNo);
+  await lockOrder(context, context.caller.tenantId, orderNo);
+  const order = await getOrder(context, orderNo);
   const { tenantId, id: orderId, orderStatus, clinicId } = order;
   const fulfilment = order.fulfilments.find((one) => one.pharmacyId === canonicalUuid(pharmacyId));
   if (!fulfilment) throw noLine();
-  if (orderStatus === 'cancelled' || orderStatus === 'refunded') throw wrongState(orderStatus);
-  if (!fulfilmentTransitions[fulfilment.status].includes(status)) throw wrongState(fulfilment.status);
+  if (orderStatus === 'cancelled' || orderStatus === 'refunded') throw invalidState(orderStatus);
+  if (!fulfilmentTransitions[fulfilment.status].includes(status)) throw invalidState(fulfilment.status);
   if (status === 'accepted' && orderStatus !== 'paid' && (await hasPrescription(context, order, fulfilment))) {
-    throw wrongState(orderStatus, 'A prescription is accepted when the order is paid.');
+    throw invalidState(orderStatus, 'A prescription is accepted when the order is paid.');
   }
   const updatedAt = context.now();
   const shipped = status === 'shipped' ? { shippedAt: updatedAt } : {};
@@ -70,6 +71,3 @@ function noLine(): Problem {
     errors: [{ pointer: '#/pharmacyId', code, detail }],
   });
 }
-
-const wrongState = (current_status: string, detail?: string): Problem =>
-  new Problem('invalid_state', detail, { extra: { current_status } });

@@ -6,7 +6,7 @@ import { mayUseClinic } from '../catalog/clinics.js';
 import { recordEvent } from '../events/record.js';
 import { itemKey } from '../values/itemKey.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
-import type { CallerContext, ReadContext, StatementContext, TransactionContext } from '../transactions/transaction.js';
+import type { ReadContext, StatementContext, TransactionContext } from '../transactions/transaction.js';
 
 /** Everything that the views and events of an order show. */
 export const orderDetails = {
@@ -108,15 +108,15 @@ export function ofPharmacies({ caller }: Pick<ReadContext, 'caller'>, order: Ord
   return { ...order, lines: order.lines.filter(isVisible), fulfilments: order.fulfilments.filter(isVisible) };
 }
 
-/**
- * The same, locked until commit: changes of one order take turns.
- * @throws Problem order_not_found, clinic_not_permitted
- */
-export async function lockOrder(context: CallerContext, orderNo: string): Promise<OrderRecord> {
-  const { tenantId, id } = await getOrder(context, orderNo);
-  await context.db.$executeRaw`
-    SELECT FROM "order" WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
-  return getOrder(context, orderNo);
+/** Locks an order, if there is one, until commit: changes of one order take turns. What they depend on is read after it. */
+export async function lockOrder({ db }: TransactionContext, tenantId: string, orderNo: string): Promise<void> {
+  await db.$executeRaw`
+    SELECT FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo.toUpperCase()} FOR NO KEY UPDATE`;
+}
+
+/** Whether any pharmacy has shipped something of it, whatever the caller may see. */
+export async function isShipped({ db }: TransactionContext, { tenantId, id }: OrderRecord): Promise<boolean> {
+  return (await db.fulfilment.count({ where: { tenantId, orderId: id, shippedAt: { not: null } } })) > 0;
 }
 
 /** Records an event of an order; amounts are decimal text with two places. */

@@ -1,6 +1,6 @@
-import { Problem } from '../../problem.js';
+import { invalidState, Problem } from '../../problem.js';
 import type { Bodies } from '../../contract.js';
-import { getOrder, orderDetails, recordOrderEvent, type OrderRecord } from './orders.js';
+import { getOrder, ofPharmacies, orderDetails, recordOrderEvent, type OrderRecord } from './orders.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
@@ -37,14 +37,12 @@ export async function recordPayment(
     include: orderDetails,
   });
   recordOrderEvent(context, order.orderStatus === 'paid' ? 'order.paid' : 'order.updated', order);
-  return order;
+  return ofPharmacies(context, order);
 }
 
 /** Read again, as the payments that came first have left it. */
 function refusal({ orderStatus }: OrderRecord): Problem {
-  if (orderStatus !== 'pending') {
-    return new Problem('invalid_state', undefined, { extra: { current_status: orderStatus } });
-  }
+  if (orderStatus !== 'pending') return invalidState(orderStatus);
   const code = 'payment_exceeds_balance';
   return new Problem(code, undefined, { errors: [{ pointer: '#/amount', code, detail: 'is above the balance' }] });
 }

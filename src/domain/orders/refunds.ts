@@ -1,8 +1,8 @@
 import type { Bodies } from '../../contract.js';
-import { Problem } from '../../problem.js';
+import { invalidState, Problem } from '../../problem.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../values/uuid.js';
-import { getOrder, lockOrder, recordOrderEvent, type OrderRecord } from './orders.js';
+import { getOrder, isShipped, lockOrder, recordOrderEvent, type OrderRecord } from './orders.js';
 
 /**
  * Records that a part or all of a payment was given back elsewhere (R-123). Payments and refunds of one order take turns.
@@ -15,17 +15,18 @@ export async function refundPayment(
   { payment_id, amount, reason }: Bodies['RefundPaymentRequest'],
 ): Promise<OrderRecord> {
   const { db, caller } = context;
-  const order = await lockOrder(context, orderNo);
+  await lockOrder(context, caller.tenantId, orderNo);
+  const order = await getOrder(context, orderNo);
   const { tenantId, id: orderId, orderStatus } = order;
   const payment = order.payments.find(({ id }) => id === canonicalUuid(payment_id));
   if (!payment) throw refusal('payment_not_found', '#/payment_id', 'is not a payment of this order');
-  if (orderStatus !== 'pending' && orderStatus !== 'paid') throw wrongState(orderStatus);
+  if (orderStatus !== 'pending' && orderStatus !== 'paid') throw invalidState(orderStatus);
   if (payment.amount.minus(payment.refundedAmt).lessThan(amount)) {
     throw refusal('refund_exceeds_payment', '#/amount', 'is above what is left of the payment');
   }
   const paidAmt = order.paidAmt.minus(amount);
   const isOver = paidAmt.isZero() && order.paidAt !== null;
-  if (isOver && order.fulfilments.some(({ shippedAt }) => shippedAt !== null)) throw wrongState('shipped');
+  if (isOver && (await isShipped(context, order))) throw invalidState('shipped');
   const now = context.now();
   const refund = { id: context.newId(), tenantId, orderId, paymentId: payment.id, amount, reason, createdAt: now };
   await db.refund.create({ data: { ...refund, apiClientId: caller.apiClientId } });
@@ -45,6 +46,3 @@ export async function refundPayment(
 function refusal(code: 'payment_not_found' | 'refund_exceeds_payment', pointer: string, detail: string): Problem {
   return new Problem(code, undefined, { errors: [{ pointer, code, detail }] });
 }
-
-const wrongState = (current_status: string): Problem =>
-  new Problem('invalid_state', undefined, { extra: { current_status } });

@@ -64,7 +64,7 @@ async function lockErasable({ db }: TransactionContext, tenantId: string, patien
   if (!patient) throw new Error(`The tenant has no patient ${patientId}.`);
   const [open] = await db.$queryRaw<{ name: string }[]>`
     SELECT gfe_no AS name FROM encounter
-    WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND status NOT IN ('completed', 'denied', 'cancelled', 'expired')
+    WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND phase = 'open'
     UNION ALL
     SELECT order_no FROM "order" JOIN encounter ON encounter.tenant_id = "order".tenant_id AND encounter.id = encounter_id
     WHERE "order".tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND order_status = 'pending' LIMIT 1`;

@@ -93,8 +93,7 @@ export async function getPatient({ caller, db }: LookupContext, id: string): Pro
  * reads the time afterwards (R-50); so these changes are in one order, and their times too. A statement of its own: one
  * that waits for the lock would look up with the snapshot from before.
  */
-export async function lockPatient({ db, caller }: LookupContext, id: string): Promise<void> {
-  const { tenantId } = caller;
+export async function lockPatient({ db }: Pick<LookupContext, 'db'>, tenantId: string, id: string): Promise<void> {
   await db.$executeRaw`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
 }
 

@@ -27,7 +27,7 @@ const columnOf = (field: keyof Patch): keyof Patient => (isRenamed(field) ? rena
  * @throws Problem patient_not_found, patient_email_taken, validation_failed (dateOfBirth, metadata)
  */
 export async function updatePatient(context: CallerContext, id: string, patch: Patch): Promise<Patient> {
-  await lockPatient(context, id);
+  await lockPatient(context, context.caller.tenantId, id);
   const patient = await getPatient(context, id);
   const now = context.now();
   const wanted = (Object.entries(patch) as [keyof Patch, unknown][]).map(([field, value]) => {

@@ -1,6 +1,7 @@
 import type { Patient } from '../../../generated/prisma/client.js';
-import { Problem } from '../../problem.js';
+import { invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
+import { lockPatient } from './patients.js';
 import type { DueRow, Sweep, SweepContext } from '../transactions/tenantClocks.js';
 import { forEachTenantClock } from '../transactions/tenantClocks.js';
 import type { TransactionContext } from '../transactions/transaction.js';
@@ -30,14 +31,14 @@ export async function recordVerification(
   status: Verification,
 ): Promise<Patient> {
   const { db } = context;
-  await db.$executeRaw`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
+  await lockPatient(context, tenantId, id);
   const where = { tenantId_id: { tenantId, id } };
   const patient = await db.patient.findUnique({ where });
   if (!patient) throw new Problem('patient_not_found');
   const { isVerified, verifierReminderCount } = patient;
   const isReminder = isVerified === 'INVITED' && status === 'INVITED';
   if (!transitions[isVerified].includes(status) || (isReminder && verifierReminderCount >= MOST_REMINDERS)) {
-    throw new Problem('invalid_state', undefined, { extra: { current_status: isVerified } });
+    throw invalidState(isVerified);
   }
   const updatedAt = context.now();
   if (isReminder) {

@@ -1,5 +1,5 @@
 import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
-import { Problem } from '../../problem.js';
+import { invalidState } from '../../problem.js';
 import { stateOfEncounter } from './licences.js';
 import type { LookupContext } from '../transactions/transaction.js';
 import type { ShownEncounter } from '../encounters/lookup.js';
@@ -36,7 +36,7 @@ export interface Certificate {
  */
 export async function certify({ db, caller }: LookupContext, encounter: ShownEncounter): Promise<Certificate> {
   const { id, status, gfeNo } = encounter;
-  if (status !== 'completed') throw new Problem('invalid_state', undefined, { extra: { current_status: status } });
+  if (status !== 'completed') throw invalidState(status);
   const [place] = await db.rows<Omit<Certificate, 'gfeNo' | 'items'>>(Prisma.sql`
     SELECT clinic.legal_name AS "clinicName", concat_ws(', ', place.address1, place.address2, place.city,
         place.state || ' ' || place.postal) AS "clinicAddress",

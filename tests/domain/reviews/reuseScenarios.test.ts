@@ -13,7 +13,7 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { eventsAbout, getOrder } from '../../support/orders.js';
-import { cancelled, deny, reviewed, recordOf } from '../../support/reviews.js';
+import { askedEncounter, cancelled, deny, reviewed, recordOf } from '../../support/reviews.js';
 
 // What was decided or written after an approval counts more than the approval. Everything of a case happens at the same
 // moment, so that nothing depends on a clock that goes on.
@@ -70,6 +70,12 @@ const revoke = ({ encounter_id, gfe_data }: Encounter): Promise<Answer> =>
     reason: 'Overlooked.',
     items: gfe_data.map(({ categoryId, subcategoryId }: Encounter) => ({ categoryId, subcategoryId })),
   });
+/** Information about a request that is older than an approval. */
+async function informLater(): Promise<Encounter> {
+  const { encounter_id } = await askedEncounter(harness, partner, body);
+  await approve();
+  return (await post(`/encounters/${encounter_id}/information`, notes)).body;
+}
 const store = async (docType: string): Promise<string> => {
   const id = await newDocument(harness, partner, body.patientId);
   await harness.domain.db.document.updateMany({ where: { tenantId: partner.tenantId, id }, data: { docType } });
@@ -131,6 +137,7 @@ const waits: readonly Case[] = [
       ]);
     },
   ],
+  ['B: information about an older request, which waits again', () => informLater()],
   [
     'without notes, but cancelled as inappropriate',
     async () => [await approve(), await cancel(elsewhere, 'clinically_inappropriate')],
@@ -167,6 +174,10 @@ const reuses: readonly Case[] = [
   [
     'B: notes that were approved at another clinic',
     async () => [await approve(), await approve({ ...notes, ...elsewhere })],
+  ],
+  [
+    'B: information about an older request, which was approved',
+    async () => reviewed(harness, partner, await informLater()),
   ],
   [
     'B: a cancelled request without notes at another clinic',
