@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 
-/** An API client whose limits count, as a {@link Caller} is one: values, or expressions of SQL. */
+/** An API client whose limits count, as a caller is one: values, or expressions of SQL. */
 export interface Viewer {
   readonly tenantId: string | Prisma.Sql;
   readonly apiClientId: string | Prisma.Sql;
