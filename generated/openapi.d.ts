@@ -2765,11 +2765,17 @@ export interface components {
              * @constant
              */
             token_type: "Bearer";
-            /** @description Seconds until the access token expires, typically 25200 (7 hours). */
+            /**
+             * Format: int32
+             * @description Seconds until the access token expires, typically 25200 (7 hours).
+             */
             expires_in: number;
             /** @description Obtains a new pair of tokens. It stays valid until it expires, however often it is used. */
             refresh_token: string;
-            /** @description Seconds until the refresh token expires, typically 2592000 (30 days). */
+            /**
+             * Format: int32
+             * @description Seconds until the refresh token expires, typically 2592000 (30 days).
+             */
             refresh_token_expires_in: number;
             /** @description The permissions of the token; present only if the request narrowed them. */
             scope?: string;
@@ -2803,7 +2809,10 @@ export interface components {
             type: string;
             /** @description Short text for people, always the same for one code. */
             title: string;
-            /** @description The HTTP status of this answer. */
+            /**
+             * Format: int32
+             * @description The HTTP status of this answer.
+             */
             status: number;
             /** @description Explanation for people. It may change; do not parse it. */
             detail: string;
@@ -2861,31 +2870,47 @@ export interface components {
             updatedAt: string;
         };
         ClinicLocation: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the location.
+             */
             id: string;
             /**
              * Format: uuid
              * @description The clinic of this location.
              */
             clinicId: string;
+            /** @description Name of the location. */
             name: string;
+            /** @description Street and number. */
             address1: string;
+            /** @description Second line of the address. */
             address2: string | null;
+            /** @description City. */
             city: string;
             /** @description Two-letter code of the state; the parameter `state` of the clinic list is compared with it. */
             state: string;
+            /** @description Postal code. */
             postal: string;
             /** @description Two-letter country code. */
             country: string;
+            /** @description Phone number. */
             phone: string | null;
             /** @description IANA time-zone name. The one of the primary location is used for an encounter that has a day and a time but no time zone. */
             timezone: string | null;
             /** @description True for one location of the clinic. */
             isPrimary: boolean;
+            /** @description Whether the location is in use. */
             isActive: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
         /** @description A clinic with its physical locations. */
@@ -2894,20 +2919,47 @@ export interface components {
             locations: components["schemas"]["ClinicLocation"][];
         };
         ClinicList: {
+            /** @description The clinics of this page. */
             data: components["schemas"]["Clinic"][];
             /** @description Counts the clinics that match the filters. */
             pagination: {
-                /** @description Clinics that match. */
+                /**
+                 * Format: int32
+                 * @description Clinics that match.
+                 */
                 total: number;
+                /**
+                 * Format: int32
+                 * @description This page.
+                 */
                 page: number;
+                /**
+                 * Format: int32
+                 * @description Clinics on a page, at most.
+                 */
                 limit: number;
-                /** @description 0 when nothing matches. */
+                /**
+                 * Format: int32
+                 * @description 0 when nothing matches.
+                 */
                 totalPages: number;
             };
             /** @description Counts all clinics that the caller can access, whatever the filters and the page. */
             stats: {
+                /**
+                 * Format: int32
+                 * @description All of them.
+                 */
                 total: number;
+                /**
+                 * Format: int32
+                 * @description Those that take new encounters.
+                 */
                 active: number;
+                /**
+                 * Format: int32
+                 * @description Those that take none.
+                 */
                 inactive: number;
             };
         };
@@ -2922,7 +2974,9 @@ export interface components {
              * @description Id of the patient. Use it as `patientId` of an encounter and in the URLs of this patient.
              */
             user_id: string;
+            /** @description First name. */
             firstName: string;
+            /** @description Last name. */
             lastName: string;
             /**
              * Format: email
@@ -2944,12 +2998,22 @@ export interface components {
             isVerified: "NOTVERIFIED" | "VERIFIED" | "INVITED";
             /** @description Sent as `address`. */
             address1: string | null;
+            /** @description Second line of the address. */
             address2: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the city; null if it was not sent.
+             */
             cityId: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the state, as `listStates` has it; null if it was not sent.
+             */
             stateId: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the country; null if it was not sent.
+             */
             countryId: string | null;
             /** @description Sent as `postalCode`. */
             postal: string | null;
@@ -2957,17 +3021,37 @@ export interface components {
             metadata: {
                 [key: string]: unknown;
             } | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
         PageMeta: {
-            /** @description Elements that match. */
+            /**
+             * Format: int32
+             * @description Elements that match.
+             */
             total: number;
+            /**
+             * Format: int32
+             * @description This page.
+             */
             page: number;
+            /**
+             * Format: int32
+             * @description Elements on a page, at most.
+             */
             limit: number;
-            /** @description 0 when nothing matches. */
+            /**
+             * Format: int32
+             * @description 0 when nothing matches.
+             */
             totalPages: number;
             /** @description There is a page after this one. */
             hasNext: boolean;
@@ -2977,6 +3061,7 @@ export interface components {
         PatientList: {
             /** @description One patient, or none. An e-mail is unique within a tenant. */
             data: components["schemas"]["Patient"][];
+            /** @description Counts the patients that match. */
             meta: components["schemas"]["PageMeta"];
         };
         /** @description Not blank. At most 100 characters, longer than any name that a form or a card can show. */
@@ -3050,12 +3135,19 @@ export interface components {
         Uuid: string;
         /** @description The state that `stateId` names; null if there is none or if it is unknown. */
         PatientState: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the state.
+             */
             id: string;
+            /** @description Its name. */
             name: string;
             /** @description Two-letter code. */
             code: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of its country.
+             */
             countryId: string;
         } | null;
         /** @description The user account of the patient. */
@@ -3065,40 +3157,80 @@ export interface components {
              * @description Equals `user_id`.
              */
             id: string;
-            /** Format: email */
+            /**
+             * Format: email
+             * @description As in the record of the patient.
+             */
             email: string;
+            /** @description As in the record of the patient. */
             phone: string;
+            /** @description As in the record of the patient. */
             countryCode: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When a one-time password ends; null if there is none.
+             * @example 2026-11-20T16:10:00.000Z
+             */
             otpExpiresAt: string | null;
             /** @description First and last name. */
             name: string;
             /** @description A patient with an inactive account gets no new encounters. */
             isActive: boolean;
+            /** @description Whether the account has a temporary password. */
             isTemporaryPassword: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the password was last reset; null if it never was.
+             * @example 2026-11-20T16:10:00.000Z
+             */
             lastPasswordReset: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
         };
         /** @description Everything that is returned about a patient, with the user account. */
         PatientRecord: components["schemas"]["Patient"] & {
+            /**
+             * @description IANA time-zone name; null if it is not known.
+             * @example America/Chicago
+             */
             timezone: string | null;
+            /**
+             * @description Language and region; null if they are not known.
+             * @example en-US
+             */
             locale: string | null;
+            /** @description As sent. */
             notes: string | null;
             /** @description Phone number. */
             emergencyContact: string | null;
             /** @description Dialing code. */
             emergencyContactCode: string | null;
+            /** @description Whom to call in an emergency. */
             emergencyContactName: string | null;
+            /**
+             * @description As sent.
+             * @example Barton Hardware
+             */
             employer: string | null;
+            /**
+             * @description Phone number at work.
+             * @example 5125550150
+             */
             workMobile: string | null;
+            /** @description As sent. */
             maritalStatus: string | null;
             /**
              * Format: uuid
              * @description State relevant for the good faith estimate.
              */
             gfeStateId: string | null;
+            /**
+             * @description Internal storage path of an image; null if there is none.
+             * @example images/d001.png
+             */
             profileImageBlobPath: string | null;
             /** @description True unless the patient was created otherwise. */
             isHomeAddressSameAsShipping: boolean;
@@ -3109,12 +3241,24 @@ export interface components {
              * @description When the patient was invited to prove the identity.
              */
             verifierInviteSentDate: string | null;
+            /**
+             * @description What the verification of the identity came to; null before.
+             * @example verified
+             */
             verifierResultMessage: string | null;
+            /** @description What the verifier answered; null before. */
             verifierResponsePayload: {
                 [key: string]: unknown;
             } | null;
-            /** @description Reminders sent since the invitation. */
+            /**
+             * Format: int32
+             * @description Reminders sent since the invitation.
+             */
             verifierReminderCount: number;
+            /**
+             * @description Account for messages; null if there is none.
+             * @example u-4711
+             */
             commsUserId: string | null;
             state: components["schemas"]["PatientState"];
             adminUser: components["schemas"]["AdminUser"];
@@ -3196,13 +3340,21 @@ export interface components {
             isActive?: boolean;
         };
         StateList: {
+            /** @description States by name. */
             data: {
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description Use it as `stateId` of a patient.
+                 */
                 id: string;
                 /** @description Two letters, as in a clinic's locations. */
                 code: string;
+                /** @description Its name. */
                 name: string;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description Id of its country.
+                 */
                 countryId: string;
                 /** @description ISO 3166 code of two letters. */
                 countryCode: string;
@@ -3217,7 +3369,9 @@ export interface components {
             id: string;
             /** @description Stock keeping unit, unique within the tenant. */
             sku: string;
+            /** @description Name of the product. */
             name: string;
+            /** @description What it is. */
             description: string;
             /** @description Decimal as text. An encounter is priced by `productOffer.price`, not by this. */
             unitPrice: string;
@@ -3229,28 +3383,60 @@ export interface components {
             metadata: {
                 [key: string]: unknown;
             } | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The pharmacy that fulfils it.
+             */
             pharmacyId: string;
+            /** @description Name of that pharmacy. */
             pharmacyName: string;
             /** @description External product code. */
             productId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of its category.
+             */
             categoryId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of its subcategory.
+             */
             subcategoryId: string;
+            /**
+             * @description Where an image of it is; null if there is none.
+             * @example https://images.northwind.example/botox.png
+             */
             imageUrl: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             createdBy: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             updatedBy: string | null;
         };
         ProductCategory: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the category.
+             */
             id: string;
+            /** @description Its name. */
             categoryName: string;
             /**
              * @description How often an approval must be renewed if `reviewRecurring` is true. The tenant's catalog may hold other values.
@@ -3260,106 +3446,240 @@ export interface components {
             reviewOften: string;
             /** @description False if one approval is enough. */
             reviewRecurring: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             createdBy: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             updatedBy: string | null;
         };
         ProductSubcategory: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the subcategory.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The category that it is of.
+             */
             categoryId: string;
+            /** @description Its name. */
             subCategoryName: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             createdBy: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             updatedBy: string | null;
         };
         /** @description Prescription data; null for a product that needs no prescription. */
         ProductRx: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the prescription data.
+             */
             id: string;
             /**
              * Format: uuid
              * @description The `id` of the product.
              */
             productId: string;
+            /**
+             * @description Number of the prescription.
+             * @example RX-1001
+             */
             rxNumber: string | null;
+            /** @description Form of the drug, such as a vial. */
             drugForm: string | null;
+            /** @description Strength of the drug. */
             drugStrength: string | null;
+            /** @description How the patient takes it. */
             directions: string | null;
+            /**
+             * Format: int32
+             * @description How often it may be refilled.
+             */
             refills: number;
+            /** @description Type of the prescription. */
             rxType: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Schedule of controlled substances that it is in.
+             */
             deaScheduleId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Unit of `rxQty`.
+             */
             quantityUnitOfMeasureId: string;
+            /**
+             * @description Which list of codes the unit is from.
+             * @example 38
+             */
             codeListQualifier: string | null;
+            /**
+             * Format: int32
+             * @description Quantity that is prescribed.
+             */
             rxQty: number;
+            /**
+             * Format: int32
+             * @description Days that the quantity lasts.
+             */
             daysSupply: number;
+            /**
+             * @description When it was written.
+             * @example 2026-09-01
+             */
             dateWritten: string | null;
-            /** @description Dispense as written. */
+            /**
+             * @description Dispense as written.
+             * @example 0
+             */
             daw: string | null;
+            /**
+             * @description Who asked for it.
+             * @example Northwind Aesthetics
+             */
             requestedBy: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description How it must be cooled.
+             */
             refrigerationTypeId: string;
+            /**
+             * @description Notes of the tenant.
+             * @example Keep refrigerated.
+             */
             notes: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             createdBy: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             updatedBy: string | null;
         } | null;
         /** @description Says that a product is available at a clinic. */
         ClinicAvailability: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of this entry.
+             */
             id: string;
             /**
              * Format: uuid
              * @description The `id` of the product.
              */
             productId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The clinic.
+             */
             clinicId: string;
             /** @description An inactive entry does not make the product available. */
             isActive: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
             clinic: components["schemas"]["ClinicSummary"];
         };
         OfferVariant: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the variant.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The offer that it is of.
+             */
             productOfferId: string;
+            /** @description Name of the variant. */
             name: string;
+            /** @description Stock keeping unit of the variant. */
             sku: string;
             /** @description Decimal as text. */
             price: string;
+            /**
+             * Format: int32
+             * @description Stock on hand.
+             */
             qty: number;
+            /** @description Whether the variant is in use. */
             isActive: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
         /** @description What the product costs. An encounter keeps the price of the moment in which it is created. */
         ProductOffer: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the offer.
+             */
             id: string;
             /**
              * Format: uuid
@@ -3368,9 +3688,15 @@ export interface components {
             productId: string;
             /** @description Decimal as text. The price of one unit, which is what one treatment of an encounter costs. */
             price: string;
-            /** @description Stock on hand. An encounter neither checks nor lowers it. */
+            /**
+             * Format: int32
+             * @description Stock on hand. An encounter neither checks nor lowers it.
+             */
             qty: number;
-            /** @description Stock at which the tenant wants to be alerted. */
+            /**
+             * Format: int32
+             * @description Stock at which the tenant wants to be alerted.
+             */
             qtyAlert: number;
             /** @description With `FLAT_RATE`, `shippingAmount` is added for the treatment; with `FREE_SHIPPING` nothing is. */
             shippingType: "FREE_SHIPPING" | "FLAT_RATE";
@@ -3380,13 +3706,27 @@ export interface components {
             vendorCost: string;
             /** @description Cost of goods sold, decimal as text. */
             cogs: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             createdBy: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             updatedBy: string | null;
             product: components["schemas"]["ProductSummary"];
             /** @description For information; not used for prices. */
@@ -3394,7 +3734,9 @@ export interface components {
         };
         /** @description A product of the catalog, which is a treatment of an encounter. */
         Product: components["schemas"]["ProductSummary"] & {
+            /** @description The category of the product. */
             category: components["schemas"]["ProductCategory"];
+            /** @description Its subcategory. */
             subcategory: components["schemas"]["ProductSubcategory"];
             productRx: components["schemas"]["ProductRx"];
             /** @description When empty, available at every clinic of the tenant. Otherwise available only at the clinics of the active entries. */
@@ -3402,7 +3744,9 @@ export interface components {
             productOffer: components["schemas"]["ProductOffer"];
         };
         ProductList: {
+            /** @description The products of this page. */
             data: components["schemas"]["Product"][];
+            /** @description Counts the products that match. */
             meta: components["schemas"]["PageMeta"];
         };
         UploadPatientDocumentRequest: {
@@ -3430,8 +3774,10 @@ export interface components {
             /**
              * Format: uuid
              * @description Null, because an upload names no clinic.
+             * @example 01a05c32-5e80-7000-8000-00000000c101
              */
             clinicId: string | null;
+            /** @description Where the file is kept. */
             storageProvider: "s3" | "file";
             /** @description Bucket or folder. */
             container: string;
@@ -3453,7 +3799,9 @@ export interface components {
             checksum: string;
             /** @description The `documentType` of the URL. */
             docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+            /** @description Name of the file. */
             fileName: string;
+            /** @description Where it came from. */
             metadata: {
                 /**
                  * Format: uuid
@@ -3463,12 +3811,19 @@ export interface components {
                 /** @description Last segment of the URL, or else the file name. */
                 originalFilename: string;
             };
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
         UploadPatientDocumentResponse: {
+            /** @description Says that the file is stored. */
             message: string;
             /**
              * Format: uuid
@@ -3480,24 +3835,34 @@ export interface components {
              * @description Signed URL of the stored file, valid for 900 seconds. Anyone who has it can read the file.
              */
             fileUrl: string;
+            /** @description The record of the document. */
             userDocument: components["schemas"]["UserDocument"];
         };
         /**
          * Format: date-time
          * @description A moment of RFC 3339: date, `T`, time, and `Z` or an offset such as `-06:00`; no blanks, and the colon of the offset is needed. A second may have any number of decimal places, of which three count; a leap second (`23:59:60Z`) counts as the second before it. At most 100 characters, more than any clock writes.
+         * @example 2026-12-01T14:31:00-06:00
          */
         DateTime: string;
         GfeItem: {
+            /** @description Name of the category of treatments. */
             category_name: string;
+            /** @description Name of its subcategory. */
             sub_category_name: string;
             /** @description A new item is `pending_review`, or `approved` if it reuses a valid approval. An approval whose time has run out shows as `expired`. One that a later denial ended is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient. */
             status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
         };
         /** @description An item with what only the encounter record has. */
         EncounterGfeItem: components["schemas"]["GfeItem"] & {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the category.
+             */
             categoryId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the subcategory.
+             */
             subcategoryId: string;
             /** @description The treatments of this category and subcategory. */
             treatmentIds: string[];
@@ -3511,10 +3876,12 @@ export interface components {
              * @description Until when the approval holds, or held if it is `superseded` or `revoked`; null if it does not end or if there is none.
              */
             validUntil: string | null;
+            /** @description Why it was denied; null unless the item is `denied`. */
             denialReason: string | null;
             /**
              * Format: uuid
              * @description The `id` of the encounter whose approval is reused; null if none was.
+             * @example 01a1f9b8-cbc0-7000-8000-00000000e126
              */
             reusedFromEncounterId: string | null;
             /** @description Why the approval was taken back; null unless the item is `revoked`. */
@@ -3531,17 +3898,25 @@ export interface components {
         };
         /** @description What a provider asked for, and what the partner sent. */
         InformationExchange: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the provider asked.
+             */
             requestedAt: string;
             /** @description The provider that asked. */
             reviewerRef: string;
+            /** @description What the provider wants to know. */
             message: string;
             /**
              * Format: date-time
              * @description Null while nothing was sent.
+             * @example 2026-11-20T16:10:00.000Z
              */
             providedAt: string | null;
-            /** @description Null if nothing, or only documents, were sent. */
+            /**
+             * @description Null if nothing, or only documents, were sent.
+             * @example 20 mg, on Monday.
+             */
             additionalNotes: string | null;
         };
         Encounter: {
@@ -3561,19 +3936,32 @@ export interface components {
             order_no: string | null;
             /** @description State of the encounter; the last four are final. */
             status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The clinic, as sent.
+             */
             clinicId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The patient (`user_id`), as sent.
+             */
             patientId: string;
             /** @description As sent, in the same order. */
             treatmentIds: string[];
             /** @description As sent, in the same order, then those that were added later; empty if none was sent. */
             documentIds: string[];
+            /** @description How it is reviewed: `synchronous` in a live visit, `asynchronous` by the chart. */
             reviewType: "synchronous" | "asynchronous";
+            /** @description Who reviews it. */
             serviceQueue: "provider_network";
+            /** @description As sent; null if none were. */
             additionalNotes: string | null;
-            /** Format: date */
+            /**
+             * Format: date
+             * @description As sent; null if it was not.
+             */
             scheduledDay: string | null;
+            /** @description As sent; null if it was not. */
             scheduledTime: string | null;
             /** @description As sent; null if it was not sent, even if the time zone of the clinic was used. */
             scheduledTimeZone: string | null;
@@ -3587,7 +3975,10 @@ export interface components {
             estimate: components["schemas"]["Estimate"];
             /** @description The provider that reviews or reviewed it. */
             reviewerRef: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the provider claimed it; null if nobody did.
+             */
             claimedAt: string | null;
             /**
              * Format: date-time
@@ -3599,19 +3990,32 @@ export interface components {
              * @description When the review ended, with approvals or without; the creation, if every approval was reused.
              */
             completedAt: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was cancelled; null unless it was.
+             */
             cancelledAt: string | null;
+            /** @description Why it was cancelled; null unless it was. */
             cancelReason: string | null;
             /**
              * Format: date-time
              * @description Until when it waits for a review, 30 days after its creation, the latest information or its scheduled time, whichever is latest; while it is `awaiting_information`, until when it waits for that.
              */
             expiresAt: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** @description Rises with every change. */
+            /**
+             * Format: int32
+             * @description Rises with every change.
+             */
             version: number;
             /** @description Where the patient meets the provider; null unless the encounter is `in_review` and the claim named it. Only `getEncounter` and the chart show it. */
             visitUrl?: string | null;
@@ -3619,13 +4023,21 @@ export interface components {
             information?: components["schemas"]["InformationExchange"][];
             /** @description When providers added to the review, the oldest first; what they added is for providers. Only `getEncounter` and the chart show it. */
             addenda?: {
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description When it was added.
+                 * @example 2026-11-20T16:10:00.000Z
+                 */
                 addedAt: string;
             }[];
         };
         EncounterList: {
+            /** @description Encounters, the newest first. */
             data: components["schemas"]["Encounter"][];
-            /** @description The `cursor` of the next page; null on the last one. */
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MTAwMTI0
+             */
             next_cursor: string | null;
             /** @description There is a page after this one. */
             has_more: boolean;
@@ -3676,20 +4088,28 @@ export interface components {
         };
         /** @description Left out while the encounter has no order. */
         OrderDetails: {
+            /** @description Number of the order. */
             order_no: string;
+            /** @description State of the order. */
             order_status: "paid" | "pending" | "cancelled" | "refunded";
+            /** @description Sum of the prices. */
             sub_total: number;
             /** @description `sub_total` and `total_shipping_amt` together. */
             grand_total: number;
+            /** @description What was paid. */
             paid_amt: number;
             /** @description What is left to pay. */
             balance_amt: number;
+            /** @description Sum of what shipping costs. */
             total_shipping_amt: number;
             /** @description YYYY-MM-DD HH:MM:SS in UTC. */
             created_date: string;
         };
         EncounterStatus: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the encounter.
+             */
             encounter_id: number;
             /** @description Good-faith-estimate identifier. */
             gfe_no: string;
@@ -3706,37 +4126,65 @@ export interface components {
         };
         /** @description An item as it would be at creation. */
         PreviewGfeItem: components["schemas"]["GfeItem"] & {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the category.
+             */
             categoryId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the subcategory.
+             */
             subcategoryId: string;
+            /** @description The treatments of this category and subcategory. */
             treatmentIds: string[];
             /**
              * Format: date-time
              * @description Until when the reused approval holds; null if it does not end or if there is none.
+             * @example 2026-12-14T16:10:00.000Z
              */
             validUntil: string | null;
             /**
              * Format: uuid
              * @description The `id` of the encounter whose approval would be reused; null if none would be.
+             * @example 01a1f9b8-cbc0-7000-8000-00000000e126
              */
             reusedFromEncounterId: string | null;
         };
         /** @description Another encounter of the patient that is open, with the same item. */
         Duplicate: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the other encounter.
+             */
             encounter_id: number;
+            /** @description Its good-faith-estimate identifier. */
             gfe_no: string;
+            /** @description Its state. */
             status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its clinic.
+             */
             clinicId: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
+            /** @description Name of the category that both have. */
             category_name: string;
+            /** @description Name of the subcategory that both have. */
             sub_category_name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of that category.
+             */
             categoryId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of that subcategory.
+             */
             subcategoryId: string;
         };
         EncounterPreview: {
@@ -3784,60 +4232,110 @@ export interface components {
         MoneyText: string;
         /** @description How far the pharmacy of the line is. */
         Fulfilment: {
+            /** @description How far the pharmacy is. */
             status: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+            /**
+             * @description Who delivers; null while it is not known.
+             * @example Lone Star Couriers
+             */
             carrier: string | null;
+            /**
+             * @description By which the carrier finds the parcel; null while it is not known.
+             * @example LS123456785
+             */
             trackingNumber: string | null;
-            /** @description Why it is an exception or cancelled. */
+            /**
+             * @description Why it is an exception or cancelled.
+             * @example The address is incomplete.
+             */
             reason: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
         OrderLine: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the product.
+             */
             treatmentId: string;
+            /** @description Stock keeping unit. */
             sku: string;
+            /** @description Name of the product. */
             name: string;
-            /** @description Always 1. */
+            /**
+             * Format: int32
+             * @description Always 1.
+             */
             quantity: number;
             unit_price: components["schemas"]["MoneyText"];
+            /** @description How shipping is charged. */
             shippingType: "FREE_SHIPPING" | "FLAT_RATE";
             /** @description The flat rate; 0.00 with `FREE_SHIPPING`. */
             shipping_amt: components["schemas"]["MoneyText"];
             /** @description Price and shipping together. */
             line_total: components["schemas"]["MoneyText"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The pharmacy that fulfils the line.
+             */
             pharmacyId: string;
+            /** @description Name of that pharmacy. */
             pharmacyName: string;
             fulfilment: components["schemas"]["Fulfilment"];
         };
         Payment: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the payment.
+             */
             id: string;
             amount: components["schemas"]["MoneyText"];
             /** @description What of it was given back. */
             refunded_amt: components["schemas"]["MoneyText"];
             /** @description As sent. */
             reference: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was recorded.
+             */
             createdAt: string;
         };
         Refund: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the refund.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The payment that was given back.
+             */
             payment_id: string;
             amount: components["schemas"]["MoneyText"];
             /** @description As sent. */
             reason: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was recorded.
+             */
             createdAt: string;
         };
         /** @description The pharmacy order of a completed encounter. Amounts are decimals as text. */
         Order: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Internal key.
+             */
             id: string;
+            /** @description Number of the order. */
             order_no: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the encounter that produced it.
+             */
             encounter_id: number;
             /** @description `paid` when nothing is left to pay, which a free order is from the beginning. */
             order_status: "pending" | "paid" | "cancelled" | "refunded";
@@ -3854,9 +4352,15 @@ export interface components {
             balance_amt: components["schemas"]["MoneyText"];
             /** @description YYYY-MM-DD HH:MM:SS in UTC, as in `order_details`. */
             created_date: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
             /** @description As sent; null if the operator cancelled it, or nobody did. */
             cancelReason: string | null;
@@ -3868,8 +4372,12 @@ export interface components {
             refunds: components["schemas"]["Refund"][];
         };
         OrderList: {
+            /** @description Orders, the newest first. */
             data: components["schemas"]["Order"][];
-            /** @description The `cursor` of the next page; null on the last one. */
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MTAwMDQ1
+             */
             next_cursor: string | null;
             /** @description There is a page after this one. */
             has_more: boolean;
@@ -3895,13 +4403,25 @@ export interface components {
         RecordFulfilmentRequest: {
             /** @description The pharmacy of the lines that this is about, one of the order's. */
             pharmacyId: components["schemas"]["Uuid"];
-            /** @enum {string} */
+            /**
+             * @description How far the pharmacy is.
+             * @enum {string}
+             */
             status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
-            /** @description Who delivers. At most 100 characters, longer than any carrier's name. */
+            /**
+             * @description Who delivers. At most 100 characters, longer than any carrier's name.
+             * @example Lone Star Couriers
+             */
             carrier?: string | null;
-            /** @description At most 100 characters, more than any carrier writes. */
+            /**
+             * @description At most 100 characters, more than any carrier writes.
+             * @example LS123456785
+             */
             trackingNumber?: string | null;
-            /** @description Why it is an exception or cancelled. No health data. At most 500 characters, a few sentences. */
+            /**
+             * @description Why it is an exception or cancelled. No health data. At most 500 characters, a few sentences.
+             * @example The address is incomplete.
+             */
             reason?: string | null;
         };
         /**
@@ -3932,6 +4452,7 @@ export interface components {
              */
             type: "patient.created";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The patient. */
             data: {
                 /**
                  * Format: uuid
@@ -3961,6 +4482,7 @@ export interface components {
              */
             type: "patient.updated";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The patient, and what was changed. */
             data: {
                 /**
                  * Format: uuid
@@ -3989,6 +4511,7 @@ export interface components {
              */
             type: "patient.verification_updated";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The patient, and the state of the verification. */
             data: {
                 /**
                  * Format: uuid
@@ -4018,6 +4541,7 @@ export interface components {
              */
             type: "document.created";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The document and its patient. */
             data: {
                 /**
                  * Format: uuid
@@ -4066,6 +4590,7 @@ export interface components {
              */
             type: "encounter.created";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter, its clinic and its patient. */
             data: {
                 encounter_id: components["schemas"]["EncounterNumber"];
                 gfe_no: components["schemas"]["GfeNumber"];
@@ -4216,6 +4741,7 @@ export interface components {
              */
             type: "encounter.completed";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter, how many items were approved and denied, and its order. */
             data: {
                 encounter_id: components["schemas"]["EncounterNumber"];
                 gfe_no: components["schemas"]["GfeNumber"];
@@ -4251,6 +4777,7 @@ export interface components {
              */
             type: "encounter.denied";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter, and how many items were denied. */
             data: {
                 encounter_id: components["schemas"]["EncounterNumber"];
                 gfe_no: components["schemas"]["GfeNumber"];
@@ -4280,6 +4807,7 @@ export interface components {
              */
             type: "encounter.cancelled";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter, and why. */
             data: {
                 encounter_id: components["schemas"]["EncounterNumber"];
                 gfe_no: components["schemas"]["GfeNumber"];
@@ -4608,6 +5136,7 @@ export interface components {
              */
             type: "order.fulfilment_updated";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The order, the pharmacy, and how far it is. */
             data: {
                 order_no: components["schemas"]["OrderNumber"];
                 encounter_id: components["schemas"]["EncounterNumber"];
@@ -4637,6 +5166,7 @@ export interface components {
              */
             type: "webhook.ping";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The endpoint. */
             data: {
                 /**
                  * Format: uuid
@@ -4663,6 +5193,7 @@ export interface components {
              */
             type: "webhook.disabled";
             timestamp: components["schemas"]["EventTime"];
+            /** @description The endpoint, and why. */
             data: {
                 /**
                  * Format: uuid
@@ -4682,6 +5213,7 @@ export interface components {
             id: string;
         } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
         EventList: {
+            /** @description Events in the order of the feed. */
             data: components["schemas"]["Event"][];
             /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
             next_cursor: string;
@@ -4692,11 +5224,16 @@ export interface components {
         EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
         /** @description Where events are sent. */
         WebhookEndpoint: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the endpoint.
+             */
             id: string;
+            /** @description Where events are sent. */
             url: string;
             /** @description The types of events that are sent; empty = all. */
             types: components["schemas"]["EventType"][];
+            /** @description For people, what the endpoint is. */
             description: string | null;
             /** @description A `disabled` endpoint gets nothing until it is set to `active`. */
             status: "active" | "disabled";
@@ -4712,12 +5249,19 @@ export interface components {
              * @description When an attempt last failed.
              */
             lastFailureAt: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed by you or the operator, or disabled.
+             */
             updatedAt: string;
         };
         WebhookEndpointList: {
+            /** @description The endpoints, the oldest first. */
             data: components["schemas"]["WebhookEndpoint"][];
         };
         CreateWebhookEndpointRequest: {
@@ -4742,10 +5286,15 @@ export interface components {
         description: components["schemas"]["NullableText"];
         /** @description A JSON merge patch (RFC 7396): what is named is changed. A null in `types` stands for all types, and clears `description`. */
         WebhookEndpointPatch: {
+            /** @example https://hooks.northwind.example/all */
             url?: components["schemas"]["url"];
             types?: components["schemas"]["types"];
+            /** @example Practice management */
             description?: components["schemas"]["description"];
-            /** @enum {string} */
+            /**
+             * @description `disabled` stops sending, `active` begins again with the events from then on.
+             * @enum {string}
+             */
             status?: "active" | "disabled";
         };
         WebhookSecret: {
@@ -4774,21 +5323,40 @@ export interface components {
             before?: string | null;
         };
         WebhookReplay: {
-            /** @description How many events will be sent. */
+            /**
+             * Format: int32
+             * @description How many events will be sent.
+             */
             deliveries: number;
         };
         WebhookAttempt: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             at: string;
-            /** @description What the receiver responded; null if it did not. */
+            /**
+             * Format: int32
+             * @description What the receiver responded; null if it did not.
+             */
             http_status: number | null;
-            /** @description Null if there is a response. `timeout`: there was none within 15 seconds; `unreachable`: there was no connection; `url_forbidden`: the address is not public. */
+            /**
+             * @description Null if there is a response. `timeout`: there was none within 15 seconds; `unreachable`: there was no connection; `url_forbidden`: the address is not public.
+             * @example timeout
+             */
             error: "timeout" | "unreachable" | "url_forbidden" | null;
+            /**
+             * Format: int32
+             * @description How long it took, in milliseconds.
+             */
             duration_ms: number;
         };
         /** @description One event on its way to one endpoint. */
         WebhookDelivery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the delivery.
+             */
             id: string;
             /**
              * Format: uuid
@@ -4798,19 +5366,26 @@ export interface components {
             event_type: components["schemas"]["EventType"];
             /** @description `failed` when all attempts have failed: nothing more is sent unless you ask for it. */
             status: "waiting" | "delivered" | "failed";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the event became due for the endpoint.
+             */
             created_at: string;
             /**
              * Format: date-time
-             * @description Null unless it is `waiting`.
+             * @description When it is sent next; null unless it is `waiting`.
              */
             next_attempt_at: string | null;
             /** @description The latest attempts, the oldest first. */
             attempts: components["schemas"]["WebhookAttempt"][];
         };
         WebhookDeliveryList: {
+            /** @description The deliveries, the newest first. */
             data: components["schemas"]["WebhookDelivery"][];
-            /** @description The `cursor` of the next page; null on the last one. */
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
+             */
             next_cursor: string | null;
             /** @description There is a page after this one. */
             has_more: boolean;
@@ -4826,6 +5401,7 @@ export interface components {
             clientId: string | null;
             /** @description As this document names it, or the words of a command such as `client create`. */
             operationId: string;
+            /** @description What kind of thing it was about; null for none. */
             resourceType: "audit" | "catalog" | "client" | "clinic" | "clock" | "document" | "encounter" | "event" | "order" | "patient" | "product" | "sandbox" | "tenant" | "token" | null;
             /** @description The id that the request named or created, in the form that the operation has it. */
             resourceId: string | null;
@@ -4834,9 +5410,15 @@ export interface components {
              * @description The patient that it concerned, if it is known.
              */
             patientId: string | null;
-            /** @description HTTP status of the answer; null for a command. */
+            /**
+             * Format: int32
+             * @description HTTP status of the answer; null for a command.
+             */
             status: number | null;
-            /** @description Code of the problem; null if it succeeded. */
+            /**
+             * @description Code of the problem; null if it succeeded.
+             * @example insufficient_permission
+             */
             code: string | null;
             /**
              * Format: uuid
@@ -4847,10 +5429,14 @@ export interface components {
             ip: string | null;
             /** @description `failed` is a fault of the service. */
             outcome: "success" | "refused" | "failed";
-            /** @description The provider that asked for a chart; null for everything else. */
+            /**
+             * @description The provider that asked for a chart; null for everything else.
+             * @example 1234567893
+             */
             reviewerRef: string | null;
         };
         AuditEventList: {
+            /** @description Requests and commands, the oldest first. */
             data: components["schemas"]["AuditEvent"][];
             /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
             next_cursor: string;
@@ -4879,18 +5465,30 @@ export interface components {
              * @description The time of the tenant.
              */
             now: string;
-            /** @description How far it is ahead of real time, in seconds. */
+            /**
+             * Format: int64
+             * @description How far it is ahead of real time, in seconds.
+             */
             offsetSeconds: number;
         };
         SetClockRequest: {
-            /** @description How far the tenant's time is to be ahead of real time, in seconds. At least what it is now: time does not go back. At most 315 576 000 (ten years), enough to see every approval end. */
+            /**
+             * Format: int64
+             * @description How far the tenant's time is to be ahead of real time, in seconds. At least what it is now: time does not go back. At most 315 576 000 (ten years), enough to see every approval end.
+             */
             offsetSeconds: number;
         };
         /** @description A delivery as the receiver of the sandbox got it. */
         WebhookInboxMessage: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the message.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Which endpoint it was sent to.
+             */
             endpoint_id: string;
             /** @description `webhook-id`, `webhook-timestamp` and `webhook-signature`. */
             headers: {
@@ -4898,27 +5496,48 @@ export interface components {
             };
             /** @description The body as text, because the signature is of its bytes. */
             body: string;
-            /** @description What the receiver responded. */
+            /**
+             * Format: int32
+             * @description What the receiver responded.
+             */
             status: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it came.
+             */
             received_at: string;
         };
         WebhookInbox: {
+            /** @description The messages, the newest first. */
             data: components["schemas"]["WebhookInboxMessage"][];
         };
         SetWebhookInboxBehaviorRequest: {
-            /** @description The status of the response, from 200 to 599: all that end a request. */
+            /**
+             * Format: int32
+             * @description The status of the response, from 200 to 599: all that end a request.
+             */
             status: number;
-            /** @description How long the response takes, in milliseconds; by default 0. At most 20 000, which is beyond the 15 seconds that a receiver has. */
+            /**
+             * Format: int32
+             * @description How long the response takes, in milliseconds; by default 0. At most 20 000, which is beyond the 15 seconds that a receiver has.
+             * @example 16000
+             */
             delay_ms?: number | null;
         };
         WebhookInboxBehavior: {
-            /** @description The status of the response. */
+            /**
+             * Format: int32
+             * @description The status of the response.
+             */
             status: number;
-            /** @description How long it takes, in milliseconds. */
+            /**
+             * Format: int32
+             * @description How long it takes, in milliseconds.
+             */
             delay_ms: number;
         };
         ReviewQueue: {
+            /** @description Encounters that wait, in the order in which they should be claimed. */
             data: components["schemas"]["Encounter"][];
             /** @description More encounters wait than are shown. */
             has_more: boolean;
@@ -4927,104 +5546,238 @@ export interface components {
         ReviewerRef: string;
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
-            /** @description Where the patient meets the provider of a live visit, an https URL. The partner finds it with `getEncounter` while the encounter is `in_review`, and nowhere else. At most 2048 characters, as much as every browser takes. Claiming again without it keeps the earlier one. */
+            /**
+             * @description Where the patient meets the provider of a live visit, an https URL. The partner finds it with `getEncounter` while the encounter is `in_review`, and nowhere else. At most 2048 characters, as much as every browser takes. Claiming again without it keeps the earlier one.
+             * @example https://visits.northwind.example/100123
+             */
             visitUrl?: string | null;
-            /** @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent. */
+            /**
+             * Format: int32
+             * @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent.
+             */
             leaseSeconds?: number | null;
         };
         ChartPatient: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the patient.
+             */
             user_id: string;
+            /** @description First name. */
             firstName: string;
+            /** @description Last name. */
             lastName: string;
             /**
              * Format: date-time
              * @description The date at midnight UTC.
              */
             dateOfBirth: string;
+            /** @description Null if it is not known. */
             sex: "male" | "female" | "other" | null;
-            /** Format: email */
+            /**
+             * Format: email
+             * @description E-mail address.
+             */
             email: string;
+            /** @description Dialing code of `phone`. */
             countryCode: string;
+            /** @description Phone number, digits only. */
             phone: string;
+            /** @description Whom to call in an emergency. */
             emergencyContactName: string | null;
+            /** @description Dialing code of `emergencyContact`. */
             emergencyContactCode: string | null;
+            /** @description Phone number of the emergency contact. */
             emergencyContact: string | null;
             state: components["schemas"]["PatientState"];
+            /**
+             * @description As the partner sent it.
+             * @example Migraine since 2015.
+             */
             medicalHistory: string | null;
+            /**
+             * @description As the partner sent it.
+             * @example Plan 4711, group 12
+             */
             insuranceInfo: string | null;
+            /** @description As the partner sent them. */
             notes: string | null;
         };
         ChartTreatment: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the product.
+             */
             treatmentId: string;
+            /** @description Stock keeping unit. */
             sku: string;
+            /** @description Name of the product. */
             name: string;
+            /** @description Name of its category. */
             category_name: string;
+            /** @description Name of its subcategory. */
             sub_category_name: string;
+            /** @description The pharmacy that fulfils it. */
             pharmacyName: string;
             /** @description What the catalog prescribes now; null for a treatment without prescription. */
             rx: {
+                /** @description Type of the prescription. */
                 rxType: string | null;
+                /** @description Form of the drug, such as a vial. */
                 drugForm: string | null;
+                /** @description Strength of the drug. */
                 drugStrength: string | null;
+                /** @description How the patient takes it. */
                 directions: string | null;
+                /**
+                 * Format: int32
+                 * @description Quantity that is prescribed.
+                 */
                 rxQty: number;
+                /**
+                 * Format: int32
+                 * @description Days that the quantity lasts.
+                 */
                 daysSupply: number;
+                /**
+                 * Format: int32
+                 * @description How often it may be refilled.
+                 */
                 refills: number;
+                /**
+                 * @description Notes of the tenant.
+                 * @example Keep refrigerated.
+                 */
                 notes: string | null;
             } | null;
         };
         ChartDocument: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the document.
+             * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
+             */
             documentId: string;
-            /** @description As it was uploaded. */
+            /**
+             * @description As it was uploaded.
+             * @example intake-forms
+             */
             docType: string;
+            /**
+             * @description Name of the file.
+             * @example jane-miller-intake.pdf
+             */
             fileName: string;
+            /**
+             * @description MIME type, found in the content of the file.
+             * @example application/pdf
+             */
             contentType: string;
+            /**
+             * Format: int64
+             * @description Size of the file.
+             * @example 482113
+             */
             sizeBytes: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was stored.
+             * @example 2026-11-20T16:05:00.000Z
+             */
             createdAt: string;
-            /** @description Signed link that works for 900 seconds. */
+            /**
+             * @description Signed link that works for 900 seconds.
+             * @example https://encounters.example.com/files/documents/northwind/01a1f9b4-37e0-7000-8000-00000000d0c1?expires=1795191300&signature=3c1f
+             */
             fileUrl: string;
         };
         ChartReview: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the encounter that was reviewed.
+             */
             encounter_id: number;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its clinic.
+             */
             clinicId: string;
+            /** @description How it was reviewed. */
             reviewType: "synchronous" | "asynchronous";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the review ended.
+             */
             reviewedAt: string;
+            /** @description The provider that reviewed it. */
             reviewerRef: string | null;
-            /** @description Of the provider. */
+            /**
+             * @description Of the provider.
+             * @example Chart reviewed, no contraindication.
+             */
             notes: string | null;
             /** @description What was added later, the oldest first. */
             addenda: {
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description When it was added.
+                 * @example 2026-11-20T16:10:00.000Z
+                 */
                 addedAt: string;
+                /**
+                 * @description The provider that added it.
+                 * @example 1234567893
+                 */
                 reviewerRef: string;
+                /**
+                 * @description What was added.
+                 * @example The laboratory result came in and changes nothing.
+                 */
                 text: string;
             }[];
             /** @description What the provider decided, as it holds now. */
             decisions: {
+                /** @description Name of the category. */
                 category_name: string;
+                /** @description Name of the subcategory. */
                 sub_category_name: string;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description Id of the category.
+                 */
                 categoryId: string;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description Id of the subcategory.
+                 */
                 subcategoryId: string;
+                /** @description State of the item. */
                 status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Until when the approval holds; null if it does not end or if there is none.
+                 */
                 validUntil: string | null;
+                /**
+                 * @description Why it was denied; null unless the item is `denied`.
+                 * @example Blood pressure is too high.
+                 */
                 denialReason: string | null;
+                /**
+                 * @description Why the approval was taken back; null unless the item is `revoked`.
+                 * @example Contraindication in the chart was overlooked.
+                 */
                 revocationReason: string | null;
             }[];
         };
         Chart: {
+            /** @description The encounter that is reviewed. */
             encounter: components["schemas"]["Encounter"];
+            /** @description Whom it is about. */
             patient: components["schemas"]["ChartPatient"];
+            /** @description What is asked for, in the order of `treatmentIds`. */
             treatments: components["schemas"]["ChartTreatment"][];
+            /** @description The documents of the encounter. */
             documents: components["schemas"]["ChartDocument"][];
             /** @description Reviews of this patient at any clinic of the tenant, the latest first; at most the latest 100. */
             earlierReviews: components["schemas"]["ChartReview"][];
@@ -5042,7 +5795,10 @@ export interface components {
         ReviewDecision: {
             categoryId: components["schemas"]["Uuid"];
             subcategoryId: components["schemas"]["Uuid"];
-            /** @enum {string} */
+            /**
+             * @description What the provider decided.
+             * @enum {string}
+             */
             decision: "approved" | "denied";
             /** @description Needed with `denied`; the partner reads it as `denialReason`. At most 500 characters, a few sentences. */
             reason?: string | null;
@@ -5086,7 +5842,9 @@ export interface components {
             status: "ready" | "unavailable";
             /** @description What answered, at most a second ago. Only uploads need the object store and the scanner. */
             checks: {
+                /** @description Whether the database answers. */
                 database: "ok" | "failing";
+                /** @description Whether the store of documents answers. */
                 objectStore: "ok" | "failing";
                 /** @description `off` if documents are not scanned. */
                 documentScanner: "ok" | "failing" | "off";
@@ -5096,6 +5854,7 @@ export interface components {
         };
         /** @description JSON Web Key Set (RFC 7517). */
         JsonWebKeySet: {
+            /** @description The keys, that which signs first. */
             keys: {
                 /** @description Key type, `EC`. */
                 kty: string;
@@ -5120,17 +5879,28 @@ export interface components {
              * @description The `iss` of every token.
              */
             issuer: string;
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description Where tokens are obtained.
+             */
             token_endpoint: string;
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description Where the keys are by which tokens can be verified.
+             */
             jwks_uri: string;
             /** @description Empty, because there is no authorization endpoint. */
             response_types_supported: string[];
+            /** @description How tokens are obtained. */
             grant_types_supported: string[];
+            /** @description How a client proves who it is. */
             token_endpoint_auth_methods_supported: string[];
             /** @description Every permission that there is. */
             scopes_supported: string[];
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description This reference.
+             */
             service_documentation: string;
         };
     };

@@ -38,7 +38,8 @@ export async function recordCommand(
   outcome: AuditRow['outcome'],
   result: unknown,
 ): Promise<void> {
-  const [resourceType = null] = name.split(' ').slice(0, -1);
+  const [group = null] = name.split(' ').slice(0, -1);
+  const resourceType = group === 'events' ? 'event' : group;
   const { clientId: made } = Object(result) as { readonly clientId?: unknown };
   const clientId = [subject, made].find((id) => typeof id === 'string' && CLIENT_ID.test(id));
   const [found] = await context.db.$queryRaw<{ id: string }[]>`

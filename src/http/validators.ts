@@ -46,6 +46,8 @@ function newCompiler(options: Options, purpose: string): Ajv2020 {
   }
   addFormats.default(ajv);
   ajv.addFormat('date-time', withAnyFraction);
+  // Advice for generators of code. What is allowed is between minimum and maximum, and out of it is one fault, not two.
+  for (const format of ['int32', 'int64']) ajv.addFormat(format, true);
   for (const keyword of ['pattern', 'format']) onlyWithin(ajv, 'maxLength', keyword);
   for (const keyword of ['items', 'uniqueItems']) onlyWithin(ajv, 'maxItems', keyword);
   return compilingOnce(ajv);

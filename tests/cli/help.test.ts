@@ -22,6 +22,7 @@ const commands = [
   'provider import',
   'order cancel',
   'patient verify',
+  'events tail',
   'audit verify',
   'audit export',
   'audit purge',

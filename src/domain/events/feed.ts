@@ -1,8 +1,10 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import type { Context } from '../../context.js';
+import type { DomainContext } from '../../context.js';
 import type { EventDataOf, EventType } from '../../contract.js';
+import type { PatientViewer } from '../access/visiblePatients.js';
 import {
   cursorInvalid,
+  cursorOf,
   MOST_SCANNED,
   positionOf,
   scannedPage,
@@ -25,6 +27,11 @@ export interface FeedEvent {
   readonly data: EventDataOf<EventType>;
 }
 
+/** Who reads, and from what. */
+export interface FeedReader extends Pick<DomainContext, 'db'> {
+  readonly caller: PatientViewer;
+}
+
 /** What a request learns besides the events. */
 interface Frame extends Scanned {
   /** The position of the tenant's latest event; null when it never had one. */
@@ -41,7 +48,7 @@ type FeedRow = Frame & ((FeedEvent & { readonly position: bigint }) | { readonly
  * that is limited to clinics gets the events of these, and of the patients that it may see (R-89).
  * @throws Problem cursor_invalid: it was not issued to this tenant, or events after it are no longer kept
  */
-export async function readEvents(context: Context, request: FeedRequest): Promise<ScannedPage<FeedEvent>> {
+export async function readEvents(context: FeedReader, request: FeedRequest): Promise<ScannedPage<FeedEvent>> {
   const { limit } = request;
   const { tenantId } = context.caller;
   const after = request.after === undefined ? null : positionOf(request.after, tenantId);
@@ -54,8 +61,14 @@ export async function readEvents(context: Context, request: FeedRequest): Promis
   return scannedPage(tenantId, frame, found, limit, latest);
 }
 
+/** Where the tenant's feed ends now. */
+export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<string> {
+  const counter = await db.eventCounter.findUnique({ where: { tenantId } });
+  return cursorOf(tenantId, counter?.position ?? 0n);
+}
+
 /** One statement, so that all of it is seen at one moment: a purge in between would go unnoticed. */
-async function scan({ db, caller }: Context, { types, limit }: FeedRequest, after: bigint): Promise<FeedRow[]> {
+async function scan({ db, caller }: FeedReader, { types, limit }: FeedRequest, after: bigint): Promise<FeedRow[]> {
   const { tenantId, allowedClinicIds: clinics } = caller;
   const most = types || clinics ? MOST_SCANNED : limit + 1;
   return db.rows<FeedRow>(Prisma.sql`
