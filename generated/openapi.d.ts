@@ -5224,11 +5224,16 @@ export interface components {
         EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
         /** @description Where events are sent. */
         WebhookEndpoint: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the endpoint.
+             */
             id: string;
+            /** @description Where events are sent. */
             url: string;
             /** @description The types of events that are sent; empty = all. */
             types: components["schemas"]["EventType"][];
+            /** @description For people, what the endpoint is. */
             description: string | null;
             /** @description A `disabled` endpoint gets nothing until it is set to `active`. */
             status: "active" | "disabled";
@@ -5244,12 +5249,19 @@ export interface components {
              * @description When an attempt last failed.
              */
             lastFailureAt: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed by you or the operator, or disabled.
+             */
             updatedAt: string;
         };
         WebhookEndpointList: {
+            /** @description The endpoints, the oldest first. */
             data: components["schemas"]["WebhookEndpoint"][];
         };
         CreateWebhookEndpointRequest: {
@@ -5274,10 +5286,15 @@ export interface components {
         description: components["schemas"]["NullableText"];
         /** @description A JSON merge patch (RFC 7396): what is named is changed. A null in `types` stands for all types, and clears `description`. */
         WebhookEndpointPatch: {
+            /** @example https://hooks.northwind.example/all */
             url?: components["schemas"]["url"];
             types?: components["schemas"]["types"];
+            /** @example Practice management */
             description?: components["schemas"]["description"];
-            /** @enum {string} */
+            /**
+             * @description `disabled` stops sending, `active` begins again with the events from then on.
+             * @enum {string}
+             */
             status?: "active" | "disabled";
         };
         WebhookSecret: {
@@ -5306,21 +5323,40 @@ export interface components {
             before?: string | null;
         };
         WebhookReplay: {
-            /** @description How many events will be sent. */
+            /**
+             * Format: int32
+             * @description How many events will be sent.
+             */
             deliveries: number;
         };
         WebhookAttempt: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             at: string;
-            /** @description What the receiver responded; null if it did not. */
+            /**
+             * Format: int32
+             * @description What the receiver responded; null if it did not.
+             */
             http_status: number | null;
-            /** @description Null if there is a response. `timeout`: there was none within 15 seconds; `unreachable`: there was no connection; `url_forbidden`: the address is not public. */
+            /**
+             * @description Null if there is a response. `timeout`: there was none within 15 seconds; `unreachable`: there was no connection; `url_forbidden`: the address is not public.
+             * @example timeout
+             */
             error: "timeout" | "unreachable" | "url_forbidden" | null;
+            /**
+             * Format: int32
+             * @description How long it took, in milliseconds.
+             */
             duration_ms: number;
         };
         /** @description One event on its way to one endpoint. */
         WebhookDelivery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the delivery.
+             */
             id: string;
             /**
              * Format: uuid
@@ -5330,19 +5366,26 @@ export interface components {
             event_type: components["schemas"]["EventType"];
             /** @description `failed` when all attempts have failed: nothing more is sent unless you ask for it. */
             status: "waiting" | "delivered" | "failed";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the event became due for the endpoint.
+             */
             created_at: string;
             /**
              * Format: date-time
-             * @description Null unless it is `waiting`.
+             * @description When it is sent next; null unless it is `waiting`.
              */
             next_attempt_at: string | null;
             /** @description The latest attempts, the oldest first. */
             attempts: components["schemas"]["WebhookAttempt"][];
         };
         WebhookDeliveryList: {
+            /** @description The deliveries, the newest first. */
             data: components["schemas"]["WebhookDelivery"][];
-            /** @description The `cursor` of the next page; null on the last one. */
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
+             */
             next_cursor: string | null;
             /** @description There is a page after this one. */
             has_more: boolean;
@@ -5437,9 +5480,15 @@ export interface components {
         };
         /** @description A delivery as the receiver of the sandbox got it. */
         WebhookInboxMessage: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the message.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Which endpoint it was sent to.
+             */
             endpoint_id: string;
             /** @description `webhook-id`, `webhook-timestamp` and `webhook-signature`. */
             headers: {
@@ -5447,24 +5496,44 @@ export interface components {
             };
             /** @description The body as text, because the signature is of its bytes. */
             body: string;
-            /** @description What the receiver responded. */
+            /**
+             * Format: int32
+             * @description What the receiver responded.
+             */
             status: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it came.
+             */
             received_at: string;
         };
         WebhookInbox: {
+            /** @description The messages, the newest first. */
             data: components["schemas"]["WebhookInboxMessage"][];
         };
         SetWebhookInboxBehaviorRequest: {
-            /** @description The status of the response, from 200 to 599: all that end a request. */
+            /**
+             * Format: int32
+             * @description The status of the response, from 200 to 599: all that end a request.
+             */
             status: number;
-            /** @description How long the response takes, in milliseconds; by default 0. At most 20 000, which is beyond the 15 seconds that a receiver has. */
+            /**
+             * Format: int32
+             * @description How long the response takes, in milliseconds; by default 0. At most 20 000, which is beyond the 15 seconds that a receiver has.
+             * @example 16000
+             */
             delay_ms?: number | null;
         };
         WebhookInboxBehavior: {
-            /** @description The status of the response. */
+            /**
+             * Format: int32
+             * @description The status of the response.
+             */
             status: number;
-            /** @description How long it takes, in milliseconds. */
+            /**
+             * Format: int32
+             * @description How long it takes, in milliseconds.
+             */
             delay_ms: number;
         };
         ReviewQueue: {

@@ -82,8 +82,8 @@ function createProgram(terminal: CliIo, usage: (text: string) => void): Command 
   addProviderCommands(program, terminal);
   addOrderCommands(program, terminal);
   addPatientCommands(program, terminal);
-  addWebhookCommands(program, terminal);
   addEventCommands(program, terminal);
+  addWebhookCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
   addMigrateCommand(program, terminal);

@@ -1,12 +1,16 @@
 import { Prisma } from '../../../generated/prisma/client.js';
+import type { Caller } from '../../context.js';
 
-/** An API client whose limits count, as a caller is one: values, or expressions of SQL. */
+/** An API client whose limits count: values as a {@link PatientViewer} has them, or expressions of SQL. */
 export interface Viewer {
   readonly tenantId: string | Prisma.Sql;
   readonly apiClientId: string | Prisma.Sql;
   /** Null or, in SQL, an empty array = every clinic of the tenant. */
   readonly allowedClinicIds: readonly string[] | null | Prisma.Sql;
 }
+
+/** Whose view of patients it is. */
+export type PatientViewer = Pick<Caller, 'tenantId' | 'apiClientId' | 'allowedClinicIds'>;
 
 /**
  * The condition for a viewer who is limited to clinics; others see everything.

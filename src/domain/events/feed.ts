@@ -1,6 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import type { Caller, DomainContext } from '../../context.js';
+import type { DomainContext } from '../../context.js';
 import type { EventDataOf, EventType } from '../../contract.js';
+import type { PatientViewer } from '../access/visiblePatients.js';
 import {
   cursorInvalid,
   cursorOf,
@@ -28,7 +29,7 @@ export interface FeedEvent {
 
 /** Who reads, and from what. */
 export interface FeedReader extends Pick<DomainContext, 'db'> {
-  readonly caller: Pick<Caller, 'tenantId' | 'apiClientId' | 'allowedClinicIds'>;
+  readonly caller: PatientViewer;
 }
 
 /** What a request learns besides the events. */

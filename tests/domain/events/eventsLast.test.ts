@@ -13,6 +13,7 @@ import { call } from '../../support/http.js';
 import { keyedRequests } from '../../support/keyedRequests.js';
 import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../../support/reviews.js';
 import { reset, setClock, simulate } from '../../support/sandbox.js';
+import { newWebhooks } from '../../support/webhooks.js';
 import { isAudit, statementsOf, transactionsOf, type Statement } from '../../support/statements.js';
 
 // A transaction that took another lock after its tenant's event counter could wait for one that waits for the counter.
@@ -60,8 +61,31 @@ const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }
     return call(harness, `POST /orders/${order_no}/fulfilments`, { token: partner.token, json });
   },
   setClock: () => setClock(harness, partner, 100),
+  setWebhookInboxBehavior: () => {
+    const json = { status: 500, delay_ms: 0 };
+    return call(harness, 'PUT /sandbox/webhook-inbox/behavior', { token: partner.token, json });
+  },
+  ...Object.fromEntries(
+    [
+      ['updateWebhookEndpoint', 'PATCH', '', { description: 'All' }],
+      ['rotateWebhookSecret', 'POST', '/rotate-secret', undefined],
+      ['pingWebhookEndpoint', 'POST', '/ping', undefined],
+      ['replayWebhookEvents', 'POST', '/replay', { after: '2026-01-01T00:00:00Z' }],
+      ['retryWebhookDelivery', 'POST', '/deliveries/{}/retry', undefined],
+      ['deleteWebhookEndpoint', 'DELETE', '', undefined],
+    ].map(([operationId, method, path, json]) => [operationId, () => ofNewWebhook(`${method}`, `${path}`, json)]),
+  ),
   resetSandbox: async () => reset(harness, await newPartner(harness, 'sandbox')),
 };
+
+/** A request about an endpoint that has got something, of a tenant that has few. */
+async function ofNewWebhook(method: string, path: string, json: unknown): Promise<{ readonly status: number }> {
+  const owner = await newPartner(harness);
+  await newPatient(harness, owner);
+  const { endpoint_id, delivery_id } = await newWebhooks(harness, owner);
+  const target = `${method} /webhook-endpoints/${endpoint_id}${path.replace('{}', delivery_id)}`;
+  return call(harness, target, { token: owner.token, ...(json !== undefined && { json }) });
+}
 
 function requireSuccess(operationId: string, { status }: { readonly status: number }): void {
   if (status >= 300) throw new Error(`${operationId}: ${status}`);
@@ -102,7 +126,7 @@ it('every operation that changes something is tried here', () => {
 });
 
 it('no transaction does anything after it has written its events but commit, whatever it was for', async () => {
-  const isCounter = (text: string): boolean => text.includes('event_counter');
+  const isCounter = (text: string): boolean => text.includes('INTO event_counter');
   const told = new Set<string>();
   const transactions = await transactionsOf(async () => {
     await everything();
