@@ -30,6 +30,15 @@ afterAll(() => Promise.all([harness.close(), fileHost.close()]));
 
 /** The operations that are no GETs and change no record. */
 const changeNothing = ['issueToken', 'getEncounterStatus', 'previewEncounter'];
+/** Their operation, method, path after the endpoint's, and body. */
+const webhookChanges: readonly (readonly [string, string, string, object?])[] = [
+  ['updateWebhookEndpoint', 'PATCH', '', { description: 'All' }],
+  ['rotateWebhookSecret', 'POST', '/rotate-secret'],
+  ['pingWebhookEndpoint', 'POST', '/ping'],
+  ['replayWebhookEvents', 'POST', '/replay', { after: '2026-01-01T00:00:00Z' }],
+  ['retryWebhookDelivery', 'POST', '/deliveries/{}/retry'],
+  ['deleteWebhookEndpoint', 'DELETE', ''],
+];
 /** The other ones that take no key. */
 const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }>>> = {
   async releaseEncounter() {
@@ -66,25 +75,18 @@ const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }
     return call(harness, 'PUT /sandbox/webhook-inbox/behavior', { token: partner.token, json });
   },
   ...Object.fromEntries(
-    [
-      ['updateWebhookEndpoint', 'PATCH', '', { description: 'All' }],
-      ['rotateWebhookSecret', 'POST', '/rotate-secret', undefined],
-      ['pingWebhookEndpoint', 'POST', '/ping', undefined],
-      ['replayWebhookEvents', 'POST', '/replay', { after: '2026-01-01T00:00:00Z' }],
-      ['retryWebhookDelivery', 'POST', '/deliveries/{}/retry', undefined],
-      ['deleteWebhookEndpoint', 'DELETE', '', undefined],
-    ].map(([operationId, method, path, json]) => [operationId, () => ofNewWebhook(`${method}`, `${path}`, json)]),
+    webhookChanges.map(([operationId, method, path, json]) => [operationId, () => ofNewWebhook(method, path, json)]),
   ),
   resetSandbox: async () => reset(harness, await newPartner(harness, 'sandbox')),
 };
 
 /** A request about an endpoint that has got something, of a tenant that has few. */
-async function ofNewWebhook(method: string, path: string, json: unknown): Promise<{ readonly status: number }> {
+async function ofNewWebhook(method: string, path: string, json?: object): Promise<{ readonly status: number }> {
   const owner = await newPartner(harness);
   await newPatient(harness, owner);
   const { endpoint_id, delivery_id } = await newWebhooks(harness, owner);
   const target = `${method} /webhook-endpoints/${endpoint_id}${path.replace('{}', delivery_id)}`;
-  return call(harness, target, { token: owner.token, ...(json !== undefined && { json }) });
+  return call(harness, target, { token: owner.token, ...(json && { json }) });
 }
 
 function requireSuccess(operationId: string, { status }: { readonly status: number }): void {
@@ -150,7 +152,7 @@ it('every operation that changes something commits its row of the audit with its
     };
     return [operationId, run] as const;
   });
-  const isChange = (text: string): boolean => /^\s*(INSERT|UPDATE|DELETE)/.test(text) && !isAudit({ text });
+  const isChange = (text: string): boolean => /\b(INSERT INTO|UPDATE|DELETE FROM) /.test(text) && !isAudit({ text });
   const apart: string[] = [];
   for (const [operationId, run] of [...Object.entries(keyless), ...keyed]) {
     const sent = await statementsOf(async () => requireSuccess(operationId, await run()));
@@ -158,7 +160,9 @@ it('every operation that changes something commits its row of the audit with its
     const before = sent.slice(0, at).filter(({ connection }) => connection === sent[at]?.connection);
     const begun = before.slice(before.findLastIndex(({ text }) => text === 'BEGIN'));
     const isOpen = begun[0]?.text === 'BEGIN' && !begun.some(({ text }) => ['COMMIT', 'ROLLBACK'].includes(text));
-    if (!isOpen || !begun.some(({ text }) => isChange(text))) apart.push(operationId);
+    // An effect that is an event alone is in the same statement.
+    const isWithEvent = sent[at]?.text.includes('INTO event_counter');
+    if (!isOpen || !(isWithEvent || begun.some(({ text }) => isChange(text)))) apart.push(operationId);
   }
   expect(apart).toEqual([]);
 });
