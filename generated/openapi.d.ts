@@ -495,6 +495,171 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/webhook-endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook endpoints
+         * @description Returns where events are sent. An API client that is limited to clinics sees its own endpoints only, any other one those of
+         *     the whole tenant. Secrets are not shown.
+         */
+        get: operations["listWebhookEndpoints"];
+        put?: never;
+        /**
+         * Create a webhook endpoint
+         * @description Has the events to come sent to a URL, signed by Standard Webhooks 1.0. The endpoint belongs to your API client and gets what
+         *     it may see in the feed. The response is the only one that shows the secret. A tenant can have five endpoints; those of
+         *     deactivated API clients, which get nothing, do not count.
+         */
+        post: operations["createWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a webhook endpoint
+         * @description Returns an endpoint and how it does, without its secret. That of another API client is seen by those only that are not
+         *     limited to clinics.
+         */
+        get: operations["getWebhookEndpoint"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook endpoint
+         * @description Ends an endpoint for good, with its deliveries: what waits is not sent.
+         */
+        delete: operations["deleteWebhookEndpoint"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a webhook endpoint
+         * @description Changes what the body names and nothing else: a JSON merge patch (RFC 7396), as `application/json` or as
+         *     `application/merge-patch+json`. A disabled endpoint that is set to `active` gets the events from then on; have those that
+         *     happened meanwhile sent by `replayWebhookEvents`, or read them in the feed.
+         */
+        patch: operations["updateWebhookEndpoint"];
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of a webhook endpoint
+         * @description Makes a new secret. For 24 hours each delivery is signed with the secret before as well (two signatures in one header), so
+         *     that nothing is refused while you change it. A second rotation within that time ends the secret before the previous one.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}/ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ping a webhook endpoint
+         * @description Records the event `webhook.ping`, which goes the way of every event to this endpoint alone, whatever its `types` are. It is
+         *     in the feed as well. A disabled endpoint gets nothing: 409 `invalid_state`.
+         */
+        post: operations["pingWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay events to a webhook endpoint
+         * @description Has the events of a time sent again, those included that were delivered: each with the same `webhook-id`, as far as the
+         *     endpoint wants their types and its API client may see them. The time may hold 10 000 events of the tenant at most, whatever
+         *     the endpoint wants of them; with more the request is refused as a whole (400 `validation_failed`): choose shorter times.
+         *     Events are kept for 30 days.
+         */
+        post: operations["replayWebhookEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook deliveries
+         * @description Lists what was, is and will be sent to an endpoint, the newest first, with the latest attempts of each. Deliveries are kept
+         *     as long as their events, 30 days. What the receiver answered besides its status is never kept.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}/deliveries/{delivery_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry a webhook delivery
+         * @description Sends an event to the endpoint again, at once and with the same `webhook-id`, whatever has become of it: failed, waiting for
+         *     its next attempt, or delivered. If it fails, the schedule of attempts begins anew.
+         */
+        post: operations["retryWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit-events": {
         parameters: {
             query?: never;
@@ -603,6 +768,48 @@ export interface paths {
          *     of a sandbox runs at a time.
          */
         post: operations["resetSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/webhook-inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List received webhooks
+         * @description Returns what the receiver of a sandbox tenant has got, for partners who have no public address yet: an endpoint whose `url`
+         *     is the address of this operation is sent to there. The last 100 messages, the newest first.
+         */
+        get: operations["listWebhookInbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/webhook-inbox/behavior": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set what the webhook receiver responds
+         * @description Has the receiver of a sandbox tenant respond with a status, after a time: to see retries (500), the end of an endpoint (410) and
+         *     timeouts (more than 15 seconds). A reset restores 204 at once.
+         */
+        put: operations["setWebhookInboxBehavior"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -866,7 +1073,1672 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "patient.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Patient created
+         * @description A patient was created.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["patient.created"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "patient.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Patient updated
+         * @description Fields of a patient were changed.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["patient.updated"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "patient.verification_updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Patient verification updated
+         * @description The verification of a patient's identity went on.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["patient.verification_updated"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "document.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Document created
+         * @description A document of a patient was stored.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["document.created"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter created
+         * @description An encounter was created.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.created"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.review_started": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter review started
+         * @description A provider claimed the encounter.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.review_started"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.released": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter released
+         * @description The encounter is back in the queue: its provider released it, or the claim ran out.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.released"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.information_requested": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter information requested
+         * @description The provider asks for information; `getEncounter` has the question.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.information_requested"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.information_provided": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter information provided
+         * @description What the provider asked for was sent; the encounter is back in the queue.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.information_provided"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.rescheduled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter rescheduled
+         * @description The visit has another time.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.rescheduled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter completed
+         * @description At least one item was approved; the encounter has an order.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.completed"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.denied": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter denied
+         * @description Every item was denied.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.denied"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter cancelled
+         * @description The encounter was cancelled.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.cancelled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "encounter.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Encounter expired
+         * @description Nobody reviewed the encounter, or sent what was asked for, in time.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["encounter.expired"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "gfe.expiring": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approval expiring
+         * @description An approval ends soon: a yearly one in 30 days, a monthly one in 5.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["gfe.expiring"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "gfe.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approval expired
+         * @description An approval has run out.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["gfe.expired"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "gfe.superseded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approval superseded
+         * @description A later denial ended an approval.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["gfe.superseded"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "gfe.revoked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approval revoked
+         * @description An approval was revoked.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["gfe.revoked"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order created
+         * @description A completed encounter has produced its order.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.created"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order updated
+         * @description A part of an order was paid.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.updated"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order paid
+         * @description An order is paid in full.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.paid"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order cancelled
+         * @description An order was cancelled.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.cancelled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.refunded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order refunded
+         * @description A payment, or a part of one, was given back.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.refunded"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "order.fulfilment_updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order fulfilment updated
+         * @description A pharmacy went on with its part of an order.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["order.fulfilment_updated"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Webhook ping
+         * @description A test of a webhook endpoint, which somebody asked for.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["webhook.ping"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Webhook disabled
+         * @description A webhook endpoint gets no more events until it is enabled again.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header: {
+                    /**
+                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+                     */
+                    "webhook-id": components["parameters"]["WebhookId"];
+                    /**
+                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @example 1795190400
+                     */
+                    "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
+                    /**
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+                     */
+                    "webhook-signature": components["parameters"]["WebhookSignature"];
+                };
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["webhook.disabled"];
+                };
+            };
+            responses: {
+                /** @description Gone. The endpoint is disabled at once. */
+                410: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+                /** @description Received. What the body says is not read. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @description Members that are not listed are ignored, as RFC 6749 §3.2 demands. `client_id` and `client_secret` are needed here unless the client authenticates by HTTP Basic. */
@@ -893,11 +2765,17 @@ export interface components {
              * @constant
              */
             token_type: "Bearer";
-            /** @description Seconds until the access token expires, typically 25200 (7 hours). */
+            /**
+             * Format: int32
+             * @description Seconds until the access token expires, typically 25200 (7 hours).
+             */
             expires_in: number;
             /** @description Obtains a new pair of tokens. It stays valid until it expires, however often it is used. */
             refresh_token: string;
-            /** @description Seconds until the refresh token expires, typically 2592000 (30 days). */
+            /**
+             * Format: int32
+             * @description Seconds until the refresh token expires, typically 2592000 (30 days).
+             */
             refresh_token_expires_in: number;
             /** @description The permissions of the token; present only if the request narrowed them. */
             scope?: string;
@@ -910,7 +2788,7 @@ export interface components {
             error_description: string;
         };
         /** @description What went wrong, for programs. Codes are only ever added: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "refund_exceeds_payment" | "sandbox_busy" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "sandbox_busy" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One fault in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -931,7 +2809,10 @@ export interface components {
             type: string;
             /** @description Short text for people, always the same for one code. */
             title: string;
-            /** @description The HTTP status of this answer. */
+            /**
+             * Format: int32
+             * @description The HTTP status of this answer.
+             */
             status: number;
             /** @description Explanation for people. It may change; do not parse it. */
             detail: string;
@@ -989,31 +2870,47 @@ export interface components {
             updatedAt: string;
         };
         ClinicLocation: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the location.
+             */
             id: string;
             /**
              * Format: uuid
              * @description The clinic of this location.
              */
             clinicId: string;
+            /** @description Name of the location. */
             name: string;
+            /** @description Street and number. */
             address1: string;
+            /** @description Second line of the address. */
             address2: string | null;
+            /** @description City. */
             city: string;
             /** @description Two-letter code of the state; the parameter `state` of the clinic list is compared with it. */
             state: string;
+            /** @description Postal code. */
             postal: string;
             /** @description Two-letter country code. */
             country: string;
+            /** @description Phone number. */
             phone: string | null;
             /** @description IANA time-zone name. The one of the primary location is used for an encounter that has a day and a time but no time zone. */
             timezone: string | null;
             /** @description True for one location of the clinic. */
             isPrimary: boolean;
+            /** @description Whether the location is in use. */
             isActive: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
         /** @description A clinic with its physical locations. */
@@ -1022,20 +2919,47 @@ export interface components {
             locations: components["schemas"]["ClinicLocation"][];
         };
         ClinicList: {
+            /** @description The clinics of this page. */
             data: components["schemas"]["Clinic"][];
             /** @description Counts the clinics that match the filters. */
             pagination: {
-                /** @description Clinics that match. */
+                /**
+                 * Format: int32
+                 * @description Clinics that match.
+                 */
                 total: number;
+                /**
+                 * Format: int32
+                 * @description This page.
+                 */
                 page: number;
+                /**
+                 * Format: int32
+                 * @description Clinics on a page, at most.
+                 */
                 limit: number;
-                /** @description 0 when nothing matches. */
+                /**
+                 * Format: int32
+                 * @description 0 when nothing matches.
+                 */
                 totalPages: number;
             };
             /** @description Counts all clinics that the caller can access, whatever the filters and the page. */
             stats: {
+                /**
+                 * Format: int32
+                 * @description All of them.
+                 */
                 total: number;
+                /**
+                 * Format: int32
+                 * @description Those that take new encounters.
+                 */
                 active: number;
+                /**
+                 * Format: int32
+                 * @description Those that take none.
+                 */
                 inactive: number;
             };
         };
@@ -1050,7 +2974,9 @@ export interface components {
              * @description Id of the patient. Use it as `patientId` of an encounter and in the URLs of this patient.
              */
             user_id: string;
+            /** @description First name. */
             firstName: string;
+            /** @description Last name. */
             lastName: string;
             /**
              * Format: email
@@ -1072,12 +2998,22 @@ export interface components {
             isVerified: "NOTVERIFIED" | "VERIFIED" | "INVITED";
             /** @description Sent as `address`. */
             address1: string | null;
+            /** @description Second line of the address. */
             address2: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the city; null if it was not sent.
+             */
             cityId: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the state, as `listStates` has it; null if it was not sent.
+             */
             stateId: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the country; null if it was not sent.
+             */
             countryId: string | null;
             /** @description Sent as `postalCode`. */
             postal: string | null;
@@ -1085,17 +3021,37 @@ export interface components {
             metadata: {
                 [key: string]: unknown;
             } | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
         PageMeta: {
-            /** @description Elements that match. */
+            /**
+             * Format: int32
+             * @description Elements that match.
+             */
             total: number;
+            /**
+             * Format: int32
+             * @description This page.
+             */
             page: number;
+            /**
+             * Format: int32
+             * @description Elements on a page, at most.
+             */
             limit: number;
-            /** @description 0 when nothing matches. */
+            /**
+             * Format: int32
+             * @description 0 when nothing matches.
+             */
             totalPages: number;
             /** @description There is a page after this one. */
             hasNext: boolean;
@@ -1105,6 +3061,7 @@ export interface components {
         PatientList: {
             /** @description One patient, or none. An e-mail is unique within a tenant. */
             data: components["schemas"]["Patient"][];
+            /** @description Counts the patients that match. */
             meta: components["schemas"]["PageMeta"];
         };
         /** @description Not blank. At most 100 characters, longer than any name that a form or a card can show. */
@@ -1178,12 +3135,19 @@ export interface components {
         Uuid: string;
         /** @description The state that `stateId` names; null if there is none or if it is unknown. */
         PatientState: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the state.
+             */
             id: string;
+            /** @description Its name. */
             name: string;
             /** @description Two-letter code. */
             code: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of its country.
+             */
             countryId: string;
         } | null;
         /** @description The user account of the patient. */
@@ -1193,40 +3157,80 @@ export interface components {
              * @description Equals `user_id`.
              */
             id: string;
-            /** Format: email */
+            /**
+             * Format: email
+             * @description As in the record of the patient.
+             */
             email: string;
+            /** @description As in the record of the patient. */
             phone: string;
+            /** @description As in the record of the patient. */
             countryCode: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When a one-time password ends; null if there is none.
+             * @example 2026-11-20T16:10:00.000Z
+             */
             otpExpiresAt: string | null;
             /** @description First and last name. */
             name: string;
             /** @description A patient with an inactive account gets no new encounters. */
             isActive: boolean;
+            /** @description Whether the account has a temporary password. */
             isTemporaryPassword: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the password was last reset; null if it never was.
+             * @example 2026-11-20T16:10:00.000Z
+             */
             lastPasswordReset: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
         };
         /** @description Everything that is returned about a patient, with the user account. */
         PatientRecord: components["schemas"]["Patient"] & {
+            /**
+             * @description IANA time-zone name; null if it is not known.
+             * @example America/Chicago
+             */
             timezone: string | null;
+            /**
+             * @description Language and region; null if they are not known.
+             * @example en-US
+             */
             locale: string | null;
+            /** @description As sent. */
             notes: string | null;
             /** @description Phone number. */
             emergencyContact: string | null;
             /** @description Dialing code. */
             emergencyContactCode: string | null;
+            /** @description Whom to call in an emergency. */
             emergencyContactName: string | null;
+            /**
+             * @description As sent.
+             * @example Barton Hardware
+             */
             employer: string | null;
+            /**
+             * @description Phone number at work.
+             * @example 5125550150
+             */
             workMobile: string | null;
+            /** @description As sent. */
             maritalStatus: string | null;
             /**
              * Format: uuid
              * @description State relevant for the good faith estimate.
              */
             gfeStateId: string | null;
+            /**
+             * @description Internal storage path of an image; null if there is none.
+             * @example images/d001.png
+             */
             profileImageBlobPath: string | null;
             /** @description True unless the patient was created otherwise. */
             isHomeAddressSameAsShipping: boolean;
@@ -1237,12 +3241,24 @@ export interface components {
              * @description When the patient was invited to prove the identity.
              */
             verifierInviteSentDate: string | null;
+            /**
+             * @description What the verification of the identity came to; null before.
+             * @example verified
+             */
             verifierResultMessage: string | null;
+            /** @description What the verifier answered; null before. */
             verifierResponsePayload: {
                 [key: string]: unknown;
             } | null;
-            /** @description Reminders sent since the invitation. */
+            /**
+             * Format: int32
+             * @description Reminders sent since the invitation.
+             */
             verifierReminderCount: number;
+            /**
+             * @description Account for messages; null if there is none.
+             * @example u-4711
+             */
             commsUserId: string | null;
             state: components["schemas"]["PatientState"];
             adminUser: components["schemas"]["AdminUser"];
@@ -1324,13 +3340,21 @@ export interface components {
             isActive?: boolean;
         };
         StateList: {
+            /** @description States by name. */
             data: {
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description Use it as `stateId` of a patient.
+                 */
                 id: string;
                 /** @description Two letters, as in a clinic's locations. */
                 code: string;
+                /** @description Its name. */
                 name: string;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description Id of its country.
+                 */
                 countryId: string;
                 /** @description ISO 3166 code of two letters. */
                 countryCode: string;
@@ -1345,7 +3369,9 @@ export interface components {
             id: string;
             /** @description Stock keeping unit, unique within the tenant. */
             sku: string;
+            /** @description Name of the product. */
             name: string;
+            /** @description What it is. */
             description: string;
             /** @description Decimal as text. An encounter is priced by `productOffer.price`, not by this. */
             unitPrice: string;
@@ -1357,28 +3383,60 @@ export interface components {
             metadata: {
                 [key: string]: unknown;
             } | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The pharmacy that fulfils it.
+             */
             pharmacyId: string;
+            /** @description Name of that pharmacy. */
             pharmacyName: string;
             /** @description External product code. */
             productId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of its category.
+             */
             categoryId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of its subcategory.
+             */
             subcategoryId: string;
+            /**
+             * @description Where an image of it is; null if there is none.
+             * @example https://images.northwind.example/botox.png
+             */
             imageUrl: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             createdBy: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             updatedBy: string | null;
         };
         ProductCategory: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the category.
+             */
             id: string;
+            /** @description Its name. */
             categoryName: string;
             /**
              * @description How often an approval must be renewed if `reviewRecurring` is true. The tenant's catalog may hold other values.
@@ -1388,106 +3446,240 @@ export interface components {
             reviewOften: string;
             /** @description False if one approval is enough. */
             reviewRecurring: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             createdBy: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             updatedBy: string | null;
         };
         ProductSubcategory: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the subcategory.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The category that it is of.
+             */
             categoryId: string;
+            /** @description Its name. */
             subCategoryName: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             createdBy: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             updatedBy: string | null;
         };
         /** @description Prescription data; null for a product that needs no prescription. */
         ProductRx: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the prescription data.
+             */
             id: string;
             /**
              * Format: uuid
              * @description The `id` of the product.
              */
             productId: string;
+            /**
+             * @description Number of the prescription.
+             * @example RX-1001
+             */
             rxNumber: string | null;
+            /** @description Form of the drug, such as a vial. */
             drugForm: string | null;
+            /** @description Strength of the drug. */
             drugStrength: string | null;
+            /** @description How the patient takes it. */
             directions: string | null;
+            /**
+             * Format: int32
+             * @description How often it may be refilled.
+             */
             refills: number;
+            /** @description Type of the prescription. */
             rxType: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Schedule of controlled substances that it is in.
+             */
             deaScheduleId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Unit of `rxQty`.
+             */
             quantityUnitOfMeasureId: string;
+            /**
+             * @description Which list of codes the unit is from.
+             * @example 38
+             */
             codeListQualifier: string | null;
+            /**
+             * Format: int32
+             * @description Quantity that is prescribed.
+             */
             rxQty: number;
+            /**
+             * Format: int32
+             * @description Days that the quantity lasts.
+             */
             daysSupply: number;
+            /**
+             * @description When it was written.
+             * @example 2026-09-01
+             */
             dateWritten: string | null;
-            /** @description Dispense as written. */
+            /**
+             * @description Dispense as written.
+             * @example 0
+             */
             daw: string | null;
+            /**
+             * @description Who asked for it.
+             * @example Northwind Aesthetics
+             */
             requestedBy: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description How it must be cooled.
+             */
             refrigerationTypeId: string;
+            /**
+             * @description Notes of the tenant.
+             * @example Keep refrigerated.
+             */
             notes: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             createdBy: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             updatedBy: string | null;
         } | null;
         /** @description Says that a product is available at a clinic. */
         ClinicAvailability: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of this entry.
+             */
             id: string;
             /**
              * Format: uuid
              * @description The `id` of the product.
              */
             productId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The clinic.
+             */
             clinicId: string;
             /** @description An inactive entry does not make the product available. */
             isActive: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
             clinic: components["schemas"]["ClinicSummary"];
         };
         OfferVariant: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the variant.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The offer that it is of.
+             */
             productOfferId: string;
+            /** @description Name of the variant. */
             name: string;
+            /** @description Stock keeping unit of the variant. */
             sku: string;
             /** @description Decimal as text. */
             price: string;
+            /**
+             * Format: int32
+             * @description Stock on hand.
+             */
             qty: number;
+            /** @description Whether the variant is in use. */
             isActive: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
         /** @description What the product costs. An encounter keeps the price of the moment in which it is created. */
         ProductOffer: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the offer.
+             */
             id: string;
             /**
              * Format: uuid
@@ -1496,9 +3688,15 @@ export interface components {
             productId: string;
             /** @description Decimal as text. The price of one unit, which is what one treatment of an encounter costs. */
             price: string;
-            /** @description Stock on hand. An encounter neither checks nor lowers it. */
+            /**
+             * Format: int32
+             * @description Stock on hand. An encounter neither checks nor lowers it.
+             */
             qty: number;
-            /** @description Stock at which the tenant wants to be alerted. */
+            /**
+             * Format: int32
+             * @description Stock at which the tenant wants to be alerted.
+             */
             qtyAlert: number;
             /** @description With `FLAT_RATE`, `shippingAmount` is added for the treatment; with `FREE_SHIPPING` nothing is. */
             shippingType: "FREE_SHIPPING" | "FLAT_RATE";
@@ -1508,13 +3706,27 @@ export interface components {
             vendorCost: string;
             /** @description Cost of goods sold, decimal as text. */
             cogs: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who created it; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             createdBy: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Who changed it last; null for the operator.
+             * @example 01a05c32-5e80-7000-8000-00000000ad01
+             */
             updatedBy: string | null;
             product: components["schemas"]["ProductSummary"];
             /** @description For information; not used for prices. */
@@ -1522,7 +3734,9 @@ export interface components {
         };
         /** @description A product of the catalog, which is a treatment of an encounter. */
         Product: components["schemas"]["ProductSummary"] & {
+            /** @description The category of the product. */
             category: components["schemas"]["ProductCategory"];
+            /** @description Its subcategory. */
             subcategory: components["schemas"]["ProductSubcategory"];
             productRx: components["schemas"]["ProductRx"];
             /** @description When empty, available at every clinic of the tenant. Otherwise available only at the clinics of the active entries. */
@@ -1530,7 +3744,9 @@ export interface components {
             productOffer: components["schemas"]["ProductOffer"];
         };
         ProductList: {
+            /** @description The products of this page. */
             data: components["schemas"]["Product"][];
+            /** @description Counts the products that match. */
             meta: components["schemas"]["PageMeta"];
         };
         UploadPatientDocumentRequest: {
@@ -1558,8 +3774,10 @@ export interface components {
             /**
              * Format: uuid
              * @description Null, because an upload names no clinic.
+             * @example 01a05c32-5e80-7000-8000-00000000c101
              */
             clinicId: string | null;
+            /** @description Where the file is kept. */
             storageProvider: "s3" | "file";
             /** @description Bucket or folder. */
             container: string;
@@ -1581,7 +3799,9 @@ export interface components {
             checksum: string;
             /** @description The `documentType` of the URL. */
             docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+            /** @description Name of the file. */
             fileName: string;
+            /** @description Where it came from. */
             metadata: {
                 /**
                  * Format: uuid
@@ -1591,12 +3811,19 @@ export interface components {
                 /** @description Last segment of the URL, or else the file name. */
                 originalFilename: string;
             };
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
         UploadPatientDocumentResponse: {
+            /** @description Says that the file is stored. */
             message: string;
             /**
              * Format: uuid
@@ -1608,24 +3835,34 @@ export interface components {
              * @description Signed URL of the stored file, valid for 900 seconds. Anyone who has it can read the file.
              */
             fileUrl: string;
+            /** @description The record of the document. */
             userDocument: components["schemas"]["UserDocument"];
         };
         /**
          * Format: date-time
          * @description A moment of RFC 3339: date, `T`, time, and `Z` or an offset such as `-06:00`; no blanks, and the colon of the offset is needed. A second may have any number of decimal places, of which three count; a leap second (`23:59:60Z`) counts as the second before it. At most 100 characters, more than any clock writes.
+         * @example 2026-12-01T14:31:00-06:00
          */
         DateTime: string;
         GfeItem: {
+            /** @description Name of the category of treatments. */
             category_name: string;
+            /** @description Name of its subcategory. */
             sub_category_name: string;
             /** @description A new item is `pending_review`, or `approved` if it reuses a valid approval. An approval whose time has run out shows as `expired`. One that a later denial ended is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient. */
             status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
         };
         /** @description An item with what only the encounter record has. */
         EncounterGfeItem: components["schemas"]["GfeItem"] & {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the category.
+             */
             categoryId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the subcategory.
+             */
             subcategoryId: string;
             /** @description The treatments of this category and subcategory. */
             treatmentIds: string[];
@@ -1639,10 +3876,12 @@ export interface components {
              * @description Until when the approval holds, or held if it is `superseded` or `revoked`; null if it does not end or if there is none.
              */
             validUntil: string | null;
+            /** @description Why it was denied; null unless the item is `denied`. */
             denialReason: string | null;
             /**
              * Format: uuid
              * @description The `id` of the encounter whose approval is reused; null if none was.
+             * @example 01a1f9b8-cbc0-7000-8000-00000000e126
              */
             reusedFromEncounterId: string | null;
             /** @description Why the approval was taken back; null unless the item is `revoked`. */
@@ -1659,17 +3898,25 @@ export interface components {
         };
         /** @description What a provider asked for, and what the partner sent. */
         InformationExchange: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the provider asked.
+             */
             requestedAt: string;
             /** @description The provider that asked. */
             reviewerRef: string;
+            /** @description What the provider wants to know. */
             message: string;
             /**
              * Format: date-time
              * @description Null while nothing was sent.
+             * @example 2026-11-20T16:10:00.000Z
              */
             providedAt: string | null;
-            /** @description Null if nothing, or only documents, were sent. */
+            /**
+             * @description Null if nothing, or only documents, were sent.
+             * @example 20 mg, on Monday.
+             */
             additionalNotes: string | null;
         };
         Encounter: {
@@ -1689,19 +3936,32 @@ export interface components {
             order_no: string | null;
             /** @description State of the encounter; the last four are final. */
             status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The clinic, as sent.
+             */
             clinicId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The patient (`user_id`), as sent.
+             */
             patientId: string;
             /** @description As sent, in the same order. */
             treatmentIds: string[];
             /** @description As sent, in the same order, then those that were added later; empty if none was sent. */
             documentIds: string[];
+            /** @description How it is reviewed: `synchronous` in a live visit, `asynchronous` by the chart. */
             reviewType: "synchronous" | "asynchronous";
+            /** @description Who reviews it. */
             serviceQueue: "provider_network";
+            /** @description As sent; null if none were. */
             additionalNotes: string | null;
-            /** Format: date */
+            /**
+             * Format: date
+             * @description As sent; null if it was not.
+             */
             scheduledDay: string | null;
+            /** @description As sent; null if it was not. */
             scheduledTime: string | null;
             /** @description As sent; null if it was not sent, even if the time zone of the clinic was used. */
             scheduledTimeZone: string | null;
@@ -1715,7 +3975,10 @@ export interface components {
             estimate: components["schemas"]["Estimate"];
             /** @description The provider that reviews or reviewed it. */
             reviewerRef: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the provider claimed it; null if nobody did.
+             */
             claimedAt: string | null;
             /**
              * Format: date-time
@@ -1727,19 +3990,32 @@ export interface components {
              * @description When the review ended, with approvals or without; the creation, if every approval was reused.
              */
             completedAt: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was cancelled; null unless it was.
+             */
             cancelledAt: string | null;
+            /** @description Why it was cancelled; null unless it was. */
             cancelReason: string | null;
             /**
              * Format: date-time
              * @description Until when it waits for a review, 30 days after its creation, the latest information or its scheduled time, whichever is latest; while it is `awaiting_information`, until when it waits for that.
              */
             expiresAt: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
-            /** @description Rises with every change. */
+            /**
+             * Format: int32
+             * @description Rises with every change.
+             */
             version: number;
             /** @description Where the patient meets the provider; null unless the encounter is `in_review` and the claim named it. Only `getEncounter` and the chart show it. */
             visitUrl?: string | null;
@@ -1747,13 +4023,21 @@ export interface components {
             information?: components["schemas"]["InformationExchange"][];
             /** @description When providers added to the review, the oldest first; what they added is for providers. Only `getEncounter` and the chart show it. */
             addenda?: {
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description When it was added.
+                 * @example 2026-11-20T16:10:00.000Z
+                 */
                 addedAt: string;
             }[];
         };
         EncounterList: {
+            /** @description Encounters, the newest first. */
             data: components["schemas"]["Encounter"][];
-            /** @description The `cursor` of the next page; null on the last one. */
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MTAwMTI0
+             */
             next_cursor: string | null;
             /** @description There is a page after this one. */
             has_more: boolean;
@@ -1804,20 +4088,28 @@ export interface components {
         };
         /** @description Left out while the encounter has no order. */
         OrderDetails: {
+            /** @description Number of the order. */
             order_no: string;
+            /** @description State of the order. */
             order_status: "paid" | "pending" | "cancelled" | "refunded";
+            /** @description Sum of the prices. */
             sub_total: number;
             /** @description `sub_total` and `total_shipping_amt` together. */
             grand_total: number;
+            /** @description What was paid. */
             paid_amt: number;
             /** @description What is left to pay. */
             balance_amt: number;
+            /** @description Sum of what shipping costs. */
             total_shipping_amt: number;
             /** @description YYYY-MM-DD HH:MM:SS in UTC. */
             created_date: string;
         };
         EncounterStatus: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the encounter.
+             */
             encounter_id: number;
             /** @description Good-faith-estimate identifier. */
             gfe_no: string;
@@ -1834,37 +4126,65 @@ export interface components {
         };
         /** @description An item as it would be at creation. */
         PreviewGfeItem: components["schemas"]["GfeItem"] & {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the category.
+             */
             categoryId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the subcategory.
+             */
             subcategoryId: string;
+            /** @description The treatments of this category and subcategory. */
             treatmentIds: string[];
             /**
              * Format: date-time
              * @description Until when the reused approval holds; null if it does not end or if there is none.
+             * @example 2026-12-14T16:10:00.000Z
              */
             validUntil: string | null;
             /**
              * Format: uuid
              * @description The `id` of the encounter whose approval would be reused; null if none would be.
+             * @example 01a1f9b8-cbc0-7000-8000-00000000e126
              */
             reusedFromEncounterId: string | null;
         };
         /** @description Another encounter of the patient that is open, with the same item. */
         Duplicate: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the other encounter.
+             */
             encounter_id: number;
+            /** @description Its good-faith-estimate identifier. */
             gfe_no: string;
+            /** @description Its state. */
             status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its clinic.
+             */
             clinicId: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
+            /** @description Name of the category that both have. */
             category_name: string;
+            /** @description Name of the subcategory that both have. */
             sub_category_name: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of that category.
+             */
             categoryId: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of that subcategory.
+             */
             subcategoryId: string;
         };
         EncounterPreview: {
@@ -1912,60 +4232,110 @@ export interface components {
         MoneyText: string;
         /** @description How far the pharmacy of the line is. */
         Fulfilment: {
+            /** @description How far the pharmacy is. */
             status: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+            /**
+             * @description Who delivers; null while it is not known.
+             * @example Lone Star Couriers
+             */
             carrier: string | null;
+            /**
+             * @description By which the carrier finds the parcel; null while it is not known.
+             * @example LS123456785
+             */
             trackingNumber: string | null;
-            /** @description Why it is an exception or cancelled. */
+            /**
+             * @description Why it is an exception or cancelled.
+             * @example The address is incomplete.
+             */
             reason: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
         };
         OrderLine: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the product.
+             */
             treatmentId: string;
+            /** @description Stock keeping unit. */
             sku: string;
+            /** @description Name of the product. */
             name: string;
-            /** @description Always 1. */
+            /**
+             * Format: int32
+             * @description Always 1.
+             */
             quantity: number;
             unit_price: components["schemas"]["MoneyText"];
+            /** @description How shipping is charged. */
             shippingType: "FREE_SHIPPING" | "FLAT_RATE";
             /** @description The flat rate; 0.00 with `FREE_SHIPPING`. */
             shipping_amt: components["schemas"]["MoneyText"];
             /** @description Price and shipping together. */
             line_total: components["schemas"]["MoneyText"];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The pharmacy that fulfils the line.
+             */
             pharmacyId: string;
+            /** @description Name of that pharmacy. */
             pharmacyName: string;
             fulfilment: components["schemas"]["Fulfilment"];
         };
         Payment: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the payment.
+             */
             id: string;
             amount: components["schemas"]["MoneyText"];
             /** @description What of it was given back. */
             refunded_amt: components["schemas"]["MoneyText"];
             /** @description As sent. */
             reference: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was recorded.
+             */
             createdAt: string;
         };
         Refund: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the refund.
+             */
             id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The payment that was given back.
+             */
             payment_id: string;
             amount: components["schemas"]["MoneyText"];
             /** @description As sent. */
             reason: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was recorded.
+             */
             createdAt: string;
         };
         /** @description The pharmacy order of a completed encounter. Amounts are decimals as text. */
         Order: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Internal key.
+             */
             id: string;
+            /** @description Number of the order. */
             order_no: string;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the encounter that produced it.
+             */
             encounter_id: number;
             /** @description `paid` when nothing is left to pay, which a free order is from the beginning. */
             order_status: "pending" | "paid" | "cancelled" | "refunded";
@@ -1982,9 +4352,15 @@ export interface components {
             balance_amt: components["schemas"]["MoneyText"];
             /** @description YYYY-MM-DD HH:MM:SS in UTC, as in `order_details`. */
             created_date: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             createdAt: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updatedAt: string;
             /** @description As sent; null if the operator cancelled it, or nobody did. */
             cancelReason: string | null;
@@ -1996,8 +4372,12 @@ export interface components {
             refunds: components["schemas"]["Refund"][];
         };
         OrderList: {
+            /** @description Orders, the newest first. */
             data: components["schemas"]["Order"][];
-            /** @description The `cursor` of the next page; null on the last one. */
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MTAwMDQ1
+             */
             next_cursor: string | null;
             /** @description There is a page after this one. */
             has_more: boolean;
@@ -2023,80 +4403,991 @@ export interface components {
         RecordFulfilmentRequest: {
             /** @description The pharmacy of the lines that this is about, one of the order's. */
             pharmacyId: components["schemas"]["Uuid"];
-            /** @enum {string} */
+            /**
+             * @description How far the pharmacy is.
+             * @enum {string}
+             */
             status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
-            /** @description Who delivers. At most 100 characters, longer than any carrier's name. */
+            /**
+             * @description Who delivers. At most 100 characters, longer than any carrier's name.
+             * @example Lone Star Couriers
+             */
             carrier?: string | null;
-            /** @description At most 100 characters, more than any carrier writes. */
+            /**
+             * @description At most 100 characters, more than any carrier writes.
+             * @example LS123456785
+             */
             trackingNumber?: string | null;
-            /** @description Why it is an exception or cancelled. No health data. At most 500 characters, a few sentences. */
+            /**
+             * @description Why it is an exception or cancelled. No health data. At most 500 characters, a few sentences.
+             * @example The address is incomplete.
+             */
             reason?: string | null;
         };
         /**
          * @description A type of event; a closed list, so that a typing error is noticed.
          * @enum {string}
          */
-        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
-        /** @description Which of the members are there depends on the type of the event; the guide's section "Events" has the table. */
-        EventData: {
-            /** Format: uuid */
-            user_id?: string;
-            isVerified?: "NOTVERIFIED" | "VERIFIED" | "INVITED";
-            /** @description The names of the fields that were changed, as in the request. */
-            changed?: ("firstName" | "lastName" | "email" | "dateOfBirth" | "countryCode" | "phone" | "gender" | "address" | "address2" | "postalCode" | "cityId" | "stateId" | "countryId" | "gfeStateId" | "notes" | "emergencyContact" | "emergencyContactCode" | "emergencyContactName" | "employer" | "workMobile" | "maritalStatus" | "isHomeAddressSameAsShipping" | "insuranceInfo" | "medicalHistory" | "metadata" | "isActive")[];
-            /** Format: uuid */
-            documentId?: string;
-            docType?: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
-            /** Format: int64 */
-            encounter_id?: number;
+        RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
+        /**
+         * Format: date-time
+         * @description When it happened.
+         * @example 2026-11-14T16:10:00.000Z
+         */
+        EventTime: string;
+        /**
+         * @description A patient was created.
+         * @example {
+         *       "type": "patient.created",
+         *       "timestamp": "2026-10-05T15:30:00.000Z",
+         *       "data": {
+         *         "user_id": "01a10caf-a4c0-7000-8000-00000000d001"
+         *       }
+         *     }
+         */
+        "patient.created": {
             /**
-             * Format: int64
-             * @description The encounter whose denial or revocation ended the approval.
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
              */
-            by_encounter_id?: number;
-            gfe_no?: string;
-            status?: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
-            reviewType?: "synchronous" | "asynchronous";
-            /** Format: uuid */
-            clinicId?: string;
-            /** Format: uuid */
-            patientId?: string;
-            /** @description Approved items. */
-            approved?: number;
-            /** @description Denied items. */
-            denied?: number;
-            reason?: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
-            /** Format: uuid */
-            categoryId?: string;
-            /** Format: uuid */
-            subcategoryId?: string;
-            /** Format: date-time */
-            validUntil?: string;
-            order_no?: string;
-            order_status?: "pending" | "paid" | "cancelled" | "refunded";
-            grand_total?: components["schemas"]["MoneyText"];
-            balance_amt?: components["schemas"]["MoneyText"];
-            /** Format: uuid */
-            pharmacyId?: string;
-            fulfilment_status?: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+            type: "patient.created";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The patient. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The patient.
+                 */
+                user_id: string;
+            };
         };
-        /** @description Something that happened. It names ids and states only; retrieve the rest by them. The same event comes once in this feed, and has the same `id` wherever else it appears. */
-        Event: {
-            /** Format: uuid */
-            id: string;
-            type: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated";
+        /**
+         * @description Fields of a patient were changed.
+         * @example {
+         *       "type": "patient.updated",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "user_id": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "changed": [
+         *           "address",
+         *           "postalCode"
+         *         ]
+         *       }
+         *     }
+         */
+        "patient.updated": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "patient.updated";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The patient, and what was changed. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The patient.
+                 */
+                user_id: string;
+                /** @description The names of the fields that were changed, as in the request. */
+                changed: ("firstName" | "lastName" | "email" | "dateOfBirth" | "countryCode" | "phone" | "gender" | "address" | "address2" | "postalCode" | "cityId" | "stateId" | "countryId" | "gfeStateId" | "notes" | "emergencyContact" | "emergencyContactCode" | "emergencyContactName" | "employer" | "workMobile" | "maritalStatus" | "isHomeAddressSameAsShipping" | "insuranceInfo" | "medicalHistory" | "metadata" | "isActive")[];
+            };
+        };
+        /**
+         * @description The verification of a patient's identity went on.
+         * @example {
+         *       "type": "patient.verification_updated",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "user_id": "01a10caf-a4c0-7000-8000-00000000d003",
+         *         "isVerified": "INVITED"
+         *       }
+         *     }
+         */
+        "patient.verification_updated": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "patient.verification_updated";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The patient, and the state of the verification. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The patient.
+                 */
+                user_id: string;
+                /** @description State of the verification. */
+                isVerified: "NOTVERIFIED" | "VERIFIED" | "INVITED";
+            };
+        };
+        /**
+         * @description A document of a patient was stored.
+         * @example {
+         *       "type": "document.created",
+         *       "timestamp": "2026-11-20T16:05:00.000Z",
+         *       "data": {
+         *         "documentId": "01a1f9b4-37e0-7000-8000-00000000d0c1",
+         *         "user_id": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "docType": "intake-forms"
+         *       }
+         *     }
+         */
+        "document.created": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "document.created";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The document and its patient. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The document.
+                 */
+                documentId: string;
+                /**
+                 * Format: uuid
+                 * @description The patient.
+                 */
+                user_id: string;
+                /** @description What kind of document it is. */
+                docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
+            };
+        };
+        /**
+         * Format: int64
+         * @description Number of an encounter (`encounter_id`).
+         * @example 100126
+         */
+        EncounterNumber: number;
+        /**
+         * @description Good-faith-estimate identifier of an encounter.
+         * @example GFE-100126
+         */
+        GfeNumber: string;
+        /**
+         * @description An encounter was created.
+         * @example {
+         *       "type": "encounter.created",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100123,
+         *         "gfe_no": "GFE-100123",
+         *         "status": "pending_review",
+         *         "reviewType": "synchronous",
+         *         "clinicId": "01a05c32-5e80-7000-8000-00000000c101",
+         *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001"
+         *       }
+         *     }
+         */
+        "encounter.created": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.created";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter, its clinic and its patient. */
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                /** @description State of the encounter. */
+                status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
+                /** @description How it is to be reviewed. */
+                reviewType: "synchronous" | "asynchronous";
+                /**
+                 * Format: uuid
+                 * @description The clinic.
+                 */
+                clinicId: string;
+                /**
+                 * Format: uuid
+                 * @description The patient (`user_id`).
+                 */
+                patientId: string;
+            };
+        };
+        /** @description Which encounter it is; retrieve the rest by its number. */
+        EncounterEventData: {
+            encounter_id: components["schemas"]["EncounterNumber"];
+            gfe_no: components["schemas"]["GfeNumber"];
+        };
+        /**
+         * @description A provider claimed the encounter.
+         * @example {
+         *       "type": "encounter.review_started",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100125,
+         *         "gfe_no": "GFE-100125"
+         *       }
+         *     }
+         */
+        "encounter.review_started": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.review_started";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description The encounter is back in the queue: its provider released it, or the claim ran out.
+         * @example {
+         *       "type": "encounter.released",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100125,
+         *         "gfe_no": "GFE-100125"
+         *       }
+         *     }
+         */
+        "encounter.released": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.released";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description The provider asks for information; `getEncounter` has the question.
+         * @example {
+         *       "type": "encounter.information_requested",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100127,
+         *         "gfe_no": "GFE-100127"
+         *       }
+         *     }
+         */
+        "encounter.information_requested": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.information_requested";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description What the provider asked for was sent; the encounter is back in the queue.
+         * @example {
+         *       "type": "encounter.information_provided",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100127,
+         *         "gfe_no": "GFE-100127"
+         *       }
+         *     }
+         */
+        "encounter.information_provided": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.information_provided";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description The visit has another time.
+         * @example {
+         *       "type": "encounter.rescheduled",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100123,
+         *         "gfe_no": "GFE-100123"
+         *       }
+         *     }
+         */
+        "encounter.rescheduled": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.rescheduled";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /**
+         * @description Number of an order.
+         * @example ORD-100045
+         */
+        OrderNumber: string;
+        /**
+         * @description At least one item was approved; the encounter has an order.
+         * @example {
+         *       "type": "encounter.completed",
+         *       "timestamp": "2026-11-14T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100126,
+         *         "gfe_no": "GFE-100126",
+         *         "approved": 2,
+         *         "denied": 0,
+         *         "order_no": "ORD-100045"
+         *       }
+         *     }
+         */
+        "encounter.completed": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.completed";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter, how many items were approved and denied, and its order. */
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                /**
+                 * Format: int32
+                 * @description Number of approved items.
+                 */
+                approved: number;
+                /**
+                 * Format: int32
+                 * @description Number of denied items.
+                 */
+                denied: number;
+                order_no: components["schemas"]["OrderNumber"];
+            };
+        };
+        /**
+         * @description Every item was denied.
+         * @example {
+         *       "type": "encounter.denied",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100124,
+         *         "gfe_no": "GFE-100124",
+         *         "denied": 1
+         *       }
+         *     }
+         */
+        "encounter.denied": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.denied";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter, and how many items were denied. */
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                /**
+                 * Format: int32
+                 * @description Number of denied items.
+                 */
+                denied: number;
+            };
+        };
+        /**
+         * @description The encounter was cancelled.
+         * @example {
+         *       "type": "encounter.cancelled",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100124,
+         *         "gfe_no": "GFE-100124",
+         *         "reason": "patient_request"
+         *       }
+         *     }
+         */
+        "encounter.cancelled": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.cancelled";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The encounter, and why. */
+            data: {
+                encounter_id: components["schemas"]["EncounterNumber"];
+                gfe_no: components["schemas"]["GfeNumber"];
+                /** @description Why it was cancelled. */
+                reason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
+            };
+        };
+        /**
+         * @description Nobody reviewed the encounter, or sent what was asked for, in time.
+         * @example {
+         *       "type": "encounter.expired",
+         *       "timestamp": "2026-12-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100124,
+         *         "gfe_no": "GFE-100124"
+         *       }
+         *     }
+         */
+        "encounter.expired": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "encounter.expired";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["EncounterEventData"];
+        };
+        /** @description Which approval it is, and when it ends. */
+        ApprovalTimeEventData: {
+            encounter_id: components["schemas"]["EncounterNumber"];
+            gfe_no: components["schemas"]["GfeNumber"];
+            /**
+             * Format: uuid
+             * @description The patient (`user_id`).
+             * @example 01a10caf-a4c0-7000-8000-00000000d001
+             */
+            patientId: string;
+            /**
+             * Format: uuid
+             * @description The category of treatments that was approved.
+             * @example 01a05c32-5e80-7000-8000-00000000ca02
+             */
+            categoryId: string;
+            /**
+             * Format: uuid
+             * @description Its subcategory.
+             * @example 01a05c32-5e80-7000-8000-0000005ca201
+             */
+            subcategoryId: string;
             /**
              * Format: date-time
-             * @description When it happened.
+             * @description When the approval ends.
+             * @example 2026-12-14T16:10:00.000Z
              */
-            timestamp: string;
-            data: components["schemas"]["EventData"];
+            validUntil: string;
         };
+        /**
+         * @description An approval ends soon: a yearly one in 30 days, a monthly one in 5.
+         * @example {
+         *       "type": "gfe.expiring",
+         *       "timestamp": "2026-12-09T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100126,
+         *         "gfe_no": "GFE-100126",
+         *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "categoryId": "01a05c32-5e80-7000-8000-00000000ca02",
+         *         "subcategoryId": "01a05c32-5e80-7000-8000-0000005ca201",
+         *         "validUntil": "2026-12-14T16:10:00.000Z"
+         *       }
+         *     }
+         */
+        "gfe.expiring": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "gfe.expiring";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["ApprovalTimeEventData"];
+        };
+        /**
+         * @description An approval has run out.
+         * @example {
+         *       "type": "gfe.expired",
+         *       "timestamp": "2026-12-14T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100126,
+         *         "gfe_no": "GFE-100126",
+         *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "categoryId": "01a05c32-5e80-7000-8000-00000000ca02",
+         *         "subcategoryId": "01a05c32-5e80-7000-8000-0000005ca201",
+         *         "validUntil": "2026-12-14T16:10:00.000Z"
+         *       }
+         *     }
+         */
+        "gfe.expired": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "gfe.expired";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["ApprovalTimeEventData"];
+        };
+        /** @description Which approval ended, and by what. */
+        ApprovalEndEventData: {
+            encounter_id: components["schemas"]["EncounterNumber"];
+            gfe_no: components["schemas"]["GfeNumber"];
+            /**
+             * Format: uuid
+             * @description The patient (`user_id`).
+             * @example 01a10caf-a4c0-7000-8000-00000000d001
+             */
+            patientId: string;
+            /**
+             * Format: uuid
+             * @description The category of treatments that was approved.
+             * @example 01a05c32-5e80-7000-8000-00000000ca02
+             */
+            categoryId: string;
+            /**
+             * Format: uuid
+             * @description Its subcategory.
+             * @example 01a05c32-5e80-7000-8000-0000005ca201
+             */
+            subcategoryId: string;
+            /** @description The encounter whose denial or revocation ended the approval. */
+            by_encounter_id: components["schemas"]["EncounterNumber"];
+            /** @description The order of the encounter, if it has one. */
+            order_no?: components["schemas"]["OrderNumber"];
+        };
+        /**
+         * @description A later denial ended an approval.
+         * @example {
+         *       "type": "gfe.superseded",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100126,
+         *         "gfe_no": "GFE-100126",
+         *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "categoryId": "01a05c32-5e80-7000-8000-00000000ca01",
+         *         "subcategoryId": "01a05c32-5e80-7000-8000-0000005ca101",
+         *         "by_encounter_id": 100124,
+         *         "order_no": "ORD-100045"
+         *       }
+         *     }
+         */
+        "gfe.superseded": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "gfe.superseded";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["ApprovalEndEventData"];
+        };
+        /**
+         * @description An approval was revoked.
+         * @example {
+         *       "type": "gfe.revoked",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "encounter_id": 100126,
+         *         "gfe_no": "GFE-100126",
+         *         "patientId": "01a10caf-a4c0-7000-8000-00000000d001",
+         *         "categoryId": "01a05c32-5e80-7000-8000-00000000ca01",
+         *         "subcategoryId": "01a05c32-5e80-7000-8000-0000005ca101",
+         *         "by_encounter_id": 100126,
+         *         "order_no": "ORD-100045"
+         *       }
+         *     }
+         */
+        "gfe.revoked": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "gfe.revoked";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["ApprovalEndEventData"];
+        };
+        /** @description The order, its state and its amounts after the change. */
+        OrderEventData: {
+            order_no: components["schemas"]["OrderNumber"];
+            encounter_id: components["schemas"]["EncounterNumber"];
+            /**
+             * @description State of the order.
+             * @example pending
+             */
+            order_status: "pending" | "paid" | "cancelled" | "refunded";
+            grand_total: components["schemas"]["MoneyText"];
+            balance_amt: components["schemas"]["MoneyText"];
+        };
+        /**
+         * @description A completed encounter has produced its order.
+         * @example {
+         *       "type": "order.created",
+         *       "timestamp": "2026-11-14T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100045",
+         *         "encounter_id": 100126,
+         *         "order_status": "pending",
+         *         "grand_total": "554.00",
+         *         "balance_amt": "554.00"
+         *       }
+         *     }
+         */
+        "order.created": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.created";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["OrderEventData"];
+        };
+        /**
+         * @description A part of an order was paid.
+         * @example {
+         *       "type": "order.updated",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100045",
+         *         "encounter_id": 100126,
+         *         "order_status": "pending",
+         *         "grand_total": "554.00",
+         *         "balance_amt": "354.00"
+         *       }
+         *     }
+         */
+        "order.updated": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.updated";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["OrderEventData"];
+        };
+        /**
+         * @description An order is paid in full.
+         * @example {
+         *       "type": "order.paid",
+         *       "timestamp": "2026-11-16T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100051",
+         *         "encounter_id": 100131,
+         *         "order_status": "paid",
+         *         "grand_total": "299.00",
+         *         "balance_amt": "0.00"
+         *       }
+         *     }
+         */
+        "order.paid": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.paid";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["OrderEventData"];
+        };
+        /**
+         * @description An order was cancelled.
+         * @example {
+         *       "type": "order.cancelled",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100045",
+         *         "encounter_id": 100126,
+         *         "order_status": "cancelled",
+         *         "grand_total": "554.00",
+         *         "balance_amt": "554.00"
+         *       }
+         *     }
+         */
+        "order.cancelled": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.cancelled";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["OrderEventData"];
+        };
+        /**
+         * @description A payment, or a part of one, was given back.
+         * @example {
+         *       "type": "order.refunded",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100051",
+         *         "encounter_id": 100131,
+         *         "order_status": "pending",
+         *         "grand_total": "299.00",
+         *         "balance_amt": "99.00"
+         *       }
+         *     }
+         */
+        "order.refunded": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.refunded";
+            timestamp: components["schemas"]["EventTime"];
+            data: components["schemas"]["OrderEventData"];
+        };
+        /**
+         * @description A pharmacy went on with its part of an order.
+         * @example {
+         *       "type": "order.fulfilment_updated",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "order_no": "ORD-100051",
+         *         "encounter_id": 100131,
+         *         "pharmacyId": "01a05c32-5e80-7000-8000-00000000f001",
+         *         "fulfilment_status": "accepted"
+         *       }
+         *     }
+         */
+        "order.fulfilment_updated": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "order.fulfilment_updated";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The order, the pharmacy, and how far it is. */
+            data: {
+                order_no: components["schemas"]["OrderNumber"];
+                encounter_id: components["schemas"]["EncounterNumber"];
+                /**
+                 * Format: uuid
+                 * @description The pharmacy.
+                 */
+                pharmacyId: string;
+                /** @description How far the pharmacy is. */
+                fulfilment_status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
+            };
+        };
+        /**
+         * @description A test of a webhook endpoint, which somebody asked for.
+         * @example {
+         *       "type": "webhook.ping",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "endpoint_id": "01a1f9b8-cbc0-7000-8000-00000000ab01"
+         *       }
+         *     }
+         */
+        "webhook.ping": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "webhook.ping";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The endpoint. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The webhook endpoint.
+                 */
+                endpoint_id: string;
+            };
+        };
+        /**
+         * @description A webhook endpoint gets no more events until it is enabled again.
+         * @example {
+         *       "type": "webhook.disabled",
+         *       "timestamp": "2026-11-20T16:10:00.000Z",
+         *       "data": {
+         *         "endpoint_id": "01a1f9b8-cbc0-7000-8000-00000000ab01",
+         *         "reason": "no_success"
+         *       }
+         *     }
+         */
+        "webhook.disabled": {
+            /**
+             * @description What happened. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "webhook.disabled";
+            timestamp: components["schemas"]["EventTime"];
+            /** @description The endpoint, and why. */
+            data: {
+                /**
+                 * Format: uuid
+                 * @description The webhook endpoint.
+                 */
+                endpoint_id: string;
+                /** @description `gone`: the endpoint answered 410. `no_success`: no delivery to it succeeded for too long. `operator`: the operator of the service disabled it. */
+                reason: "gone" | "no_success" | "operator";
+            };
+        };
+        /** @description Something that happened, as its `type` says. It names ids and states only; retrieve the rest by them. The same event comes once in this feed, and has the same `id` wherever else it appears. Ignore types that you do not know: more are added. */
+        Event: {
+            /**
+             * Format: uuid
+             * @description Of this event only. A webhook has it in its header `webhook-id`.
+             */
+            id: string;
+        } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
         EventList: {
+            /** @description Events in the order of the feed. */
             data: components["schemas"]["Event"][];
             /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
             next_cursor: string;
             /** @description Ask again at once: more events are there, or, with `types` or a client that is limited to clinics, may be, because one answer looks through at most 1000 events. `data` can be empty then. */
+            has_more: boolean;
+        };
+        /** @description A type of event; more are added. */
+        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
+        /** @description Where events are sent. */
+        WebhookEndpoint: {
+            /**
+             * Format: uuid
+             * @description Id of the endpoint.
+             */
+            id: string;
+            /** @description Where events are sent. */
+            url: string;
+            /** @description The types of events that are sent; empty = all. */
+            types: components["schemas"]["EventType"][];
+            /** @description For people, what the endpoint is. */
+            description: string | null;
+            /** @description A `disabled` endpoint gets nothing until it is set to `active`. */
+            status: "active" | "disabled";
+            /** @description Null unless disabled. `partner`: by `updateWebhookEndpoint`; `operator`: by the operator of the service; `gone`: it responded 410; `no_success`: no delivery succeeded for 5 days. */
+            disabledReason: "partner" | "operator" | "gone" | "no_success" | null;
+            /**
+             * Format: date-time
+             * @description When it last responded 2xx.
+             */
+            lastSuccessAt: string | null;
+            /**
+             * Format: date-time
+             * @description When an attempt last failed.
+             */
+            lastFailureAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed by you or the operator, or disabled.
+             */
+            updatedAt: string;
+        };
+        WebhookEndpointList: {
+            /** @description The endpoints, the oldest first. */
+            data: components["schemas"]["WebhookEndpoint"][];
+        };
+        CreateWebhookEndpointRequest: {
+            /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant that of `listWebhookInbox`, too. At most 2048 characters, the length that servers and proxies commonly accept. */
+            url: string;
+            /** @description Only events of these types; by default, or if it is empty, all. At most 50, more than there are. */
+            types?: components["schemas"]["RequestedEventType"][] | null;
+            /** @description For people, what the endpoint is. At most 255 characters, enough for a line. */
+            description?: components["schemas"]["NullableText"];
+        };
+        /** @description Signs the deliveries (Standard Webhooks). Libraries take it as it is. Keep it now; it is not shown again. */
+        secret: string;
+        /** @description An endpoint with its secret, which no other response shows. */
+        NewWebhookEndpoint: components["schemas"]["WebhookEndpoint"] & {
+            secret: components["schemas"]["secret"];
+        };
+        /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant that of `listWebhookInbox`, too. At most 2048 characters, the length that servers and proxies commonly accept. */
+        url: string;
+        /** @description Only events of these types; by default, or if it is empty, all. At most 50, more than there are. */
+        types: components["schemas"]["RequestedEventType"][] | null;
+        /** @description For people, what the endpoint is. At most 255 characters, enough for a line. */
+        description: components["schemas"]["NullableText"];
+        /** @description A JSON merge patch (RFC 7396): what is named is changed. A null in `types` stands for all types, and clears `description`. */
+        WebhookEndpointPatch: {
+            /** @example https://hooks.northwind.example/all */
+            url?: components["schemas"]["url"];
+            types?: components["schemas"]["types"];
+            /** @example Practice management */
+            description?: components["schemas"]["description"];
+            /**
+             * @description `disabled` stops sending, `active` begins again with the events from then on.
+             * @enum {string}
+             */
+            status?: "active" | "disabled";
+        };
+        WebhookSecret: {
+            /** @description Signs the deliveries (Standard Webhooks). Libraries take it as it is. Keep it now; it is not shown again. */
+            secret: string;
+            /**
+             * Format: date-time
+             * @description Until then the secret before signs as well.
+             */
+            previousSecretUntil: string;
+        };
+        WebhookPing: {
+            /**
+             * Format: uuid
+             * @description The `id` of the event, which the endpoint gets as `webhook-id`.
+             */
+            event_id: string;
+        };
+        ReplayWebhookEventsRequest: {
+            /** @description Only events whose `timestamp` is after this moment. */
+            after: components["schemas"]["DateTime"];
+            /**
+             * Format: date-time
+             * @description Only events whose `timestamp` is before this moment; by default all until now. A moment as in `after`, at most 100 characters.
+             */
+            before?: string | null;
+        };
+        WebhookReplay: {
+            /**
+             * Format: int32
+             * @description How many events will be sent.
+             */
+            deliveries: number;
+        };
+        WebhookAttempt: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            at: string;
+            /**
+             * Format: int32
+             * @description What the receiver responded; null if it did not.
+             */
+            http_status: number | null;
+            /**
+             * @description Null if there is a response. `timeout`: there was none within 15 seconds; `unreachable`: there was no connection; `url_forbidden`: the address is not public.
+             * @example timeout
+             */
+            error: "timeout" | "unreachable" | "url_forbidden" | null;
+            /**
+             * Format: int32
+             * @description How long it took, in milliseconds.
+             */
+            duration_ms: number;
+        };
+        /** @description One event on its way to one endpoint. */
+        WebhookDelivery: {
+            /**
+             * Format: uuid
+             * @description Id of the delivery.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The `id` of the event; the same in the feed and as `webhook-id`.
+             */
+            event_id: string;
+            event_type: components["schemas"]["EventType"];
+            /** @description `failed` when all attempts have failed: nothing more is sent unless you ask for it. */
+            status: "waiting" | "delivered" | "failed";
+            /**
+             * Format: date-time
+             * @description When the event became due for the endpoint.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it is sent next; null unless it is `waiting`.
+             */
+            next_attempt_at: string | null;
+            /** @description The latest attempts, the oldest first. */
+            attempts: components["schemas"]["WebhookAttempt"][];
+        };
+        WebhookDeliveryList: {
+            /** @description The deliveries, the newest first. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
+             */
+            next_cursor: string | null;
+            /** @description There is a page after this one. */
             has_more: boolean;
         };
         /** @description One request, or one command of the operator. It names ids and codes only, never what was sent or returned. A list of several patients names the patient that was asked for, if one was. */
@@ -2110,6 +5401,7 @@ export interface components {
             clientId: string | null;
             /** @description As this document names it, or the words of a command such as `client create`. */
             operationId: string;
+            /** @description What kind of thing it was about; null for none. */
             resourceType: "audit" | "catalog" | "client" | "clinic" | "clock" | "document" | "encounter" | "event" | "order" | "patient" | "product" | "sandbox" | "tenant" | "token" | null;
             /** @description The id that the request named or created, in the form that the operation has it. */
             resourceId: string | null;
@@ -2118,9 +5410,15 @@ export interface components {
              * @description The patient that it concerned, if it is known.
              */
             patientId: string | null;
-            /** @description HTTP status of the answer; null for a command. */
+            /**
+             * Format: int32
+             * @description HTTP status of the answer; null for a command.
+             */
             status: number | null;
-            /** @description Code of the problem; null if it succeeded. */
+            /**
+             * @description Code of the problem; null if it succeeded.
+             * @example insufficient_permission
+             */
             code: string | null;
             /**
              * Format: uuid
@@ -2131,10 +5429,14 @@ export interface components {
             ip: string | null;
             /** @description `failed` is a fault of the service. */
             outcome: "success" | "refused" | "failed";
-            /** @description The provider that asked for a chart; null for everything else. */
+            /**
+             * @description The provider that asked for a chart; null for everything else.
+             * @example 1234567893
+             */
             reviewerRef: string | null;
         };
         AuditEventList: {
+            /** @description Requests and commands, the oldest first. */
             data: components["schemas"]["AuditEvent"][];
             /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
             next_cursor: string;
@@ -2163,14 +5465,79 @@ export interface components {
              * @description The time of the tenant.
              */
             now: string;
-            /** @description How far it is ahead of real time, in seconds. */
+            /**
+             * Format: int64
+             * @description How far it is ahead of real time, in seconds.
+             */
             offsetSeconds: number;
         };
         SetClockRequest: {
-            /** @description How far the tenant's time is to be ahead of real time, in seconds. At least what it is now: time does not go back. At most 315 576 000 (ten years), enough to see every approval end. */
+            /**
+             * Format: int64
+             * @description How far the tenant's time is to be ahead of real time, in seconds. At least what it is now: time does not go back. At most 315 576 000 (ten years), enough to see every approval end.
+             */
             offsetSeconds: number;
         };
+        /** @description A delivery as the receiver of the sandbox got it. */
+        WebhookInboxMessage: {
+            /**
+             * Format: uuid
+             * @description Id of the message.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Which endpoint it was sent to.
+             */
+            endpoint_id: string;
+            /** @description `webhook-id`, `webhook-timestamp` and `webhook-signature`. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description The body as text, because the signature is of its bytes. */
+            body: string;
+            /**
+             * Format: int32
+             * @description What the receiver responded.
+             */
+            status: number;
+            /**
+             * Format: date-time
+             * @description When it came.
+             */
+            received_at: string;
+        };
+        WebhookInbox: {
+            /** @description The messages, the newest first. */
+            data: components["schemas"]["WebhookInboxMessage"][];
+        };
+        SetWebhookInboxBehaviorRequest: {
+            /**
+             * Format: int32
+             * @description The status of the response, from 200 to 599: all that end a request.
+             */
+            status: number;
+            /**
+             * Format: int32
+             * @description How long the response takes, in milliseconds; by default 0. At most 20 000, which is beyond the 15 seconds that a receiver has.
+             * @example 16000
+             */
+            delay_ms?: number | null;
+        };
+        WebhookInboxBehavior: {
+            /**
+             * Format: int32
+             * @description The status of the response.
+             */
+            status: number;
+            /**
+             * Format: int32
+             * @description How long it takes, in milliseconds.
+             */
+            delay_ms: number;
+        };
         ReviewQueue: {
+            /** @description Encounters that wait, in the order in which they should be claimed. */
             data: components["schemas"]["Encounter"][];
             /** @description More encounters wait than are shown. */
             has_more: boolean;
@@ -2179,104 +5546,238 @@ export interface components {
         ReviewerRef: string;
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
-            /** @description Where the patient meets the provider of a live visit, an https URL. The partner finds it with `getEncounter` while the encounter is `in_review`, and nowhere else. At most 2048 characters, as much as every browser takes. Claiming again without it keeps the earlier one. */
+            /**
+             * @description Where the patient meets the provider of a live visit, an https URL. The partner finds it with `getEncounter` while the encounter is `in_review`, and nowhere else. At most 2048 characters, as much as every browser takes. Claiming again without it keeps the earlier one.
+             * @example https://visits.northwind.example/100123
+             */
             visitUrl?: string | null;
-            /** @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent. */
+            /**
+             * Format: int32
+             * @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent.
+             */
             leaseSeconds?: number | null;
         };
         ChartPatient: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the patient.
+             */
             user_id: string;
+            /** @description First name. */
             firstName: string;
+            /** @description Last name. */
             lastName: string;
             /**
              * Format: date-time
              * @description The date at midnight UTC.
              */
             dateOfBirth: string;
+            /** @description Null if it is not known. */
             sex: "male" | "female" | "other" | null;
-            /** Format: email */
+            /**
+             * Format: email
+             * @description E-mail address.
+             */
             email: string;
+            /** @description Dialing code of `phone`. */
             countryCode: string;
+            /** @description Phone number, digits only. */
             phone: string;
+            /** @description Whom to call in an emergency. */
             emergencyContactName: string | null;
+            /** @description Dialing code of `emergencyContact`. */
             emergencyContactCode: string | null;
+            /** @description Phone number of the emergency contact. */
             emergencyContact: string | null;
             state: components["schemas"]["PatientState"];
+            /**
+             * @description As the partner sent it.
+             * @example Migraine since 2015.
+             */
             medicalHistory: string | null;
+            /**
+             * @description As the partner sent it.
+             * @example Plan 4711, group 12
+             */
             insuranceInfo: string | null;
+            /** @description As the partner sent them. */
             notes: string | null;
         };
         ChartTreatment: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the product.
+             */
             treatmentId: string;
+            /** @description Stock keeping unit. */
             sku: string;
+            /** @description Name of the product. */
             name: string;
+            /** @description Name of its category. */
             category_name: string;
+            /** @description Name of its subcategory. */
             sub_category_name: string;
+            /** @description The pharmacy that fulfils it. */
             pharmacyName: string;
             /** @description What the catalog prescribes now; null for a treatment without prescription. */
             rx: {
+                /** @description Type of the prescription. */
                 rxType: string | null;
+                /** @description Form of the drug, such as a vial. */
                 drugForm: string | null;
+                /** @description Strength of the drug. */
                 drugStrength: string | null;
+                /** @description How the patient takes it. */
                 directions: string | null;
+                /**
+                 * Format: int32
+                 * @description Quantity that is prescribed.
+                 */
                 rxQty: number;
+                /**
+                 * Format: int32
+                 * @description Days that the quantity lasts.
+                 */
                 daysSupply: number;
+                /**
+                 * Format: int32
+                 * @description How often it may be refilled.
+                 */
                 refills: number;
+                /**
+                 * @description Notes of the tenant.
+                 * @example Keep refrigerated.
+                 */
                 notes: string | null;
             } | null;
         };
         ChartDocument: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the document.
+             * @example 01a1f9b4-37e0-7000-8000-00000000d0c1
+             */
             documentId: string;
-            /** @description As it was uploaded. */
+            /**
+             * @description As it was uploaded.
+             * @example intake-forms
+             */
             docType: string;
+            /**
+             * @description Name of the file.
+             * @example jane-miller-intake.pdf
+             */
             fileName: string;
+            /**
+             * @description MIME type, found in the content of the file.
+             * @example application/pdf
+             */
             contentType: string;
+            /**
+             * Format: int64
+             * @description Size of the file.
+             * @example 482113
+             */
             sizeBytes: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was stored.
+             * @example 2026-11-20T16:05:00.000Z
+             */
             createdAt: string;
-            /** @description Signed link that works for 900 seconds. */
+            /**
+             * @description Signed link that works for 900 seconds.
+             * @example https://encounters.example.com/files/documents/northwind/01a1f9b4-37e0-7000-8000-00000000d0c1?expires=1795191300&signature=3c1f
+             */
             fileUrl: string;
         };
         ChartReview: {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of the encounter that was reviewed.
+             */
             encounter_id: number;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its clinic.
+             */
             clinicId: string;
+            /** @description How it was reviewed. */
             reviewType: "synchronous" | "asynchronous";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When the review ended.
+             */
             reviewedAt: string;
+            /** @description The provider that reviewed it. */
             reviewerRef: string | null;
-            /** @description Of the provider. */
+            /**
+             * @description Of the provider.
+             * @example Chart reviewed, no contraindication.
+             */
             notes: string | null;
             /** @description What was added later, the oldest first. */
             addenda: {
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description When it was added.
+                 * @example 2026-11-20T16:10:00.000Z
+                 */
                 addedAt: string;
+                /**
+                 * @description The provider that added it.
+                 * @example 1234567893
+                 */
                 reviewerRef: string;
+                /**
+                 * @description What was added.
+                 * @example The laboratory result came in and changes nothing.
+                 */
                 text: string;
             }[];
             /** @description What the provider decided, as it holds now. */
             decisions: {
+                /** @description Name of the category. */
                 category_name: string;
+                /** @description Name of the subcategory. */
                 sub_category_name: string;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description Id of the category.
+                 */
                 categoryId: string;
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description Id of the subcategory.
+                 */
                 subcategoryId: string;
+                /** @description State of the item. */
                 status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Until when the approval holds; null if it does not end or if there is none.
+                 */
                 validUntil: string | null;
+                /**
+                 * @description Why it was denied; null unless the item is `denied`.
+                 * @example Blood pressure is too high.
+                 */
                 denialReason: string | null;
+                /**
+                 * @description Why the approval was taken back; null unless the item is `revoked`.
+                 * @example Contraindication in the chart was overlooked.
+                 */
                 revocationReason: string | null;
             }[];
         };
         Chart: {
+            /** @description The encounter that is reviewed. */
             encounter: components["schemas"]["Encounter"];
+            /** @description Whom it is about. */
             patient: components["schemas"]["ChartPatient"];
+            /** @description What is asked for, in the order of `treatmentIds`. */
             treatments: components["schemas"]["ChartTreatment"][];
+            /** @description The documents of the encounter. */
             documents: components["schemas"]["ChartDocument"][];
             /** @description Reviews of this patient at any clinic of the tenant, the latest first; at most the latest 100. */
             earlierReviews: components["schemas"]["ChartReview"][];
@@ -2294,7 +5795,10 @@ export interface components {
         ReviewDecision: {
             categoryId: components["schemas"]["Uuid"];
             subcategoryId: components["schemas"]["Uuid"];
-            /** @enum {string} */
+            /**
+             * @description What the provider decided.
+             * @enum {string}
+             */
             decision: "approved" | "denied";
             /** @description Needed with `denied`; the partner reads it as `denialReason`. At most 500 characters, a few sentences. */
             reason?: string | null;
@@ -2338,7 +5842,9 @@ export interface components {
             status: "ready" | "unavailable";
             /** @description What answered, at most a second ago. Only uploads need the object store and the scanner. */
             checks: {
+                /** @description Whether the database answers. */
                 database: "ok" | "failing";
+                /** @description Whether the store of documents answers. */
                 objectStore: "ok" | "failing";
                 /** @description `off` if documents are not scanned. */
                 documentScanner: "ok" | "failing" | "off";
@@ -2348,6 +5854,7 @@ export interface components {
         };
         /** @description JSON Web Key Set (RFC 7517). */
         JsonWebKeySet: {
+            /** @description The keys, that which signs first. */
             keys: {
                 /** @description Key type, `EC`. */
                 kty: string;
@@ -2372,17 +5879,28 @@ export interface components {
              * @description The `iss` of every token.
              */
             issuer: string;
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description Where tokens are obtained.
+             */
             token_endpoint: string;
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description Where the keys are by which tokens can be verified.
+             */
             jwks_uri: string;
             /** @description Empty, because there is no authorization endpoint. */
             response_types_supported: string[];
+            /** @description How tokens are obtained. */
             grant_types_supported: string[];
+            /** @description How a client proves who it is. */
             token_endpoint_auth_methods_supported: string[];
             /** @description Every permission that there is. */
             scopes_supported: string[];
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description This reference.
+             */
             service_documentation: string;
         };
     };
@@ -2891,6 +6409,91 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The body or the key is malformed, or the URL is not allowed */
+        CreateWebhookEndpointBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The tenant has five endpoints, or the same request is still under way */
+        CreateWebhookEndpointConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description There is no such endpoint for you */
+        WebhookEndpointNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body or a parameter is malformed, or the URL is not allowed */
+        UpdateWebhookEndpointBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The endpoint is disabled */
+        WebhookEndpointConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description There is no such endpoint for you, or it has no such delivery */
+        WebhookDeliveryNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The access token lacks the permission, the tenant is not a sandbox, or the API client is limited to other clinics */
         SimulateForbidden: {
             headers: {
@@ -3249,6 +6852,26 @@ export interface components {
          */
         EventTypes: components["schemas"]["RequestedEventType"][];
         /**
+         * @description The `id` of the webhook endpoint.
+         * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+         */
+        EndpointId: components["schemas"]["Uuid"];
+        /**
+         * @description Only deliveries in this state.
+         * @example failed
+         */
+        DeliveryStatusFilter: "waiting" | "delivered" | "failed";
+        /**
+         * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+         * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
+         */
+        DeliveryCursor: string;
+        /**
+         * @description The `id` of the delivery.
+         * @example 01a1f9b8-cbc0-7000-8000-00000000de02
+         */
+        DeliveryId: components["schemas"]["Uuid"];
+        /**
          * @description Only what concerns this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
          */
@@ -3293,6 +6916,21 @@ export interface components {
          * @example 1234567893
          */
         ReviewerRef: components["schemas"]["ReviewerRef"];
+        /**
+         * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+         * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
+         */
+        WebhookId: string;
+        /**
+         * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+         * @example 1795190400
+         */
+        WebhookTimestamp: number;
+        /**
+         * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+         * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
+         */
+        WebhookSignature: string;
     };
     requestBodies: never;
     headers: {
@@ -4598,6 +8236,417 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    listWebhookEndpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoints, the oldest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    createWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookEndpointRequest"];
+            };
+        };
+        responses: {
+            /** @description The endpoint with its secret */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewWebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["CreateWebhookEndpointBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["CreateWebhookEndpointConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    deleteWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    updateWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEndpointPatch"];
+                "application/merge-patch+json": components["schemas"]["WebhookEndpointPatch"];
+            };
+        };
+        responses: {
+            /** @description The endpoint afterwards */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["UpdateWebhookEndpointBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new secret */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    pingWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event is on its way */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            409: components["responses"]["WebhookEndpointConflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    replayWebhookEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayWebhookEventsRequest"];
+            };
+        };
+        responses: {
+            /** @description The events are on their way */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReplay"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            409: components["responses"]["WebhookEndpointConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query: {
+                /**
+                 * @description Only deliveries in this state.
+                 * @example failed
+                 */
+                status?: components["parameters"]["DeliveryStatusFilter"];
+                /**
+                 * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+                 * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
+                 */
+                cursor?: components["parameters"]["DeliveryCursor"];
+                /**
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of deliveries */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    retryWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+                /**
+                 * @description The `id` of the delivery.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000de02
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, which waits */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookDeliveryNotFound"];
+            409: components["responses"]["WebhookEndpointConflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     listAuditEvents: {
         parameters: {
             query: {
@@ -4835,6 +8884,73 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["SandboxForbidden"];
             409: components["responses"]["SandboxBusy"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listWebhookInbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The messages */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookInbox"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    setWebhookInboxBehavior: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetWebhookInboxBehaviorRequest"];
+            };
+        };
+        responses: {
+            /** @description What it responds from now on */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookInboxBehavior"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

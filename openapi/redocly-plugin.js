@@ -116,6 +116,76 @@ const closedRequests = () => ({
   },
 });
 
+/** Partners look at it, and write their receivers by it. */
+const exampleOfEachWebhook = () => ({
+  MediaType({ schema }, { report, resolve }) {
+    if (!resolve(schema).node.examples?.length) report({ message: 'The schema of a webhook has an example.' });
+  },
+});
+
+/** What a schema is, with what is said beside its `$ref`. */
+const followed = (node, location, resolve) => {
+  if (!node.$ref) return { node, location };
+  const { $ref: _, ...own } = node;
+  const target = resolve(node, location.source.absoluteRef);
+  const end = followed(target.node, target.location, resolve);
+  return { ...end, node: { ...end.node, ...own } };
+};
+
+const typesOf = ({ type }) => [type ?? []].flat().filter((name) => name !== 'null');
+const isKnown = (value) => value !== null && value !== undefined;
+
+/**
+ * Says what a reader would miss: each property is described, each integer has a format, and each scalar is shown, by an
+ * example of its own or by one of a body, which tests compare with what the service takes and gives.
+ */
+const completeSchemas = () => {
+  const faults = new Map();
+  const shown = new Set();
+  const fault = (message, place) => faults.set(`${message} ${place.absolutePointer}`, { message, location: place });
+
+  /** @param values what the examples of a body have at this place */
+  const look = (schema, place, values, resolve) => {
+    const { node, location } = followed(schema, place, resolve);
+    const known = [...values, ...(node.examples ?? []), node.example, node.const].filter(isKnown);
+    const [type] = typesOf(node);
+    if (type === 'integer' && !node.format) fault('An integer has a format.', location);
+    if (['string', 'integer', 'number', 'boolean'].includes(type)) {
+      if (known.length > 0) shown.add(place.absolutePointer);
+      else fault(NOT_SHOWN, place);
+    }
+    for (const [name, property] of Object.entries(node.properties ?? {})) {
+      const at = location.child(['properties', name]);
+      if (!followed(property, at, resolve).node.description) fault('A property has a description.', at);
+      look(property, at, known.map((value) => value[name]).filter(isKnown), resolve);
+    }
+    if (node.items) look(node.items, location.child('items'), known.flat(), resolve);
+    (node.allOf ?? []).forEach((part, index) => look(part, location.child(['allOf', index]), known, resolve));
+    // A variant has examples of its own.
+    (node.oneOf ?? []).forEach((part, index) => look(part, location.child(['oneOf', index]), [], resolve));
+  };
+
+  const single = ({ schema, example }, { location, resolve }) =>
+    look(schema, location.child('schema'), [example], resolve);
+  return {
+    Parameter: single,
+    Header: single,
+    MediaType({ schema, examples = {} }, { location, resolve }) {
+      const values = Object.values(examples).map((example) => followed(example, location, resolve).node.value);
+      look(schema, location.child('schema'), values, resolve);
+    },
+    Root: {
+      leave(_root, { report }) {
+        for (const found of faults.values()) {
+          if (found.message !== NOT_SHOWN || !shown.has(found.location.absolutePointer)) report(found);
+        }
+      },
+    },
+  };
+};
+const NOT_SHOWN = 'A value has an example, here or in an example of a body.';
+
+/** Of what the service answers. */
 const rules = {
   'operation-id-first': operationIdFirst,
   'documented-statuses': documentedStatuses,
@@ -127,8 +197,18 @@ const rules = {
   'closed-requests': closedRequests,
 };
 
+/** By name; what it looks for within a part of the contract. */
+const within = (part, rulesOfPart) =>
+  Object.fromEntries(Object.entries(rulesOfPart).map(([name, rule]) => [name, () => ({ [part]: rule() })]));
+
+const all = {
+  ...within('Paths', rules),
+  ...within('WebhooksMap', { 'example-of-each-webhook': exampleOfEachWebhook }),
+  'complete-schemas': completeSchemas,
+};
+
 export default () => ({
   id: 'contract',
-  rules: { oas3: rules },
-  configs: { all: { rules: Object.fromEntries(Object.keys(rules).map((name) => [`contract/${name}`, 'error'])) } },
+  rules: { oas3: all },
+  configs: { all: { rules: Object.fromEntries(Object.keys(all).map((name) => [`contract/${name}`, 'error'])) } },
 });

@@ -21,7 +21,10 @@ const withDiagrams = (markdown: string): string =>
     return `<img alt="The same as in the table below" src="data:image/svg+xml;base64,${data}" />`;
   });
 
-const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8')) as {
+/** Redoc would show one more member, "property name*", where a schema says that it is as open as all others. */
+const shown = (name: string, value: unknown): unknown => (name === 'unevaluatedProperties' ? undefined : value);
+
+const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8'), shown) as {
   info: { description: string };
 };
 contract.info.description = withDiagrams(contract.info.description);

@@ -125,7 +125,11 @@ const writeForServer = async (dereferenced: string, output: string): Promise<voi
       members.map(([name, member]) => [name, needed(member, name === 'properties' && !isProperties)]),
     );
   };
-  const { components, ...contract } = JSON.parse(await readFile(join(root, dereferenced), 'utf8')) as OpenAPI3;
+  const {
+    components,
+    webhooks: _sent,
+    ...contract
+  } = JSON.parse(await readFile(join(root, dereferenced), 'utf8')) as OpenAPI3;
   const { securitySchemes } = components ?? {};
   await writeFile(join(root, output), JSON.stringify(needed({ ...contract, components: { securitySchemes } })));
 };

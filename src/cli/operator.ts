@@ -17,12 +17,13 @@ const TIMEOUT_MS = 120_000;
  * for the command if no server runs it. The database's clock counts, because the operator's may be wrong. A signal ends
  * the command and rolls back its work. The command is recorded in the audit.
  * @param asOwner work as the role that owns the schema, which may do what the service's may not
+ * @param interruption what a signal aborts instead, for work that has no other end
  * @throws Error when the database does not answer or its schema is not that of this build
  */
 export async function withDatabase<T>(
   terminal: CliIo,
   work: (context: DomainContext) => Promise<T>,
-  { asOwner = false } = {},
+  { asOwner = false, interruption }: { asOwner?: boolean; interruption?: AbortController } = {},
 ): Promise<T> {
   const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(terminal.environment);
   const database = await openServiceDatabase({
@@ -36,7 +37,8 @@ export async function withDatabase<T>(
   const url = asOwner ? database.ownerUrl : database.url;
   const db = openDatabase(url, { poolSize: 2, timeoutMs: TIMEOUT_MS });
   // Closing the pool rolls back. Do not wait long for the embedded server.
-  const stop = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
+  const exit = (): void => void Promise.race([database.close(), delay(1_000)]).finally(() => process.exit(1));
+  const stop = interruption ? () => interruption.abort() : exit;
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
     return await recorded(terminal, { ...systemContext(db), now: await databaseClock(db) }, work);

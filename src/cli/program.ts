@@ -6,6 +6,7 @@ import { packageRoot } from '../packageRoot.js';
 import { addAuditCommands } from './audit.js';
 import { addCatalogCommands } from './catalog.js';
 import { addClientCommands } from './client.js';
+import { addEventCommands } from './events.js';
 import { addKeyCommands } from './keys.js';
 import { addMigrateCommand } from './migrate.js';
 import { addOrderCommands } from './order.js';
@@ -14,6 +15,7 @@ import { commandOf } from './commandAudit.js';
 import { example, PROGRAM } from './output.js';
 import { addProviderCommands } from './provider.js';
 import { addTenantCommands } from './tenant.js';
+import { addWebhookCommands } from './webhook.js';
 import type { CliIo } from './cliIo.js';
 
 const FAILED = 1;
@@ -58,7 +60,7 @@ function jsonOf(error: unknown): object {
 function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Provisions tenants, API clients, catalogs, providers and keys, cancels orders, verifies patients and the audit and migrates. It works on the database of ' +
+      'Provisions tenants, API clients, catalogs, providers and keys, cancels orders, verifies patients and the audit, follows events and migrates. It works on the database of ' +
         'DATABASE_URL, else on the embedded one in DATA_DIR, whether a server is running or not.',
     )
     .helpCommand(false)
@@ -80,6 +82,8 @@ function createProgram(terminal: CliIo, usage: (text: string) => void): Command 
   addProviderCommands(program, terminal);
   addOrderCommands(program, terminal);
   addPatientCommands(program, terminal);
+  addEventCommands(program, terminal);
+  addWebhookCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
   addMigrateCommand(program, terminal);

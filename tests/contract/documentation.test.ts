@@ -16,6 +16,7 @@ import { rawCall } from '../support/rawHttp.js';
 /** What the reference shows of the contract. */
 interface Document {
   readonly paths: Record<string, Record<string, { readonly tags: string[]; readonly summary: string }>>;
+  readonly webhooks: Document['paths'];
 }
 
 const run = promisify(execFile);
@@ -129,6 +130,7 @@ describe('GET /openapi.json', () => {
     expect(refs.length).toBeGreaterThan(operations.length);
     expect(refs.filter((ref) => !ref.startsWith('#/components/') || resolve(body, ref) === undefined)).toEqual([]);
     expect(dereferenced(body, body.paths)).toEqual(contract.paths);
+    expect(dereferenced(body, body.webhooks)).toEqual(contract.webhooks);
   });
 
   it('is valid OpenAPI', async () => {
@@ -229,7 +231,7 @@ inBrowser('the reference in a browser', () => {
     }
   });
 
-  it('shows every operation and asks no other host for anything', async () => {
+  it('shows every operation and every webhook, and asks no other host for anything', async () => {
     const page = await browser.newPage();
     const asked: string[] = [];
     const complaints: string[] = [];
@@ -242,7 +244,9 @@ inBrowser('the reference in a browser', () => {
       String(await page.evaluate('document.body.innerText')).includes(text);
 
     const document = (await call(harness, 'GET /openapi.json')).body as Document;
-    const shown = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+    const shown = Object.values({ ...document.paths, ...document.webhooks }).flatMap((methods) =>
+      Object.values(methods),
+    );
     for (const {
       tags: [tag = ''],
       summary,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import ts from 'typescript';
-import { operations } from '../support/contract.js';
+import { eventSchemas, operations } from '../support/contract.js';
 
 const folder = join(import.meta.dirname, '../../generated');
 const source = join(folder, 'examples.ts');
@@ -14,9 +14,16 @@ const examples = operations.flatMap(({ operationId, requestBody }) =>
   ),
 );
 
-it('every example of a request compiles against the types that are generated from the contract', () => {
-  const lines = examples.map((line, index) => `export const _${index}: ${line}`);
-  const text = ["import type { operations } from './openapi.js';", ...lines].join('\n');
+/** The same of what is sent to webhook endpoints. */
+const sent = Object.entries(eventSchemas).flatMap(([type, { examples: bodies = [] }]) =>
+  bodies.map(
+    (value) => `webhooks['${type}']['post']['requestBody']['content']['application/json'] = ${JSON.stringify(value)};`,
+  ),
+);
+
+it('every example of a request, and of a webhook, compiles against the types that are generated from the contract', () => {
+  const lines = [...examples, ...sent].map((line, index) => `export const _${index}: ${line}`);
+  const text = ["import type { operations, webhooks } from './openapi.js';", ...lines].join('\n');
   const options = {
     strict: true,
     noEmit: true,
@@ -38,6 +45,6 @@ it('every example of a request compiles against the types that are generated fro
       ({ start = 0, messageText }) =>
         `${text.slice(start).split('\n')[0]}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
     );
-  expect(examples.length).toBeGreaterThan(20);
+  expect(Math.min(examples.length, sent.length)).toBeGreaterThan(20);
   expect(faults).toEqual([]);
 });

@@ -8,7 +8,7 @@ import {
 } from '../../src/domain/encounters/states.js';
 import { recordEvent } from '../../src/domain/events/record.js';
 import type { TransactionContext } from '../../src/domain/transactions/transaction.js';
-import { contract } from '../support/contract.js';
+import { contract, eventSchemas } from '../support/contract.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 let database: TestDatabase;
@@ -33,12 +33,25 @@ async function stored(type: string): Promise<string[]> {
 describe('states and events have the same names everywhere', () => {
   it.each([
     ['encounter_status', 'Encounter', 'status'],
-    ['event_type', 'Event', 'type'],
     ['gfe_item_status', 'GfeItem', 'status'],
     ['order_status', 'Order', 'order_status'],
   ])('%s of the database is what the contract lists', async (type, schema, property) => {
     expect(listed(schema, property)).not.toEqual([]);
     expect(await stored(type)).toEqual(listed(schema, property));
+  });
+
+  it('events: the schemas, named after their types, the webhooks, the types to ask for, and the database', async () => {
+    const types = Object.keys(eventSchemas).sort();
+    const { schemas } = contract.components;
+    expect(types.length).toBeGreaterThan(20);
+    for (const type of types) expect(schemas[type]).toEqual(eventSchemas[type]);
+    for (const [type, { post }] of Object.entries(contract.webhooks)) {
+      expect(post.requestBody.content['application/json']?.schema).toEqual(eventSchemas[type]);
+    }
+    expect(Object.keys(contract.webhooks).sort()).toEqual(types);
+    expect([...(schemas['RequestedEventType']?.enum ?? [])].sort()).toEqual(types);
+    expect([...(schemas['EventType']?.['x-extensible-enum'] ?? [])].sort()).toEqual(types);
+    expect(await stored('event_type')).toEqual(types);
   });
 
   it('the table of transitions has every state that the contract lists', () => {
@@ -79,5 +92,12 @@ export function doesNotCompile(context: TransactionContext): void {
   recordEvent(context, place, 'encounter.cancelled', numbers);
   // @ts-expect-error more than the event may tell
   recordEvent(context, place, 'encounter.released', { ...numbers, reason: 'other' });
+  const named = { ...numbers, firstName: 'Jane' };
+  // @ts-expect-error more than the event may tell, from elsewhere
+  recordEvent(context, place, 'encounter.released', named);
+  // @ts-expect-error the data of another event
+  recordEvent(context, place, 'gfe.expired', numbers);
+  // @ts-expect-error not a value of the list
+  recordEvent(context, place, 'webhook.disabled', { endpoint_id: '', reason: 'slow' });
   expect([state, type, missing, withUnknown]).toBeDefined();
 }

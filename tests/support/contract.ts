@@ -9,7 +9,12 @@ export interface Schema {
   readonly pattern?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
+  readonly additionalProperties?: boolean;
+  readonly enum?: readonly string[];
   readonly items?: Schema;
+  readonly const?: string;
+  readonly examples?: readonly unknown[];
+  readonly oneOf?: readonly Schema[];
   readonly 'x-extensible-enum'?: readonly string[];
   /** Keyword → problem code. */
   readonly 'x-problem-codes'?: Readonly<Record<string, string>>;
@@ -70,6 +75,7 @@ export interface ContractOperation extends Operation {
 interface Document {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: Required<Pick<Operation, 'requestBody'>> }>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
@@ -88,6 +94,11 @@ export const operations: readonly ContractOperation[] = Object.entries(contract.
     parameters: operation.parameters ?? [],
     statuses: Object.keys(operation.responses).map(Number),
   })),
+);
+
+/** The schema of each event, by its type. */
+export const eventSchemas: Readonly<Record<string, Schema>> = Object.fromEntries(
+  (contract.components.schemas['Event']?.oneOf ?? []).map((schema) => [schema.properties?.['type']?.const, schema]),
 );
 
 /** Every example of a response. */
@@ -196,7 +207,7 @@ export function contractFaults(operationId: string, { status, contentType, heade
 
 // By their texts: most schemas are those of responses that all operations have.
 const compiled = new Map<string, ValidateFunction>();
-const ajv = new Ajv2020({ allErrors: true, strict: false });
+const ajv = new Ajv2020({ allErrors: true, strict: false, discriminator: true });
 addFormats.default(ajv);
 
 /** Which rules of the schema the value breaks, and where. */

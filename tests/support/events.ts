@@ -1,5 +1,6 @@
-import type { EventType } from '../../src/contract.js';
-import { recordEvent, type EventDataOf, type EventPlace } from '../../src/domain/events/record.js';
+import type { DomainContext } from '../../src/context.js';
+import type { EventDataOf, EventType } from '../../src/contract.js';
+import { recordEvent, type EventPlace } from '../../src/domain/events/record.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
@@ -44,7 +45,7 @@ export async function eventsUpTo(
 
 /** Any type, for tests of the feed itself: its data does not matter. */
 export const recordPaid = (
-  { domain }: Pick<Harness, 'domain'>,
+  { domain }: { readonly domain: DomainContext },
   place: EventPlace,
   orderNo = 'ORD-101000',
   count = 1,
@@ -52,6 +53,17 @@ export const recordPaid = (
   inTransaction(domain, async (transaction) => {
     for (let n = 0; n < count; n += 1) recordEvent(transaction, place, 'order.paid', paid(orderNo));
   });
+
+/** What happens to a webhook endpoint. */
+export async function recordEndpointEvents(
+  transaction: Parameters<typeof recordEvent>[0],
+  { tenantId }: Pick<Partner, 'tenantId'>,
+): Promise<void> {
+  const place = { tenantId, clinicId: null };
+  const endpoint_id = transaction.newId();
+  recordEvent(transaction, place, 'webhook.ping', { endpoint_id });
+  recordEvent(transaction, place, 'webhook.disabled', { endpoint_id, reason: 'gone' });
+}
 
 export const paid = (orderNo: string): EventDataOf<'order.paid'> => ({
   order_no: orderNo,

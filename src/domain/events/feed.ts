@@ -1,15 +1,17 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import type { Context } from '../../context.js';
-import type { EventType, Schemas } from '../../contract.js';
-import { visiblePatient } from '../access/visiblePatients.js';
+import type { DomainContext } from '../../context.js';
+import type { EventDataOf, EventType } from '../../contract.js';
+import type { PatientViewer } from '../access/visiblePatients.js';
 import {
   cursorInvalid,
+  cursorOf,
   MOST_SCANNED,
   positionOf,
   scannedPage,
   type Scanned,
   type ScannedPage,
 } from '../values/positionCursor.js';
+import { visibleEvent } from './visible.js';
 
 export interface FeedRequest {
   /** `nextCursor` of an earlier page; undefined: from the oldest event that is kept. */
@@ -22,7 +24,12 @@ export interface FeedEvent {
   readonly id: string;
   readonly type: EventType;
   readonly timestamp: Date;
-  readonly data: Schemas['EventData'];
+  readonly data: EventDataOf<EventType>;
+}
+
+/** Who reads, and from what. */
+export interface FeedReader extends Pick<DomainContext, 'db'> {
+  readonly caller: PatientViewer;
 }
 
 /** What a request learns besides the events. */
@@ -41,7 +48,7 @@ type FeedRow = Frame & ((FeedEvent & { readonly position: bigint }) | { readonly
  * that is limited to clinics gets the events of these, and of the patients that it may see (R-89).
  * @throws Problem cursor_invalid: it was not issued to this tenant, or events after it are no longer kept
  */
-export async function readEvents(context: Context, request: FeedRequest): Promise<ScannedPage<FeedEvent>> {
+export async function readEvents(context: FeedReader, request: FeedRequest): Promise<ScannedPage<FeedEvent>> {
   const { limit } = request;
   const { tenantId } = context.caller;
   const after = request.after === undefined ? null : positionOf(request.after, tenantId);
@@ -54,15 +61,15 @@ export async function readEvents(context: Context, request: FeedRequest): Promis
   return scannedPage(tenantId, frame, found, limit, latest);
 }
 
+/** Where the tenant's feed ends now. */
+export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<string> {
+  const counter = await db.eventCounter.findUnique({ where: { tenantId } });
+  return cursorOf(tenantId, counter?.position ?? 0n);
+}
+
 /** One statement, so that all of it is seen at one moment: a purge in between would go unnoticed. */
-async function scan({ db, caller }: Context, { types, limit }: FeedRequest, after: bigint): Promise<FeedRow[]> {
+async function scan({ db, caller }: FeedReader, { types, limit }: FeedRequest, after: bigint): Promise<FeedRow[]> {
   const { tenantId, allowedClinicIds: clinics } = caller;
-  // An event of no clinic is about a patient.
-  const isVisible = clinics
-    ? Prisma.sql`(clinic_id = ANY (${clinics}::uuid[]) OR EXISTS (SELECT FROM client
-        WHERE client.tenant_id = ${tenantId} AND client.id = (data->>'user_id')::uuid
-          AND ${visiblePatient(caller, 'client')}))`
-    : Prisma.sql`true`;
   const most = types || clinics ? MOST_SCANNED : limit + 1;
   return db.rows<FeedRow>(Prisma.sql`
     WITH scanned AS (
@@ -71,7 +78,7 @@ async function scan({ db, caller }: Context, { types, limit }: FeedRequest, afte
     ), found AS (
       SELECT id, type, timestamp, data, position FROM scanned
       WHERE (${types ?? null}::event_type[] IS NULL OR type = ANY (${types ?? null}::event_type[]))
-        AND ${isVisible}
+        AND ${visibleEvent(caller, 'scanned')}
       ORDER BY position LIMIT ${limit + 1}
     )
     SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest, frame.*, found.*

@@ -1,4 +1,4 @@
-import type { EventType, Schemas } from '../../contract.js';
+import type { EventDataOf, EventType } from '../../contract.js';
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { AuditRow } from '../../context.js';
 import { auditInsertion } from './auditRows.js';
@@ -12,7 +12,7 @@ export interface NewEvent {
   /** Null = of no clinic, but of a patient, whom `data` names as `user_id`. */
   readonly clinicId: string | null;
   readonly type: EventType;
-  readonly data: Schemas['EventData'];
+  readonly data: EventDataOf<EventType>;
   readonly timestamp: Date;
 }
 

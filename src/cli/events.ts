@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from '@commander-js/extra-typings';
+import { findTenant } from '../domain/access/tenants.js';
+import type { DomainContext } from '../context.js';
+import { latestCursor, readEvents, type FeedEvent } from '../domain/events/feed.js';
+import type { ScannedPage } from '../domain/values/positionCursor.js';
+import { Problem } from '../problem.js';
+import { recorded, withDatabase } from './operator.js';
+import { example } from './output.js';
+import type { CliIo } from './cliIo.js';
+
+const POLL_MS = 1_000;
+const PAGE = 100;
+
+/** Adds `events tail`. */
+export function addEventCommands(program: Command, terminal: CliIo): void {
+  const events = program.command('events').description('what happened in a tenant').helpCommand(false);
+
+  events
+    .command('tail')
+    .description('print events as they happen, one JSON object a line, until it is interrupted')
+    .requiredOption('--tenant <tenant>', 'id or name of the tenant')
+    .option('--after <cursor>', 'begin after this place in the feed, a next_cursor (default: now)')
+    .option('--json', 'print JSON, as without it')
+    .addHelpText('after', example('events tail --tenant lakeside'))
+    .action(async ({ tenant, after }) => {
+      const interruption = new AbortController();
+      // Recorded before anything is shown, because it may end in any way.
+      const { command: _, ...unrecorded } = terminal;
+      const work = async (context: DomainContext): Promise<void> => {
+        const start = await recorded(terminal, context, async () => {
+          const { id: tenantId } = await findTenant(context, tenant);
+          const caller = { tenantId, apiClientId: '', allowedClinicIds: null };
+          const cursor = after ?? (await latestCursor(context, tenantId));
+          const read = (place: string) =>
+            readEvents({ db: context.db, caller }, { after: place, limit: PAGE }).catch(inWords);
+          return { read, first: await read(cursor) };
+        });
+        const cursor = await follow(start, terminal, interruption.signal);
+        terminal.err(`To go on from here: --after ${cursor}\n`);
+      };
+      await withDatabase(unrecorded, work, { interruption });
+    });
+}
+
+/** @throws Error that says what is wrong with the cursor */
+function inWords(error: unknown): never {
+  const [fault] = error instanceof Problem ? error.errors : [];
+  throw fault ? new Error(`The cursor ${fault.detail}.`, { cause: error }) : error;
+}
+
+interface Feed {
+  readonly read: (cursor: string) => Promise<ScannedPage<FeedEvent>>;
+  readonly first: ScannedPage<FeedEvent>;
+}
+
+/**
+ * Prints the first page, and what comes after it.
+ * @returns the cursor of what was not printed
+ */
+async function follow({ read, first }: Feed, { out }: CliIo, signal: AbortSignal): Promise<string> {
+  for (let page = first; ; page = await read(page.nextCursor)) {
+    for (const { id, type, timestamp, data } of page.rows) out(`${JSON.stringify({ id, type, timestamp, data })}\n`);
+    if (!page.hasMore) await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return page.nextCursor;
+  }
+}
