@@ -17,9 +17,10 @@ export class ApiError extends Error {
   readonly body: unknown;
 
   constructor(response: Response, body: unknown) {
-    const { code, error, detail, error_description, errors } = (body ?? {}) as Record<string, unknown>;
-    const name = String(code ?? error ?? 'unknown');
-    super(String(detail ?? error_description ?? `${response.status} ${name}`));
+    // A problem, an error of OAuth, or anything else.
+    const { errors, ...said } = (body ?? {}) as { errors?: unknown } & Record<string, string | undefined>;
+    const name = said['code'] ?? said['error'] ?? 'unknown';
+    super(said['detail'] ?? said['error_description'] ?? `${response.status} ${name}`);
     this.status = response.status;
     this.code = name;
     this.requestId = response.headers.get('X-Request-Id');

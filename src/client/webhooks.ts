@@ -1,7 +1,9 @@
 import type { components } from '../../generated/client/contract.js';
 
 /** An event as a webhook brings it. */
-export type WebhookEvent = Omit<components['schemas']['Event'], 'id'>;
+export type WebhookEvent = WithoutId<components['schemas']['Event']>;
+/** Of each type of event apart, so that `type` says which `data` it is. */
+type WithoutId<Event> = Event extends unknown ? Omit<Event, 'id'> : never;
 
 /** Seconds that a webhook may be old, or ahead of our clock. */
 const TOLERANCE = 300;
