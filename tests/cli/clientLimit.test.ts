@@ -54,7 +54,10 @@ it('client update limits a client to pharmacies, or to none of them', async () =
   const update = (...ids: string[]): string[] => ['client', 'update', clientId, '--pharmacy', ...ids];
   const limits = async (): Promise<unknown> =>
     (await harness.domain.db.apiClient.findUniqueOrThrow({ where: { clientId } })).allowedPharmacyIds;
-  expect(await runJson(environment, ...update(...pharmacies))).toMatchObject({ clientId, allowedPharmacyIds: pharmacies });
+  expect(await runJson(environment, ...update(...pharmacies))).toMatchObject({
+    clientId,
+    allowedPharmacyIds: pharmacies,
+  });
   expect(await limits()).toEqual(pharmacies);
   const refused = await runProgram(environment, ...update('the one downtown'));
   expect([refused.code, refused.stdout]).toEqual([2, '']);

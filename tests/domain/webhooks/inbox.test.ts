@@ -1,0 +1,46 @@
+import { recordPaid } from '../../support/events.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { verified } from '../../support/receiver.js';
+import { newSandbox } from '../../support/sandbox.js';
+import { deliverAll, newEndpoint } from '../../support/webhooks.js';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+  // Signatures are of real time.
+  harness.clock.now = new Date();
+});
+afterAll(() => harness.close());
+
+it('the receiver of a sandbox keeps the last hundred webhooks as they were sent, and responds as it is told', async () => {
+  const partner = await newSandbox(harness);
+  const ask = async (target: string, json?: object): Promise<Answer['body']> =>
+    (await call(harness, target, { token: partner.token, ...(json && { json }) })).body;
+  const inbox = async (): Promise<Answer['body'][]> => (await ask('GET /sandbox/webhook-inbox')).data;
+  const url = `${harness.baseUrl}/sandbox/webhook-inbox`;
+  const { id, secret } = await newEndpoint(harness, partner, { url, types: ['order.paid'] });
+  const before = await inbox();
+  const place = { tenantId: partner.tenantId, clinicId: null };
+  await recordPaid(harness, place, 'ORD-100001');
+  await deliverAll(harness);
+  const [message, ...others] = await inbox();
+  expect(others).toEqual(before);
+  expect(message).toMatchObject({ endpoint_id: id, status: 204 });
+  expect(verified(message, secret)).toMatchObject({ type: 'order.paid', data: { order_no: 'ORD-100001' } });
+
+  await recordPaid(harness, place, 'ORD-100002', 110);
+  await deliverAll(harness);
+  expect(await inbox()).toHaveLength(100);
+
+  const attempts = async (): Promise<Answer['body']> =>
+    (await ask(`GET /webhook-endpoints/${id}/deliveries?limit=1`)).data[0].attempts;
+  await ask('PUT /sandbox/webhook-inbox/behavior', { status: 500, delay_ms: 0 });
+  await recordPaid(harness, place, 'ORD-100003');
+  await deliverAll(harness);
+  expect(await attempts()).toMatchObject([{ http_status: 500 }]);
+  await ask('PUT /sandbox/webhook-inbox/behavior', { status: 410, delay_ms: 10 });
+  await recordPaid(harness, place, 'ORD-100004');
+  await deliverAll(harness);
+  expect(await ask(`GET /webhook-endpoints/${id}`)).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
+});
