@@ -66,3 +66,29 @@ export async function receiveExample(harness: Harness, { tenantId }: Partner): P
   const { endpoint_id: endpointId, received_at: receivedAt, ...same } = data[0];
   await harness.domain.db.webhookInboxMessage.create({ data: { ...same, endpointId, receivedAt, tenantId } });
 }
+
+/** Where {@link webhookChanges} are sent, by whom, and about what. */
+type Stage = { harness: Harness; partner: Partner } & Awaited<ReturnType<typeof newWebhooks>>;
+
+/** A request that succeeds for each operation on webhooks that changes something and takes no key. */
+export function webhookChanges(stage: () => Promise<Stage>): Record<string, () => Promise<Answer>> {
+  const send = (targetOf: (stage: Stage) => string, json?: object) => async () => {
+    const made = await stage();
+    const { harness, partner } = made;
+    const { token, tenantId } = partner;
+    const answer = await call(harness, targetOf(made), { token, ...(json && { json }) });
+    // Five are possible.
+    await harness.domain.db.webhookEndpoint.deleteMany({ where: { tenantId } });
+    return answer;
+  };
+  const path = ({ endpoint_id }: Stage): string => `/webhook-endpoints/${endpoint_id}`;
+  return {
+    updateWebhookEndpoint: send((made) => `PATCH ${path(made)}`, { description: 'x' }),
+    rotateWebhookSecret: send((made) => `POST ${path(made)}/rotate-secret`),
+    pingWebhookEndpoint: send((made) => `POST ${path(made)}/ping`),
+    replayWebhookEvents: send((made) => `POST ${path(made)}/replay`, { after: '2026-01-01T00:00:00Z' }),
+    retryWebhookDelivery: send((made) => `POST ${path(made)}/deliveries/${made.delivery_id}/retry`),
+    deleteWebhookEndpoint: send((made) => `DELETE ${path(made)}`),
+    setWebhookInboxBehavior: send(() => 'PUT /sandbox/webhook-inbox/behavior', { status: 500 }),
+  };
+}
