@@ -7,6 +7,7 @@ import { targetRule } from '../adapters/download/targetRule.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { openTokens } from '../adapters/tokens/tokens.js';
+import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
 import { reasonOf } from '../failures.js';
@@ -55,6 +56,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     checkParts: partsCheck(databaseUrl, { objects, scanner, config }),
     limits: config.rateLimit && (await openLimits(config.rateLimit.quotas, config.rateLimit.redisUrl, log)),
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
+    sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts }),
     isWebhookTarget: targetRule(config.webhookAllowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
     get baseUrl() {
       return baseUrl();

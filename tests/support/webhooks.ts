@@ -1,3 +1,5 @@
+import { serveEndpoint, takeEndpoints } from '../../src/domain/webhooks/deliver.js';
+import { makeDeliveries } from '../../src/domain/webhooks/fanOut.js';
 import { responseExamples } from './contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
@@ -7,7 +9,11 @@ import { call, type Answer } from './http.js';
 export const hookUrl = 'https://hooks.northwind.example/all';
 
 /** POST /webhook-endpoints */
-export async function newEndpoint(harness: Harness, { token }: Partner, changes: object = {}): Promise<Answer['body']> {
+export async function newEndpoint(
+  harness: Pick<Harness, 'baseUrl'>,
+  { token }: Pick<Partner, 'token'>,
+  changes: object = {},
+): Promise<Answer['body']> {
   const { status, body } = await call(harness, 'POST /webhook-endpoints', {
     token,
     json: { url: hookUrl, ...changes },
@@ -67,28 +73,15 @@ export async function receiveExample(harness: Harness, { tenantId }: Partner): P
   await harness.domain.db.webhookInboxMessage.create({ data: { ...same, endpointId, receivedAt, tenantId } });
 }
 
-/** Where {@link webhookChanges} are sent, by whom, and about what. */
-type Stage = { harness: Harness; partner: Partner } & Awaited<ReturnType<typeof newWebhooks>>;
+/** Does what is due now, as the service does all the time: one batch of each endpoint. Returns how many it served. */
+export async function deliverDue({ services }: Pick<Harness, 'services'>): Promise<number> {
+  while (await makeDeliveries(services));
+  const taken = await takeEndpoints(services, 100);
+  await Promise.all(taken.map((endpoint) => serveEndpoint(services, endpoint)));
+  return taken.length;
+}
 
-/** A request that succeeds for each operation on webhooks that changes something and takes no key. */
-export function webhookChanges(stage: () => Promise<Stage>): Record<string, () => Promise<Answer>> {
-  const send = (targetOf: (stage: Stage) => string, json?: object) => async () => {
-    const made = await stage();
-    const { harness, partner } = made;
-    const { token, tenantId } = partner;
-    const answer = await call(harness, targetOf(made), { token, ...(json && { json }) });
-    // Five are possible.
-    await harness.domain.db.webhookEndpoint.deleteMany({ where: { tenantId } });
-    return answer;
-  };
-  const path = ({ endpoint_id }: Stage): string => `/webhook-endpoints/${endpoint_id}`;
-  return {
-    updateWebhookEndpoint: send((made) => `PATCH ${path(made)}`, { description: 'x' }),
-    rotateWebhookSecret: send((made) => `POST ${path(made)}/rotate-secret`),
-    pingWebhookEndpoint: send((made) => `POST ${path(made)}/ping`),
-    replayWebhookEvents: send((made) => `POST ${path(made)}/replay`, { after: '2026-01-01T00:00:00Z' }),
-    retryWebhookDelivery: send((made) => `POST ${path(made)}/deliveries/${made.delivery_id}/retry`),
-    deleteWebhookEndpoint: send((made) => `DELETE ${path(made)}`),
-    setWebhookInboxBehavior: send(() => 'PUT /sandbox/webhook-inbox/behavior', { status: 500 }),
-  };
+/** Until nothing is due. */
+export async function deliverAll(harness: Pick<Harness, 'services'>): Promise<void> {
+  while ((await deliverDue(harness)) > 0);
 }
