@@ -1,4 +1,5 @@
 import { createApiClient, limitApiClient } from '../../src/domain/access/apiClients.js';
+import { permissions } from '../../src/domain/access/permissions.js';
 import { callerAddress } from '../../src/http/callerAddress.js';
 import { requiredHeaders, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
@@ -73,7 +74,7 @@ describe('the requests of a client', () => {
         const limit = (operation as { 'x-rate-limit'?: string })['x-rate-limit'] ?? 'default';
         const { clientId, clientSecret } = await createApiClient(harness.domain, {
           tenant: partner.tenantId,
-          permissions: ['admin:webhook'],
+          permissions: permissions.filter((name) => !operation.scopes.includes(name)),
           requestsPerMinute: 1,
         });
         const token = await newToken(harness, { clientId, clientSecret });

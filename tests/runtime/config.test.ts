@@ -89,12 +89,7 @@ describe('a variable', () => {
     ['SIGNING_KEYS_FILE', '/run/keys.json', { signingKeysFile: '/run/keys.json', createSigningKeys: false }],
     ['OBJECT_STORE', 'file', { objectStore: { kind: 'file' } }],
     ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a:80', { documentFetchAllowedHosts: ['a:80'] }],
-    [
-      'DOCUMENT_FETCH_ALLOWED_HOSTS',
-      'a:80 , b.example:8443',
-      { documentFetchAllowedHosts: ['a:80', 'b.example:8443'] },
-    ],
-    ['WEBHOOK_ALLOWED_HOSTS', 'a:80', { webhookAllowedHosts: ['a:80'] }],
+    ['WEBHOOK_ALLOWED_HOSTS', 'a:80 , b.example:8443', { webhookAllowedHosts: ['a:80', 'b.example:8443'] }],
     ['DOCUMENT_SCANNER', 'none', { documentScanner: { kind: 'none' } }],
     ['VALIDATE_RESPONSES', 'true', { validateResponses: true }],
     ['VALIDATE_RESPONSES', 'false', { validateResponses: false }],
