@@ -27,7 +27,8 @@ const shown = (name: string, value: unknown): unknown => (name === 'unevaluatedP
 const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8'), shown) as {
   info: { description: string };
 };
-contract.info.description = withDiagrams(contract.info.description);
+const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
+contract.info.description = `${withDiagrams(contract.info.description)}\n\n${changes}`;
 await writeFile(source, JSON.stringify(contract));
 
 execFileSync(

@@ -233,6 +233,15 @@ inBrowser('the reference in a browser', () => {
     }
   });
 
+  it('has the changes of the contract as a chapter', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${harness.baseUrl}/docs#/section/changes-of-the-contract/unreleased`, {
+      waitUntil: 'networkidle0',
+    });
+    const headings = await page.$$eval('h1, h2', (all) => all.map((one) => one.textContent?.trim()));
+    expect(headings).toEqual(expect.arrayContaining(['Changes of the contract', 'Unreleased', '1.0.0 (2026-11-20)']));
+  });
+
   it('opens at the code of a problem, where its doc_url leads', async () => {
     const { body } = await call(harness, 'GET /nowhere');
     const page = await browser.newPage();
