@@ -233,6 +233,13 @@ inBrowser('the reference in a browser', () => {
     }
   });
 
+  it('lists the known values of an open vocabulary', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${harness.baseUrl}/docs#/orders/getorder`, { waitUntil: 'networkidle0' });
+    await page.waitForFunction("document.body.innerText.includes('Known values: pending, paid, cancelled, refunded.')");
+    expect(await page.evaluate('document.body.innerText')).not.toContain('extensible-enum');
+  });
+
   it('has the changes of the contract as a chapter', async () => {
     const page = await browser.newPage();
     await page.goto(`${harness.baseUrl}/docs#/section/changes-of-the-contract/unreleased`, {
