@@ -495,6 +495,171 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/webhook-endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook endpoints
+         * @description Returns where events are sent. An API client that is limited to clinics sees its own endpoints only, any other one those of
+         *     the whole tenant. Secrets are not shown.
+         */
+        get: operations["listWebhookEndpoints"];
+        put?: never;
+        /**
+         * Create a webhook endpoint
+         * @description Has the events to come sent to a URL, signed by Standard Webhooks 1.0. The endpoint belongs to your API client and gets what
+         *     it may see in the feed. The response is the only one that shows the secret. A tenant can have five endpoints; those of
+         *     deactivated API clients, which get nothing, do not count.
+         */
+        post: operations["createWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a webhook endpoint
+         * @description Returns an endpoint and how it does, without its secret. That of another API client is seen by those only that are not
+         *     limited to clinics.
+         */
+        get: operations["getWebhookEndpoint"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook endpoint
+         * @description Ends an endpoint for good, with its deliveries: what waits is not sent.
+         */
+        delete: operations["deleteWebhookEndpoint"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a webhook endpoint
+         * @description Changes what the body names and nothing else: a JSON merge patch (RFC 7396), as `application/json` or as
+         *     `application/merge-patch+json`. A disabled endpoint that is set to `active` gets the events from then on; have those that
+         *     happened meanwhile sent by `replayWebhookEvents`, or read them in the feed.
+         */
+        patch: operations["updateWebhookEndpoint"];
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of a webhook endpoint
+         * @description Makes a new secret. For 24 hours each delivery is signed with the secret before as well (two signatures in one header), so
+         *     that nothing is refused while you change it. A second rotation within that time ends the secret before the previous one.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}/ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ping a webhook endpoint
+         * @description Records the event `webhook.ping`, which goes the way of every event to this endpoint alone, whatever its `types` are. It is
+         *     in the feed as well. A disabled endpoint gets nothing: 409 `invalid_state`.
+         */
+        post: operations["pingWebhookEndpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay events to a webhook endpoint
+         * @description Has the events of a time sent again, those included that were delivered: each with the same `webhook-id`, as far as the
+         *     endpoint wants their types and its API client may see them. The time may hold 10 000 events of the tenant at most, whatever
+         *     the endpoint wants of them; with more the request is refused as a whole (400 `validation_failed`): choose shorter times.
+         *     Events are kept for 30 days.
+         */
+        post: operations["replayWebhookEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook deliveries
+         * @description Lists what was, is and will be sent to an endpoint, the newest first, with the latest attempts of each. Deliveries are kept
+         *     as long as their events, 30 days. What the receiver answered besides its status is never kept.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoints/{endpoint_id}/deliveries/{delivery_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry a webhook delivery
+         * @description Sends an event to the endpoint again, at once and with the same `webhook-id`, whatever has become of it: failed, waiting for
+         *     its next attempt, or delivered. If it fails, the schedule of attempts begins anew.
+         */
+        post: operations["retryWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit-events": {
         parameters: {
             query?: never;
@@ -603,6 +768,48 @@ export interface paths {
          *     of a sandbox runs at a time.
          */
         post: operations["resetSandbox"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/webhook-inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List received webhooks
+         * @description Returns what the receiver of a sandbox tenant has got, for partners who have no public address yet: an endpoint whose `url`
+         *     is the address of this operation is sent to there. The last 100 messages, the newest first.
+         */
+        get: operations["listWebhookInbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sandbox/webhook-inbox/behavior": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set what the webhook receiver responds
+         * @description Has the receiver of a sandbox tenant respond with a status, after a time: to see retries (500), the end of an endpoint (410) and
+         *     timeouts (more than 15 seconds). A reset restores 204 at once.
+         */
+        put: operations["setWebhookInboxBehavior"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2581,7 +2788,7 @@ export interface components {
             error_description: string;
         };
         /** @description What went wrong, for programs. Codes are only ever added: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "refund_exceeds_payment" | "sandbox_busy" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "sandbox_busy" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One fault in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -4998,8 +5205,8 @@ export interface components {
                  * @description The webhook endpoint.
                  */
                 endpoint_id: string;
-                /** @description `gone`: the endpoint answered 410. `no_success`: no delivery to it succeeded for too long. */
-                reason: "gone" | "no_success";
+                /** @description `gone`: the endpoint answered 410. `no_success`: no delivery to it succeeded for too long. `operator`: the operator of the service disabled it. */
+                reason: "gone" | "no_success" | "operator";
             };
         };
         /** @description Something that happened, as its `type` says. It names ids and states only; retrieve the rest by them. The same event comes once in this feed, and has the same `id` wherever else it appears. Ignore types that you do not know: more are added. */
@@ -5016,6 +5223,176 @@ export interface components {
             /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
             next_cursor: string;
             /** @description Ask again at once: more events are there, or, with `types` or a client that is limited to clinics, may be, because one answer looks through at most 1000 events. `data` can be empty then. */
+            has_more: boolean;
+        };
+        /** @description A type of event; more are added. */
+        EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
+        /** @description Where events are sent. */
+        WebhookEndpoint: {
+            /**
+             * Format: uuid
+             * @description Id of the endpoint.
+             */
+            id: string;
+            /** @description Where events are sent. */
+            url: string;
+            /** @description The types of events that are sent; empty = all. */
+            types: components["schemas"]["EventType"][];
+            /** @description For people, what the endpoint is. */
+            description: string | null;
+            /** @description A `disabled` endpoint gets nothing until it is set to `active`. */
+            status: "active" | "disabled";
+            /** @description Null unless disabled. `partner`: by `updateWebhookEndpoint`; `operator`: by the operator of the service; `gone`: it responded 410; `no_success`: no delivery succeeded for 5 days. */
+            disabledReason: "partner" | "operator" | "gone" | "no_success" | null;
+            /**
+             * Format: date-time
+             * @description When it last responded 2xx.
+             */
+            lastSuccessAt: string | null;
+            /**
+             * Format: date-time
+             * @description When an attempt last failed.
+             */
+            lastFailureAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed by you or the operator, or disabled.
+             */
+            updatedAt: string;
+        };
+        WebhookEndpointList: {
+            /** @description The endpoints, the oldest first. */
+            data: components["schemas"]["WebhookEndpoint"][];
+        };
+        CreateWebhookEndpointRequest: {
+            /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant that of `listWebhookInbox`, too. At most 2048 characters, the length that servers and proxies commonly accept. */
+            url: string;
+            /** @description Only events of these types; by default, or if it is empty, all. At most 50, more than there are. */
+            types?: components["schemas"]["RequestedEventType"][] | null;
+            /** @description For people, what the endpoint is. At most 255 characters, enough for a line. */
+            description?: components["schemas"]["NullableText"];
+        };
+        /** @description Signs the deliveries (Standard Webhooks). Libraries take it as it is. Keep it now; it is not shown again. */
+        secret: string;
+        /** @description An endpoint with its secret, which no other response shows. */
+        NewWebhookEndpoint: components["schemas"]["WebhookEndpoint"] & {
+            secret: components["schemas"]["secret"];
+        };
+        /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant that of `listWebhookInbox`, too. At most 2048 characters, the length that servers and proxies commonly accept. */
+        url: string;
+        /** @description Only events of these types; by default, or if it is empty, all. At most 50, more than there are. */
+        types: components["schemas"]["RequestedEventType"][] | null;
+        /** @description For people, what the endpoint is. At most 255 characters, enough for a line. */
+        description: components["schemas"]["NullableText"];
+        /** @description A JSON merge patch (RFC 7396): what is named is changed. A null in `types` stands for all types, and clears `description`. */
+        WebhookEndpointPatch: {
+            /** @example https://hooks.northwind.example/all */
+            url?: components["schemas"]["url"];
+            types?: components["schemas"]["types"];
+            /** @example Practice management */
+            description?: components["schemas"]["description"];
+            /**
+             * @description `disabled` stops sending, `active` begins again with the events from then on.
+             * @enum {string}
+             */
+            status?: "active" | "disabled";
+        };
+        WebhookSecret: {
+            /** @description Signs the deliveries (Standard Webhooks). Libraries take it as it is. Keep it now; it is not shown again. */
+            secret: string;
+            /**
+             * Format: date-time
+             * @description Until then the secret before signs as well.
+             */
+            previousSecretUntil: string;
+        };
+        WebhookPing: {
+            /**
+             * Format: uuid
+             * @description The `id` of the event, which the endpoint gets as `webhook-id`.
+             */
+            event_id: string;
+        };
+        ReplayWebhookEventsRequest: {
+            /** @description Only events whose `timestamp` is after this moment. */
+            after: components["schemas"]["DateTime"];
+            /**
+             * Format: date-time
+             * @description Only events whose `timestamp` is before this moment; by default all until now. A moment as in `after`, at most 100 characters.
+             */
+            before?: string | null;
+        };
+        WebhookReplay: {
+            /**
+             * Format: int32
+             * @description How many events will be sent.
+             */
+            deliveries: number;
+        };
+        WebhookAttempt: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            at: string;
+            /**
+             * Format: int32
+             * @description What the receiver responded; null if it did not.
+             */
+            http_status: number | null;
+            /**
+             * @description Null if there is a response. `timeout`: there was none within 15 seconds; `unreachable`: there was no connection; `url_forbidden`: the address is not public.
+             * @example timeout
+             */
+            error: "timeout" | "unreachable" | "url_forbidden" | null;
+            /**
+             * Format: int32
+             * @description How long it took, in milliseconds.
+             */
+            duration_ms: number;
+        };
+        /** @description One event on its way to one endpoint. */
+        WebhookDelivery: {
+            /**
+             * Format: uuid
+             * @description Id of the delivery.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The `id` of the event; the same in the feed and as `webhook-id`.
+             */
+            event_id: string;
+            event_type: components["schemas"]["EventType"];
+            /** @description `failed` when all attempts have failed: nothing more is sent unless you ask for it. */
+            status: "waiting" | "delivered" | "failed";
+            /**
+             * Format: date-time
+             * @description When the event became due for the endpoint.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it is sent next; null unless it is `waiting`.
+             */
+            next_attempt_at: string | null;
+            /** @description The latest attempts, the oldest first. */
+            attempts: components["schemas"]["WebhookAttempt"][];
+        };
+        WebhookDeliveryList: {
+            /** @description The deliveries, the newest first. */
+            data: components["schemas"]["WebhookDelivery"][];
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
+             */
+            next_cursor: string | null;
+            /** @description There is a page after this one. */
             has_more: boolean;
         };
         /** @description One request, or one command of the operator. It names ids and codes only, never what was sent or returned. A list of several patients names the patient that was asked for, if one was. */
@@ -5105,6 +5482,64 @@ export interface components {
              * @description How far the tenant's time is to be ahead of real time, in seconds. At least what it is now: time does not go back. At most 315 576 000 (ten years), enough to see every approval end.
              */
             offsetSeconds: number;
+        };
+        /** @description A delivery as the receiver of the sandbox got it. */
+        WebhookInboxMessage: {
+            /**
+             * Format: uuid
+             * @description Id of the message.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Which endpoint it was sent to.
+             */
+            endpoint_id: string;
+            /** @description `webhook-id`, `webhook-timestamp` and `webhook-signature`. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description The body as text, because the signature is of its bytes. */
+            body: string;
+            /**
+             * Format: int32
+             * @description What the receiver responded.
+             */
+            status: number;
+            /**
+             * Format: date-time
+             * @description When it came.
+             */
+            received_at: string;
+        };
+        WebhookInbox: {
+            /** @description The messages, the newest first. */
+            data: components["schemas"]["WebhookInboxMessage"][];
+        };
+        SetWebhookInboxBehaviorRequest: {
+            /**
+             * Format: int32
+             * @description The status of the response, from 200 to 599: all that end a request.
+             */
+            status: number;
+            /**
+             * Format: int32
+             * @description How long the response takes, in milliseconds; by default 0. At most 20 000, which is beyond the 15 seconds that a receiver has.
+             * @example 16000
+             */
+            delay_ms?: number | null;
+        };
+        WebhookInboxBehavior: {
+            /**
+             * Format: int32
+             * @description The status of the response.
+             */
+            status: number;
+            /**
+             * Format: int32
+             * @description How long it takes, in milliseconds.
+             */
+            delay_ms: number;
         };
         ReviewQueue: {
             /** @description Encounters that wait, in the order in which they should be claimed. */
@@ -5979,6 +6414,91 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
+        /** @description The body or the key is malformed, or the URL is not allowed */
+        CreateWebhookEndpointBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The tenant has five endpoints, or the same request is still under way */
+        CreateWebhookEndpointConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                "Retry-After": components["headers"]["RetryAfterOptional"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description There is no such endpoint for you */
+        WebhookEndpointNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body or a parameter is malformed, or the URL is not allowed */
+        UpdateWebhookEndpointBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The endpoint is disabled */
+        WebhookEndpointConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description There is no such endpoint for you, or it has no such delivery */
+        WebhookDeliveryNotFound: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
         /** @description The access token lacks the permission, the tenant is not a sandbox, or the API client is limited to other clinics */
         SimulateForbidden: {
             headers: {
@@ -6336,6 +6856,26 @@ export interface components {
          *     ]
          */
         EventTypes: components["schemas"]["RequestedEventType"][];
+        /**
+         * @description The `id` of the webhook endpoint.
+         * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+         */
+        EndpointId: components["schemas"]["Uuid"];
+        /**
+         * @description Only deliveries in this state.
+         * @example failed
+         */
+        DeliveryStatusFilter: "waiting" | "delivered" | "failed";
+        /**
+         * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+         * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
+         */
+        DeliveryCursor: string;
+        /**
+         * @description The `id` of the delivery.
+         * @example 01a1f9b8-cbc0-7000-8000-00000000de02
+         */
+        DeliveryId: components["schemas"]["Uuid"];
         /**
          * @description Only what concerns this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
@@ -7701,6 +8241,417 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    listWebhookEndpoints: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoints, the oldest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpointList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    createWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookEndpointRequest"];
+            };
+        };
+        responses: {
+            /** @description The endpoint with its secret */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewWebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["CreateWebhookEndpointBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["CreateWebhookEndpointConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    getWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    deleteWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    updateWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookEndpointPatch"];
+                "application/merge-patch+json": components["schemas"]["WebhookEndpointPatch"];
+            };
+        };
+        responses: {
+            /** @description The endpoint afterwards */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            400: components["responses"]["UpdateWebhookEndpointBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new secret */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    pingWebhookEndpoint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event is on its way */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            409: components["responses"]["WebhookEndpointConflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    replayWebhookEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayWebhookEventsRequest"];
+            };
+        };
+        responses: {
+            /** @description The events are on their way */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReplay"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            409: components["responses"]["WebhookEndpointConflict"];
+            413: components["responses"]["BodyTooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query: {
+                /**
+                 * @description Only deliveries in this state.
+                 * @example failed
+                 */
+                status?: components["parameters"]["DeliveryStatusFilter"];
+                /**
+                 * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+                 * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
+                 */
+                cursor?: components["parameters"]["DeliveryCursor"];
+                /**
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of deliveries */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookEndpointNotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    retryWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `id` of the webhook endpoint.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000ab01
+                 */
+                endpoint_id: components["parameters"]["EndpointId"];
+                /**
+                 * @description The `id` of the delivery.
+                 * @example 01a1f9b8-cbc0-7000-8000-00000000de02
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery, which waits */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookDeliveryNotFound"];
+            409: components["responses"]["WebhookEndpointConflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     listAuditEvents: {
         parameters: {
             query: {
@@ -7938,6 +8889,73 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["SandboxForbidden"];
             409: components["responses"]["SandboxBusy"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listWebhookInbox: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The messages */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookInbox"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    setWebhookInboxBehavior: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetWebhookInboxBehaviorRequest"];
+            };
+        };
+        responses: {
+            /** @description What it responds from now on */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookInboxBehavior"];
+                };
+            };
+            400: components["responses"]["BadRequestBody"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            413: components["responses"]["BodyTooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

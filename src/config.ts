@@ -30,6 +30,8 @@ export interface Config {
   readonly objectStore: ObjectStoreConfig;
   /** `host:port` that documents may be fetched from over http and at addresses that are not public. */
   readonly documentFetchAllowedHosts: readonly string[];
+  /** The same for webhooks. */
+  readonly webhookAllowedHosts: readonly string[];
   readonly documentScanner: DocumentScannerConfig;
   /** Check every response against the contract, not only those of sandbox tenants. */
   readonly validateResponses: boolean;
@@ -116,9 +118,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     signingKeysFile: resolve(values.SIGNING_KEYS_FILE ?? join(values.DATA_DIR, 'signing-keys.json')),
     createSigningKeys: values.SIGNING_KEYS_FILE === undefined,
     objectStore: objectStoreOf(values),
-    documentFetchAllowedHosts: values.DOCUMENT_FETCH_ALLOWED_HOSTS.split(',')
-      .map((host) => host.trim())
-      .filter(Boolean),
+    documentFetchAllowedHosts: listOf(values.DOCUMENT_FETCH_ALLOWED_HOSTS),
+    webhookAllowedHosts: listOf(values.WEBHOOK_ALLOWED_HOSTS),
     documentScanner: documentScannerOf(values),
     validateResponses: values.VALIDATE_RESPONSES,
     drainTimeout: values.DRAIN_TIMEOUT * 1000,
@@ -137,6 +138,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     tracedAs: values.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? null : values.OTEL_SERVICE_NAME,
   });
 }
+
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter(Boolean);
 
 /** What a variable's schema demands, in words. */
 function ruleOf(schema: AnySchemaObject): string {

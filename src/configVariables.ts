@@ -18,6 +18,7 @@ export interface Variables {
   S3_ACCESS_KEY?: string;
   S3_SECRET_KEY?: string;
   DOCUMENT_FETCH_ALLOWED_HOSTS: string;
+  WEBHOOK_ALLOWED_HOSTS: string;
   DOCUMENT_SCANNER: 'none' | 'clamav';
   CLAMAV_ADDRESS?: string;
   VALIDATE_RESPONSES: boolean;
@@ -53,6 +54,12 @@ export const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SEC
 /** Name of the format of an address, and its description. */
 export const socketAddress = 'host:port or /path';
 const origin = 'http(s)://host without a path';
+const hosts = {
+  type: 'string',
+  pattern: '^$|^[^\\s,/:]+:\\d{1,5}(\\s*,\\s*[^\\s,/:]+:\\d{1,5})*$',
+  default: '',
+  description: 'host:port, or several with commas',
+};
 
 /** Makes other variables required when `name` has this value. */
 const requires = (name: string, value: string, required: readonly string[]) => ({
@@ -81,12 +88,8 @@ export const variables = {
     S3_BUCKET: text,
     S3_ACCESS_KEY: text,
     S3_SECRET_KEY: text,
-    DOCUMENT_FETCH_ALLOWED_HOSTS: {
-      type: 'string',
-      pattern: '^$|^[^\\s,/:]+:\\d{1,5}(\\s*,\\s*[^\\s,/:]+:\\d{1,5})*$',
-      default: '',
-      description: 'host:port, or several with commas',
-    },
+    DOCUMENT_FETCH_ALLOWED_HOSTS: hosts,
+    WEBHOOK_ALLOWED_HOSTS: hosts,
     DOCUMENT_SCANNER: { enum: ['none', 'clamav'], default: 'none' },
     CLAMAV_ADDRESS: { type: 'string', format: socketAddress, description: socketAddress },
     VALIDATE_RESPONSES: { type: 'boolean', default: false },

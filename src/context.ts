@@ -8,6 +8,7 @@ import type { LimitName, Limits } from './adapters/limits/limits.js';
 import type { ObjectStore } from './adapters/objects/objectStore.js';
 import type { SigningKeys } from './adapters/tokens/signingKeys.js';
 import type { Tokens } from './adapters/tokens/tokens.js';
+import type { WebhookSender } from './adapters/webhooks/sender.js';
 
 /** Which parts of the service respond; null = not in use. */
 export interface Parts {
@@ -33,6 +34,9 @@ export interface Services extends DomainContext {
   readonly objects: ObjectStore;
   readonly scanner: DocumentScanner;
   readonly download: Downloader;
+  readonly sendWebhook: WebhookSender;
+  /** Whether webhooks may go to a URL, as far as that can be said without DNS. */
+  readonly isWebhookTarget: (url: string) => boolean;
   /** Null = off. */
   readonly limits: Limits | null;
   readonly keys: SigningKeys;

@@ -16,6 +16,7 @@ import { refusalLog } from './http/requestLog.js';
 import { createHttpServer, drain, listen } from './http/server.js';
 import { systemContext } from './runtime/systemContext.js';
 import { errorCode, reasonOf } from './failures.js';
+import { startDeliveries } from './jobs/deliveries.js';
 import { jobsWith } from './jobs/index.js';
 import { openServiceLog } from './runtime/serviceLog.js';
 import { openServices } from './runtime/services.js';
@@ -112,6 +113,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     const jobs = cluster.isPrimary
       ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
       : undefined;
+    const deliveries = cluster.isPrimary ? startDeliveries(services) : undefined;
     return {
       announce() {
         if (cluster.isWorker) return;
@@ -123,7 +125,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
       },
       async stop() {
         stopping = true;
-        await Promise.all([listener.stop(), jobs?.stop(config.drainTimeout)]);
+        await Promise.all([listener.stop(), jobs?.stop(config.drainTimeout), deliveries?.stop(config.drainTimeout)]);
         metrics?.close();
         await tracing?.stop().catch(() => undefined);
         services.limits?.close();

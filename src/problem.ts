@@ -107,6 +107,7 @@ export const problems = {
     'Cursor is not valid',
     'Send next_cursor of an earlier answer as it is, or start again without a cursor.',
   ),
+  webhook_url_forbidden: invalid('Webhook URL is not allowed', 'Nothing may be sent there: use a public https URL.'),
   token_missing: unauthenticated('Access token missing', 'Send Authorization: Bearer <access token>.'),
   token_invalid: unauthenticated('Access token not valid', 'Obtain a new access token at /oauth/token.'),
   token_expired: unauthenticated('Access token expired', 'Obtain a new access token at /oauth/token.'),
@@ -126,6 +127,8 @@ export const problems = {
   encounter_not_found: notFound('Encounter'),
   order_not_found: notFound('Order'),
   payment_not_found: notFound('Payment'),
+  webhook_endpoint_not_found: notFound('Webhook endpoint'),
+  delivery_not_found: notFound('Delivery'),
   route_not_found: { status: 404, title: 'Route not found', detail: 'No operation has this path.' },
   method_not_allowed: { status: 405, title: 'Method not allowed', detail: 'See the Allow header for this path.' },
   request_timeout: {
@@ -155,6 +158,10 @@ export const problems = {
     'Your tenant wants an active provider with a licence in force in the state of this encounter.',
   ),
   not_due: conflict('Not due yet', 'A scheduled synchronous encounter can be claimed from 15 minutes before its time.'),
+  webhook_limit_reached: conflict(
+    'Too many webhook endpoints',
+    'A tenant has five webhook endpoints at most. Delete one that is not needed.',
+  ),
   sandbox_busy: conflict(
     'Sandbox is busy',
     'A reset of this sandbox, or a move of its clock, is under way. Retry after the given delay.',

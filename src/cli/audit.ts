@@ -95,7 +95,8 @@ function days(text: string): number {
   throw new InvalidArgumentError('Give a whole number from 1 to 99999.');
 }
 
-function moment(text: string): Date {
+/** Reads a moment. */
+export function moment(text: string): Date {
   const time = new Date(text);
   if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(time.getTime())) return time;
   throw new InvalidArgumentError('Give a date, or a date and a time with its zone.');

@@ -17,13 +17,13 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
   // The program itself is no part of a command's name.
   const group = parent?.parent ? parent.name() : undefined;
   const [first] = command.args;
-  const { tenant }: Readonly<Record<string, unknown>> = command.opts();
+  const { tenant, endpoint }: Readonly<Record<string, unknown>> = command.opts();
   const named = typeof tenant === 'string' ? tenant : group === 'tenant' ? first : undefined;
   return {
     name: [group, command.name()].filter(Boolean).join(' '),
     operator: `${as ?? environment['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`}@${hostname()}`,
     tenant: named ?? null,
-    subject: first ?? null,
+    subject: first ?? (typeof endpoint === 'string' ? endpoint : null),
   };
 }
 
@@ -53,6 +53,7 @@ export async function recordCommand(
     tenant: tenantId,
     patient: patientId,
     order: subject !== null && ORDER_NO.test(subject) ? subject : undefined,
+    webhook: subject ?? undefined,
   };
   await auditRecorder(context)({
     at: context.now(),

@@ -15,6 +15,7 @@ import { commandOf } from './commandAudit.js';
 import { example, PROGRAM } from './output.js';
 import { addProviderCommands } from './provider.js';
 import { addTenantCommands } from './tenant.js';
+import { addWebhookCommands } from './webhook.js';
 import type { CliIo } from './cliIo.js';
 
 const FAILED = 1;
@@ -82,6 +83,7 @@ function createProgram(terminal: CliIo, usage: (text: string) => void): Command 
   addOrderCommands(program, terminal);
   addPatientCommands(program, terminal);
   addEventCommands(program, terminal);
+  addWebhookCommands(program, terminal);
   addKeyCommands(program, terminal);
   addAuditCommands(program, terminal);
   addMigrateCommand(program, terminal);

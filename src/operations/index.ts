@@ -5,6 +5,8 @@ import { cancelOrder } from './cancelOrder.js';
 import { claimEncounter } from './claimEncounter.js';
 import { createEncounter } from './createEncounter.js';
 import { createPatient } from './createPatient.js';
+import { createWebhookEndpoint } from './createWebhookEndpoint.js';
+import { deleteWebhookEndpoint } from './deleteWebhookEndpoint.js';
 import { findPatients } from './findPatients.js';
 import { getAuthorizationServerMetadata } from './getAuthorizationServerMetadata.js';
 import { getCertificate } from './getCertificate.js';
@@ -17,6 +19,7 @@ import { getLiveness } from './getLiveness.js';
 import { getOrder } from './getOrder.js';
 import { getPatient } from './getPatient.js';
 import { getReadiness } from './getReadiness.js';
+import { getWebhookEndpoint } from './getWebhookEndpoint.js';
 import { issueToken } from './issueToken.js';
 import { listAuditEvents } from './listAuditEvents.js';
 import { listClinics } from './listClinics.js';
@@ -24,23 +27,32 @@ import { listEncounters } from './listEncounters.js';
 import { listEvents } from './listEvents.js';
 import { listOrders } from './listOrders.js';
 import { listProducts } from './listProducts.js';
-import { listStates } from './listStates.js';
 import { listReviewQueue } from './listReviewQueue.js';
+import { listStates } from './listStates.js';
+import { listWebhookDeliveries } from './listWebhookDeliveries.js';
+import { listWebhookEndpoints } from './listWebhookEndpoints.js';
+import { listWebhookInbox } from './listWebhookInbox.js';
+import { pingWebhookEndpoint } from './pingWebhookEndpoint.js';
 import { previewEncounter } from './previewEncounter.js';
 import { provideInformation } from './provideInformation.js';
 import { recordFulfilment } from './recordFulfilment.js';
 import { recordPayment } from './recordPayment.js';
 import { refundPayment } from './refundPayment.js';
 import { releaseEncounter } from './releaseEncounter.js';
+import { replayWebhookEvents } from './replayWebhookEvents.js';
 import { requestInformation } from './requestInformation.js';
 import { rescheduleEncounter } from './rescheduleEncounter.js';
 import { resetSandbox } from './resetSandbox.js';
+import { retryWebhookDelivery } from './retryWebhookDelivery.js';
 import { revokeApprovals } from './revokeApprovals.js';
+import { rotateWebhookSecret } from './rotateWebhookSecret.js';
 import { setClock } from './setClock.js';
+import { setWebhookInboxBehavior } from './setWebhookInboxBehavior.js';
 import { simulateEncounter } from './simulateEncounter.js';
 import { simulateVerification } from './simulateVerification.js';
 import { submitReview } from './submitReview.js';
 import { updatePatient } from './updatePatient.js';
+import { updateWebhookEndpoint } from './updateWebhookEndpoint.js';
 import { uploadPatientDocument } from './uploadPatientDocument.js';
 
 /** Every operation of the contract: one missing, extra or mistyped does not compile. */
@@ -51,6 +63,8 @@ export const operations = {
   claimEncounter,
   createEncounter,
   createPatient,
+  createWebhookEndpoint,
+  deleteWebhookEndpoint,
   findPatients,
   getAuthorizationServerMetadata,
   getCertificate,
@@ -63,6 +77,7 @@ export const operations = {
   getOrder,
   getPatient,
   getReadiness,
+  getWebhookEndpoint,
   issueToken,
   listAuditEvents,
   listClinics,
@@ -72,20 +87,29 @@ export const operations = {
   listProducts,
   listReviewQueue,
   listStates,
+  listWebhookDeliveries,
+  listWebhookEndpoints,
+  listWebhookInbox,
+  pingWebhookEndpoint,
   previewEncounter,
   provideInformation,
   recordFulfilment,
   recordPayment,
   refundPayment,
   releaseEncounter,
+  replayWebhookEvents,
   requestInformation,
   rescheduleEncounter,
   resetSandbox,
+  retryWebhookDelivery,
   revokeApprovals,
+  rotateWebhookSecret,
   setClock,
+  setWebhookInboxBehavior,
   simulateEncounter,
   simulateVerification,
   submitReview,
   updatePatient,
+  updateWebhookEndpoint,
   uploadPatientDocument,
 } satisfies Operations;

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { AggregatorRegistry, Gauge, type MetricObject, type Registry } from 'prom-client';
 import { createMetrics } from '../adapters/metrics/createMetrics.js';
 import { jobCounts } from '../adapters/jobs/jobCounts.js';
+import { webhookBacklog } from '../domain/webhooks/backlog.js';
 import type { Config } from '../config.js';
 import type { DomainContext } from '../context.js';
 import { startTelemetry } from '../telemetry.js';
@@ -86,6 +87,11 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
   const free = gauge('ces_data_dir_free_bytes', 'Free bytes of the disk that DATA_DIR is on');
   const jobs = gauge('ces_jobs', 'Jobs that are due, and jobs whose last run failed, on all servers', 'state');
   const oldest = gauge('ces_jobs_oldest_due_seconds', 'Seconds that the oldest due job has been waiting');
+  const webhooks = gauge('ces_webhooks_waiting', 'Webhooks that wait for their first or next attempt, of all servers');
+  const oldestWebhook = gauge(
+    'ces_webhooks_oldest_due_seconds',
+    'Seconds that the oldest due webhook has been waiting',
+  );
   const readDisk = async (): Promise<void> => {
     const { bavail, bsize } = await statfs(dataDir);
     free.set(bavail * bsize);
@@ -96,10 +102,17 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
     jobs.set({ state: 'failed' }, failed);
     oldest.set(oldestSeconds);
   };
+  const readWebhooks = async (): Promise<void> => {
+    const { waiting, oldestSeconds } = await webhookBacklog(db);
+    webhooks.set(waiting);
+    oldestWebhook.set(oldestSeconds);
+  };
   return async () => {
     free.remove();
+    webhooks.remove();
+    oldestWebhook.remove();
     jobs.reset();
     oldest.remove();
-    await Promise.allSettled([readDisk(), readJobs()]);
+    await Promise.allSettled([readDisk(), readJobs(), readWebhooks()]);
   };
 }

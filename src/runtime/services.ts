@@ -3,9 +3,11 @@ import type { Logger } from 'pino';
 import { createDocumentScanner } from '../adapters/scanner/createDocumentScanner.js';
 import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
+import { targetRule } from '../adapters/download/targetRule.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { openTokens } from '../adapters/tokens/tokens.js';
+import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
 import { reasonOf } from '../failures.js';
@@ -54,6 +56,8 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     checkParts: partsCheck(databaseUrl, { objects, scanner, config }),
     limits: config.rateLimit && (await openLimits(config.rateLimit.quotas, config.rateLimit.redisUrl, log)),
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
+    sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts }),
+    isWebhookTarget: targetRule(config.webhookAllowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
     get baseUrl() {
       return baseUrl();
     },

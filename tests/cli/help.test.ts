@@ -28,6 +28,9 @@ const commands = [
   'audit purge',
   'patient export',
   'patient erase',
+  'webhook list',
+  'webhook disable',
+  'webhook replay',
   'keys rotate',
   'migrate',
 ];

@@ -19,8 +19,9 @@ import { call, jsonType, type Answer, type CallOptions } from '../support/http.j
 import { behindTwins, takeKey } from '../support/keyTwins.js';
 import { secondOfTwo } from '../support/limits.js';
 import { oncePerName } from '../support/oncePerName.js';
-import { expectProvoked, type Provocation } from '../support/provoked.js';
+import { expectProvoked, together, type Answers, type Provocation } from '../support/provoked.js';
 import { whileAnotherResets } from '../support/sandbox.js';
+import { newEndpoints } from '../support/webhooks.js';
 import { neededTables, unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
 
 // Every example of a failure in the contract, provoked in a sandbox with the cast on stage.
@@ -75,18 +76,6 @@ const withKey = (operation: ContractOperation, key: string): Promise<Answer> =>
   send(operation, { headers: { [KEY]: key } });
 const isKeyed = ({ parameters }: ContractOperation): boolean => parameters.some(({ name }) => name === KEY);
 
-type Answers = ReadonlyMap<string, Answer>;
-
-/** A failure that is dear to bring about is brought about once, for all operations at the same time. */
-function together(all: () => Promise<Answers>): Provocation {
-  let asked: Promise<Answers> | undefined;
-  return async ({ operationId }) => {
-    const answer = (await (asked ??= all())).get(operationId);
-    if (!answer) throw new Error(`${operationId} was not asked`);
-    return answer;
-  };
-}
-
 const behindATwin = together(() =>
   behindTwins(harness, { tenantId, apiClientId }, operations.filter(isKeyed), withKey),
 );
@@ -115,6 +104,7 @@ const payEverything = (): Promise<Answer> => {
 };
 const refundEverything = (): Promise<Answer> =>
   send(operationOf('refundPayment'), { body: { amount: '299.00' }, headers: { [KEY]: 'everything' } });
+const disableWebhook = (): Promise<Answer> => send(operationOf('updateWebhookEndpoint'));
 const { scheduled, completed } = cast.encounters;
 const about = ({ encounter_id }: { encounter_id: number }): Provocation => withQuery({ encounter_id });
 const byAnother: Provocation = (operation) =>
@@ -238,6 +228,10 @@ const provocations: Readonly<Record<string, Provocation>> = {
   encounter_not_found: withQuery({ encounter_id: 999_999 }),
   order_not_found: withQuery({ order_no: 'ORD-999999' }),
   cursor_invalid: withQuery({ cursor: 'bm9uc2Vuc2U' }),
+  webhook_endpoint_not_found: withQuery({ endpoint_id: cast.nobody }),
+  delivery_not_found: withQuery({ delivery_id: cast.nobody }),
+  webhook_url_forbidden: withBody({ url: 'https://127.0.0.1/hook' }),
+  webhook_limit_reached: after(() => newEndpoints(harness, partner, 5), withBody({})),
   'listEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
   'listAuditEvents cursor_invalid': withQuery({ after: 'bm9uc2Vuc2U' }),
 
@@ -254,6 +248,9 @@ const provocations: Readonly<Record<string, Provocation>> = {
   idempotency_in_progress: behindATwin,
 
   invalid_state: about(completed),
+  'pingWebhookEndpoint invalid_state': after(disableWebhook, withBody({})),
+  'retryWebhookDelivery invalid_state': after(disableWebhook, withBody({})),
+  'replayWebhookEvents invalid_state': after(disableWebhook, withBody({})),
   'revokeApprovals invalid_state': after(() => send(operationOf('revokeApprovals')), withBody({})),
   'simulateVerification invalid_state': withQuery({ id: cast.jane.id }),
   'recordPayment invalid_state': after(payEverything, withBody({})),

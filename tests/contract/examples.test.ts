@@ -15,8 +15,10 @@ import { everyCase } from '../support/everyCase.js';
 import type { Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { minted } from '../support/minted.js';
 import { withoutDatabase } from '../support/refusals.js';
 import { asForm, login } from '../support/tokens.js';
+import { receiveExample } from '../support/webhooks.js';
 
 // The examples of the contract are what a freshly reset sandbox really takes and gives, each of them. Only the
 // credentials, the refresh token, and the place in the feed of events are one's own.
@@ -190,6 +192,22 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
     const { body } = await ask('listEvents')();
     return ask('listEvents', { after: body.next_cursor })();
   },
+  'listWebhookEndpoints some': ask('listWebhookEndpoints'),
+  'createWebhookEndpoint orders': by('createWebhookEndpoint', 'orders'),
+  'getWebhookEndpoint active': ask('getWebhookEndpoint'),
+  'updateWebhookEndpoint disabled': by('updateWebhookEndpoint', 'disabled'),
+  'rotateWebhookSecret rotated': ask('rotateWebhookSecret'),
+  'pingWebhookEndpoint sent': ask('pingWebhookEndpoint'),
+  'replayWebhookEvents outage': by('replayWebhookEvents', 'outage'),
+  'listWebhookDeliveries some': ask('listWebhookDeliveries', { cursor: undefined }),
+  'listWebhookDeliveries none': ask('listWebhookDeliveries', { cursor: undefined, status: 'waiting' }),
+  'retryWebhookDelivery waiting': ask('retryWebhookDelivery'),
+  'listWebhookInbox some': async () => {
+    await receiveExample(harness, partner);
+    return ask('listWebhookInbox')();
+  },
+  'listWebhookInbox none': ask('listWebhookInbox'),
+  'setWebhookInboxBehavior failing': by('setWebhookInboxBehavior', 'failing'),
   'listAuditEvents some': async () => {
     const started = await auditCursor();
     const headers = { 'X-Request-Id': cast.requestId };
@@ -218,31 +236,6 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
     return ask('getJwks')();
   },
   'getAuthorizationServerMetadata metadata': ask('getAuthorizationServerMetadata'),
-};
-
-/** What is new in every answer, and the place of the storage. */
-const minted: Readonly<Record<string, readonly string[]>> = {
-  issueToken: ['access_token', 'refresh_token'],
-  createPatient: ['user_id'],
-  uploadPatientDocument: [
-    'documentId',
-    'id',
-    'fileUrl',
-    'storageProvider',
-    'container',
-    'blobPath',
-    'sizeBytes',
-    'checksum',
-  ],
-  createEncounter: ['id', 'encounter_id', 'gfe_no'],
-  recordPayment: ['id'],
-  refundPayment: ['id'],
-  simulateVerification: ['verifierJobId'],
-  submitReview: ['order_no'],
-  simulateEncounter: ['order_no'],
-  listEvents: ['id', 'next_cursor'],
-  listAuditEvents: ['next_cursor'],
-  getJwks: ['x', 'y', 'kid'],
 };
 
 /** The value with its minted members reduced to their types. */

@@ -12,6 +12,7 @@ import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { pay } from '../support/orders.js';
 import { completedEncounter } from '../support/reviews.js';
+import { newWebhooks, webhookProbes } from '../support/webhooks.js';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -27,6 +28,10 @@ interface Things {
   readonly gfe_no: string;
   readonly order_no: string;
   readonly payment_id: string;
+  readonly endpoint_id: string;
+  /** One that is deleted. */
+  readonly spareEndpointId: string;
+  readonly delivery_id: string;
   /** What creates an encounter of them. */
   readonly encounter: Values;
 }
@@ -43,6 +48,9 @@ const unknown: Things = {
   gfe_no: 'GFE-999999999',
   order_no: 'ORD-999999999',
   payment_id: uuid,
+  endpoint_id: uuid,
+  spareEndpointId: uuid,
+  delivery_id: uuid,
   encounter: {},
 };
 
@@ -167,6 +175,7 @@ const probes: Readonly<Record<string, Probe>> = {
     inputs: { order_no: 'order_no', pharmacyId: null },
   },
   recordPayment: { request: () => ({ amount: '1.00' }), inputs: { order_no: 'order_no' } },
+  ...webhookProbes,
   simulateEncounter: { request: () => ({ outcome: 'claim' }), inputs: { encounter_id: 'encounter_id' } },
 };
 
@@ -201,6 +210,7 @@ async function newThings(owner: Partner): Promise<Things> {
     gfe_no,
     order_no,
     payment_id: (await pay(harness, owner, order_no, { amount: '1.00' })).body.payments[0].id,
+    ...(await newWebhooks(harness, owner)),
     encounter: { ...encounter },
   };
 }

@@ -50,6 +50,7 @@ describe('states and events have the same names everywhere', () => {
     }
     expect(Object.keys(contract.webhooks).sort()).toEqual(types);
     expect([...(schemas['RequestedEventType']?.enum ?? [])].sort()).toEqual(types);
+    expect([...(schemas['EventType']?.['x-extensible-enum'] ?? [])].sort()).toEqual(types);
     expect(await stored('event_type')).toEqual(types);
   });
 

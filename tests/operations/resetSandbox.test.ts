@@ -9,6 +9,7 @@ import { newClient, newPartner, newPatient, type Partner } from '../support/fact
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
+import { newEndpoint, receiveExample } from '../support/webhooks.js';
 import { newSandbox, reset, setClock, simulate, thingsOf, whileAnotherResets } from '../support/sandbox.js';
 
 let harness: Harness;
@@ -56,6 +57,9 @@ async function play(): Promise<string> {
   await simulate(harness, partner, claimed.encounter_id, { outcome: 'deny_all' });
   await send(`POST /encounters/${waiting.encounter_id}/addenda`, { reviewerRef: 'sandbox', text: 'Seen.' });
   await send(`POST /encounters/${asked.encounter_id}/information`, { additionalNotes: 'None.' });
+  await send(`POST /webhook-endpoints/${cast.webhook}/replay`, { after: '2026-01-01T00:00:00Z' });
+  await send('PUT /sandbox/webhook-inbox/behavior', { status: 500 });
+  await receiveExample(harness, partner);
   expect((await setClock(harness, partner, 50 * 24 * 3600)).status).toBe(200);
   await harness.domain.db.clinic.updateMany({ where: { tenantId }, data: { isActive: false } });
   await harness.domain.db.productOffer.updateMany({ where: { tenantId }, data: { price: '1.00' } });
@@ -94,7 +98,16 @@ describe('204', () => {
   it('knows every table that holds something of a tenant', async () => {
     const columns = await harness.domain.db.$queryRaw<{ table_name: string }[]>`
       SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'`;
-    const stays = ['api_client', 'api_client_secret', 'audit_event', 'event_counter', 'provider', 'provider_licence'];
+    const stays = [
+      'api_client',
+      'api_client_secret',
+      'audit_event',
+      'event_counter',
+      'provider',
+      'provider_licence',
+      'webhook_cursor',
+      'webhook_endpoint',
+    ];
     expect(columns.map((column) => column.table_name).sort()).toEqual([...resetTables, ...stays].sort());
   });
 
@@ -112,6 +125,15 @@ describe('204', () => {
       return JSON.parse(text, (name, value) => (ofClient.includes(name) ? null : value));
     };
     expect(nameless(await things())).toEqual(nameless(await things(await newSandbox(harness))));
+  });
+
+  it('leaves webhook endpoints, and restores that of the examples', async () => {
+    const { id, secret: _secret, ...own } = await newEndpoint(harness, partner);
+    const before = (await send(`GET /webhook-endpoints/${cast.webhook}`)).body;
+    expect((await send(`DELETE /webhook-endpoints/${cast.webhook}`)).status).toBe(204);
+    await reset(harness, partner);
+    expect((await send('GET /webhook-endpoints')).body.data).toEqual([before, { id, ...own }]);
+    await send(`DELETE /webhook-endpoints/${id}`);
   });
 
   it('leaves the settings, the API clients and their tokens', async () => {

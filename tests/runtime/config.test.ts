@@ -36,6 +36,7 @@ describe('without any variable', () => {
       createSigningKeys: true,
       objectStore: { kind: 'file' },
       documentFetchAllowedHosts: [],
+      webhookAllowedHosts: [],
       documentScanner: { kind: 'none' },
       validateResponses: false,
       drainTimeout: 75_000,
@@ -93,6 +94,7 @@ describe('a variable', () => {
       'a:80 , b.example:8443',
       { documentFetchAllowedHosts: ['a:80', 'b.example:8443'] },
     ],
+    ['WEBHOOK_ALLOWED_HOSTS', 'a:80', { webhookAllowedHosts: ['a:80'] }],
     ['DOCUMENT_SCANNER', 'none', { documentScanner: { kind: 'none' } }],
     ['VALIDATE_RESPONSES', 'true', { validateResponses: true }],
     ['VALIDATE_RESPONSES', 'false', { validateResponses: false }],
@@ -238,13 +240,8 @@ describe('a warning', () => {
 
 describe('several wrong variables', () => {
   it('are all named at once', () => {
-    const message = refusalOf({
-      PORT: 'x',
-      LOG_LEVEL: 'loud',
-      DATABASE_URL: 'pass-word-4711',
-      OBJECT_STORE: 's3',
-      S3_SECRET_KEY: 'key-4711',
-    });
+    const s3WithoutPlace = { OBJECT_STORE: 's3', S3_SECRET_KEY: 'key-4711' };
+    const message = refusalOf({ PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'pass-word-4711', ...s3WithoutPlace });
     for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_URL', 'S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY']) {
       expect(message).toContain(name);
     }

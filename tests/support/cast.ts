@@ -48,6 +48,8 @@ export const cast = {
     /** Its order is paid. */
     paid: { encounter_id: 100_131, gfe_no: 'GFE-100131', order_no: 'ORD-100051' },
   },
+  /** Gets nothing. */
+  webhook: '01a1f9b8-cbc0-7000-8000-00000000ab01',
   reviewerRef: '1234567893',
   nobody: '01a05c32-5e80-7fff-bfff-ffffffffffff',
 } as const;
@@ -75,11 +77,13 @@ export async function seedCast(harness: Harness): Promise<Partner> {
   return { tenantId, ...credentials, token: await newToken(harness, credentials) };
 }
 
-/** As in the beginning, at the time of the examples. */
+/** As in the beginning, without webhook endpoints of its own, at the time of the examples. */
 export async function resetCast(harness: Harness, { token }: Pick<Partner, 'token'>): Promise<void> {
   harness.clock.now = castTime;
   const { status, text } = await call(harness, 'POST /sandbox/reset', { token });
   if (status !== 204) throw new Error(`no reset: ${text}`);
+  // These a reset leaves.
+  await harness.domain.db.webhookEndpoint.deleteMany({ where: { tenantId, apiClientId: cast.apiClientId } });
 }
 
 /** The credentials in the example of a token request. */

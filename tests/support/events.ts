@@ -1,3 +1,4 @@
+import type { DomainContext } from '../../src/context.js';
 import type { EventDataOf, EventType } from '../../src/contract.js';
 import { recordEvent, type EventPlace } from '../../src/domain/events/record.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
@@ -44,7 +45,7 @@ export async function eventsUpTo(
 
 /** Any type, for tests of the feed itself: its data does not matter. */
 export const recordPaid = (
-  { domain }: Pick<Harness, 'domain'>,
+  { domain }: { readonly domain: DomainContext },
   place: EventPlace,
   orderNo = 'ORD-101000',
   count = 1,

@@ -149,6 +149,17 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
       failing: { target, json: { ...json, amount: '100.01' } },
     };
   },
+  async createWebhookEndpoint({ harness, partner: { tenantId } }) {
+    // Five are possible.
+    await harness.domain.db.webhookEndpoint.deleteMany({ where: { tenantId } });
+    const target = 'POST /webhook-endpoints';
+    const json = { url: 'https://hooks.northwind.example/all' };
+    return {
+      right: { target, json },
+      other: { target, json: { ...json, description: 'All' } },
+      failing: { target, json: { url: 'https://127.0.0.1/hook' } },
+    };
+  },
   async recordPayment({ harness, partner }) {
     const { order_no } = await completedEncounter(harness, partner);
     const target = `POST /orders/${order_no}/payments`;

@@ -30,3 +30,15 @@ export async function expectProvoked(
   expect(answer.body).toMatchObject(shown);
   if ('errors' in example) expect(answer.body.errors).toEqual(showsItsOwnFaults(failure) ? errors : expect.any(Array));
 }
+
+export type Answers = ReadonlyMap<string, Answer>;
+
+/** A failure that is dear to bring about is brought about once, for all operations at the same time. */
+export function together(all: () => Promise<Answers>): Provocation {
+  let asked: Promise<Answers> | undefined;
+  return async ({ operationId }) => {
+    const answer = (await (asked ??= all())).get(operationId);
+    if (!answer) throw new Error(`${operationId} was not asked`);
+    return answer;
+  };
+}

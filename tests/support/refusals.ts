@@ -90,6 +90,9 @@ export const neededTables = [
   'order',
   'event',
   'audit_seal',
+  'webhook_endpoint',
+  'webhook_inbox',
+  'webhook_inbox_message',
 ];
 
 /** {@link withoutTable} for several at a time. */

@@ -47,6 +47,7 @@ export function simulate(
 /** What no two rows share, and what is noted now and then. */
 const ownOf: Readonly<Record<string, readonly string[]>> = {
   event: ['id', 'position', 'recorded_at'],
+  webhook_delivery: ['event_id'],
   api_client: ['last_used_at'],
   api_client_secret: ['last_used_at'],
 };
@@ -54,7 +55,7 @@ const ownOf: Readonly<Record<string, readonly string[]>> = {
 /** Everything that a tenant has, by table: two of these are equal only if the tenant has the same things. */
 export async function thingsOf({ domain }: Harness, tenantId: string): Promise<Record<string, unknown[]>> {
   const things: Record<string, unknown[]> = {};
-  for (const table of [...resetTables, 'tenant', 'api_client', 'api_client_secret']) {
+  for (const table of [...resetTables, 'tenant', 'api_client', 'api_client_secret', 'webhook_endpoint']) {
     const column = table === 'tenant' ? 'id' : 'tenant_id';
     const rows = await domain.db.$queryRawUnsafe<{ row: object }[]>(
       `SELECT to_jsonb(t) - $2::text[] AS row FROM "${table}" AS t WHERE ${column} = $1 ORDER BY 1`,

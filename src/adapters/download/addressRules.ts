@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { Problem } from '../../problem.js';
 
 /** Longer URLs are refused (R-62); it is what proxies and logs take without cutting. */
 const maxUrlLength = 2048;
@@ -35,46 +34,40 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 /**
  * Parses the URL that a caller sent, by the WHATWG rules (which also turn every notation of an IPv4 address into the
  * usual one).
- * @throws Problem document_url_invalid: not an absolute http(s) URL, too long, with credentials or a bad port
+ * @returns null when it is not an absolute http(s) URL, too long, with credentials or a bad port
  */
-export function parseDocumentUrl(text: string): URL {
+export function parseTarget(text: string): URL | null {
   const authority = text.length <= maxUrlLength ? urlPattern.exec(text)?.[1] : undefined;
-  if (authority === undefined || authority.includes('@') || !URL.canParse(text)) {
-    throw new Problem('document_url_invalid');
-  }
+  if (authority === undefined || authority.includes('@') || !URL.canParse(text)) return null;
   const url = new URL(text);
-  if (badPorts.has(portOf(url))) throw new Problem('document_url_invalid');
-  return url;
+  return badPorts.has(portOf(url)) ? null : url;
 }
 
 /**
- * The URL that a redirect leads to. What it may not be is the same as for the caller's URL, but the caller did not
- * write it: whatever is wrong with it counts as forbidden.
- * @throws Problem document_url_forbidden
+ * The URL that a redirect leads to. What it may not be is the same as for the caller's URL.
+ * @returns null as {@link parseTarget}
  */
-export function parseRedirect(location: string, from: URL): URL {
+export function parseRedirect(location: string, from: URL): URL | null {
   // Header values arrive as Latin-1; servers that send other letters unescaped send UTF-8.
   const target = Buffer.from(location, 'latin1').toString('utf8');
-  if (!URL.canParse(target, from.href)) throw new Problem('document_url_forbidden');
+  if (!URL.canParse(target, from.href)) return null;
   const url = new URL(target, from.href);
   const wellFormed = url.href.length <= maxUrlLength && urlPattern.test(url.href);
-  if (!wellFormed || url.username || url.password || badPorts.has(portOf(url))) {
-    throw new Problem('document_url_forbidden');
-  }
-  return url;
+  return !wellFormed || url.username || url.password || badPorts.has(portOf(url)) ? null : url;
 }
 
 /**
- * The operator's list of origins (`host:port`, DOCUMENT_FETCH_ALLOWED_HOSTS) in the form that URLs are compared in.
+ * The operator's list of origins (`host:port`) in the form that URLs are compared in.
+ * @param variable that has the list
  * @throws Error naming an entry that is not `host:port`
  */
-export function allowedOrigins(hosts: readonly string[]): ReadonlySet<string> {
+export function allowedOrigins(hosts: readonly string[], variable: string): ReadonlySet<string> {
   return new Set(
     hosts.map((entry) => {
       const text = `https://${entry}`;
       const url = /:\d+$/.test(entry) && URL.canParse(text) ? new URL(text) : undefined;
       if (url?.pathname !== '/' || url.username || url.password || url.search || url.hash) {
-        throw new Error(`"${entry}" in DOCUMENT_FETCH_ALLOWED_HOSTS is not host:port`);
+        throw new Error(`"${entry}" in ${variable} is not host:port`);
       }
       return originOf(url);
     }),
@@ -87,14 +80,15 @@ export function isAllowedOrigin(url: URL, allowed: ReadonlySet<string>): boolean
 }
 
 /**
- * The rules that need no DNS, for an origin that is not exempt.
- * @throws Problem document_url_forbidden: plain http, an IP literal that is not public, a name of a private network
+ * The rules that need no DNS, for an origin that is not exempt: https, and neither an IP literal that is not public nor a
+ * name of a private network.
  */
-export function checkOrigin(url: URL): void {
+export function isPublicOrigin(url: URL): boolean {
+  if (url.protocol !== 'https:') return false;
   const host = hostOf(url);
+  if (isIP(host)) return isPublicAddress(host);
   const name = host.replace(/\.$/, '');
-  const refused = isIP(host) ? !isPublicAddress(host) : !name.includes('.') || privateNames.test(name);
-  if (url.protocol !== 'https:' || refused) throw new Problem('document_url_forbidden');
+  return name.includes('.') && !privateNames.test(name);
 }
 
 /**

@@ -1,22 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
-import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Problem } from '../../problem.js';
-import {
-  allowedOrigins,
-  checkOrigin,
-  hostOf,
-  isAllowedOrigin,
-  isPublicAddress,
-  parseDocumentUrl,
-  parseRedirect,
-} from './addressRules.js';
-import { requestOnce } from './requestOnce.js';
-import type { Exchange, HopOptions } from './requestOnce.js';
+import { allowedOrigins, parseRedirect, parseTarget } from './addressRules.js';
+import { ForbiddenTarget, guardedRequests } from './guardedRequest.js';
+import type { Exchange, OutgoingRequest } from './requestOnce.js';
 import type { Downloader } from './downloader.js';
-import { lookupInDns, lookupOnThisMachine } from './hostAddresses.js';
-import type { HostAddress, HostLookup } from './hostAddresses.js';
+import type { HostLookup } from './hostAddresses.js';
 import { sniffLength, sniffType } from './sniffType.js';
 
 export interface DownloaderOptions {
@@ -42,23 +32,27 @@ export const fetchDefaults = {
   maxRedirects: 3,
 } as const;
 
+const GET: OutgoingRequest = { method: 'GET', headers: {} };
+
 const redirectStatuses: readonly (number | undefined)[] = [301, 302, 303, 307, 308];
 
 /** Makes the one function that fetches documents (R-62). */
 export function createDownloader(options: DownloaderOptions): Downloader {
-  const allowed = allowedOrigins(options.allowedHosts);
   const { connectTimeout, stallTimeout, totalTimeout } = { ...fetchDefaults, ...options };
-  const hop: HopOptions = {
+  const request = guardedRequests({
+    allowed: allowedOrigins(options.allowedHosts, 'DOCUMENT_FETCH_ALLOWED_HOSTS'),
+    lookup: options.lookup,
     userAgent: 'ClinicalEncounterService/1 (document fetch)',
     ca: options.ca,
     connectTimeout,
     responseTimeout: stallTimeout,
-  };
+  });
 
   return async (text, { maxBytes }, use) => {
-    const url = parseDocumentUrl(text);
+    const url = parseTarget(text);
+    if (!url) throw new Problem('document_url_invalid');
     const deadline = AbortSignal.timeout(totalTimeout);
-    const { stream, response } = await follow(url, (target) => visit(target, deadline));
+    const { stream, response } = await follow(url, (target) => request(target, GET, deadline).catch(failed));
     try {
       if (Number(response.headers['content-length']) > maxBytes) throw new Problem('document_too_large');
       const meter: Meter = { bytes: 0, hash: createHash('sha256'), atEnd: false };
@@ -74,19 +68,6 @@ export function createDownloader(options: DownloaderOptions): Downloader {
       stream.destroy();
     }
   };
-
-  /** One hop: who it is, where that is, whether we may, and then a request to just there. */
-  async function visit(url: URL, deadline: AbortSignal): Promise<Exchange> {
-    const exempt = isAllowedOrigin(url, allowed);
-    if (!exempt) checkOrigin(url);
-    const resolve = options.lookup ?? (exempt ? lookupOnThisMachine : lookupInDns);
-    const signal = AbortSignal.any([deadline, AbortSignal.timeout(hop.connectTimeout)]);
-    const addresses = await addressesOf(url, resolve, signal).catch(failed);
-    if (!exempt && !addresses.every(({ address }) => isPublicAddress(address))) {
-      throw new Problem('document_url_forbidden');
-    }
-    return requestOnce(url, addresses, hop, deadline).catch(failed);
-  }
 }
 
 /** Visits the URL and what it redirects to, at most three times (`fetchDefaults`), until a file is delivered. */
@@ -100,15 +81,12 @@ async function follow(start: URL, visit: (url: URL) => Promise<Exchange>): Promi
     if (statusCode >= 200 && statusCode < 300 && statusCode !== 206) return exchange;
     exchange.stream.destroy();
     if (!redirectStatuses.includes(statusCode) || !headers.location) failed(new Error(`Status ${statusCode}`));
-    url = parseRedirect(headers.location ?? '', url);
+    const target = parseRedirect(headers.location ?? '', url);
+    // The caller did not write it: whatever is wrong with it counts as forbidden.
+    if (!target) throw new Problem('document_url_forbidden');
+    url = target;
   }
   return failed(new Error(`More than ${maxRedirects} redirects`));
-}
-
-async function addressesOf(url: URL, lookup: HostLookup, signal: AbortSignal): Promise<readonly HostAddress[]> {
-  const host = hostOf(url);
-  const family = isIP(host);
-  return family === 0 ? lookup(host, signal) : [{ address: host, family }];
 }
 
 /** The body, with a limit to the server's silence: the clock runs while we read, so a slow reader is no stall. */
@@ -163,6 +141,7 @@ async function* joined(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Asyn
 /** One answer for every fault of the other side; the cause is for our log and names neither host nor address. */
 function failed(error: unknown): never {
   if (error instanceof Problem) throw error;
+  if (error instanceof ForbiddenTarget) throw new Problem('document_url_forbidden');
   throw new Problem('document_fetch_failed', undefined, { cause: new Error(nameless(error)) });
 }
 

@@ -16,6 +16,13 @@ export interface HopOptions {
   readonly responseTimeout: number;
 }
 
+/** What is sent. */
+export interface OutgoingRequest {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
 /** A response whose body has not been read. The receiver destroys the stream, which closes the connection. */
 export interface Exchange {
   readonly stream: Readable;
@@ -23,7 +30,7 @@ export interface Exchange {
 }
 
 /**
- * One GET request to exactly the given addresses: no proxy, no cookies, no credentials, no referrer, no redirect, no
+ * One request to exactly the given addresses: no proxy, no cookies, no credentials, no referrer, no redirect, no
  * retry, no decompression.
  *
  * got follows redirects and reads the bodies of errors by itself, but it then leaves the connection of a redirect
@@ -33,6 +40,7 @@ export interface Exchange {
  */
 export async function requestOnce(
   url: URL,
+  request: OutgoingRequest,
   addresses: readonly HostAddress[],
   options: HopOptions,
   signal: AbortSignal,
@@ -43,7 +51,8 @@ export async function requestOnce(
   // Loaded with the first document: a server that only reads never needs it.
   const { got } = await import('got');
   const stream = got.stream(url, {
-    headers: { 'user-agent': options.userAgent, accept: '*/*', 'accept-encoding': 'identity' },
+    ...request,
+    headers: { 'user-agent': options.userAgent, accept: '*/*', 'accept-encoding': 'identity', ...request.headers },
     agent: { http: new HttpAgent({ keepAlive: false }), https },
     dnsLookup: pinnedTo(addresses),
     timeout: {

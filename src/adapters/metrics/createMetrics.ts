@@ -43,6 +43,13 @@ export function createMetrics() {
     jobRuns: counter('ces_job_runs_total', 'Runs of jobs by outcome', 'job', 'outcome'),
     documentFetches: counter('ces_document_fetches_total', 'Fetches of documents by outcome', 'outcome'),
     storeCalls: counter('ces_object_store_calls_total', 'Calls of the object store by outcome', 'call', 'outcome'),
+    webhookAttempts: new Histogram({
+      name: 'ces_webhook_attempt_duration_seconds',
+      help: 'Attempts to deliver a webhook by outcome',
+      labelNames: ['outcome'],
+      buckets: DURATIONS,
+      registers,
+    }),
     ...poolMetrics(registry),
   };
 }

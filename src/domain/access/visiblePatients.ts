@@ -1,20 +1,44 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Caller } from '../../context.js';
 
+/** An API client whose limits count: values as a {@link PatientViewer} has them, or expressions of SQL. */
+export interface Viewer {
+  readonly tenantId: string | Prisma.Sql;
+  readonly apiClientId: string | Prisma.Sql;
+  /** Null or, in SQL, an empty array = every clinic of the tenant. */
+  readonly allowedClinicIds: readonly string[] | null | Prisma.Sql;
+}
+
 /** Whose view of patients it is. */
 export type PatientViewer = Pick<Caller, 'tenantId' | 'apiClientId' | 'allowedClinicIds'>;
 
 /**
- * The condition on a row of `client` that the caller may see the patient (R-89). A client that is limited to clinics
+ * The condition for a viewer who is limited to clinics; others see everything.
+ * @param condition with the clinics, an array of UUIDs
+ */
+export function withinClinics(
+  { allowedClinicIds: clinics }: Viewer,
+  condition: (clinics: Prisma.Sql) => Prisma.Sql,
+): Prisma.Sql {
+  if (clinics === null) return Prisma.sql`true`;
+  if (!(clinics instanceof Prisma.Sql)) return condition(Prisma.sql`${[...clinics]}::uuid[]`);
+  return Prisma.sql`(cardinality(${clinics}) = 0 OR ${condition(clinics)})`;
+}
+
+/**
+ * The condition on a row of `client` that the viewer may see the patient (R-89). A client that is limited to clinics
  * sees whom it created, who has an encounter at one of them, and whom it stored a document of.
  * @param alias of the row
  */
-export function visiblePatient({ tenantId, apiClientId, allowedClinicIds }: PatientViewer, alias: string): Prisma.Sql {
-  if (allowedClinicIds === null) return Prisma.sql`true`;
+export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
+  const { tenantId, apiClientId } = viewer;
   const patient = Prisma.raw(alias);
-  return Prisma.sql`(${patient}.created_by_api_client_id = ${apiClientId}::uuid
-    OR EXISTS (SELECT FROM encounter AS visit WHERE visit.tenant_id = ${tenantId}
-      AND visit.patient_id = ${patient}.id AND visit.clinic_id = ANY (${[...allowedClinicIds]}::uuid[]))
-    OR EXISTS (SELECT FROM document AS file WHERE file.tenant_id = ${tenantId}
-      AND file.patient_id = ${patient}.id AND file.uploaded_by_id = ${apiClientId}::uuid))`;
+  return withinClinics(
+    viewer,
+    (clinics) => Prisma.sql`(${patient}.created_by_api_client_id = ${apiClientId}::uuid
+      OR EXISTS (SELECT FROM encounter AS visit WHERE visit.tenant_id = ${tenantId}
+        AND visit.patient_id = ${patient}.id AND visit.clinic_id = ANY (${clinics}))
+      OR EXISTS (SELECT FROM document AS file WHERE file.tenant_id = ${tenantId}
+        AND file.patient_id = ${patient}.id AND file.uploaded_by_id = ${apiClientId}::uuid))`,
+  );
 }

@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 import type { EventDataOf, EventType } from '../../contract.js';
-import { visiblePatient, type PatientViewer } from '../access/visiblePatients.js';
+import type { PatientViewer } from '../access/visiblePatients.js';
 import {
   cursorInvalid,
   cursorOf,
@@ -11,6 +11,7 @@ import {
   type Scanned,
   type ScannedPage,
 } from '../values/positionCursor.js';
+import { visibleEvent } from './visible.js';
 
 export interface FeedRequest {
   /** `nextCursor` of an earlier page; undefined: from the oldest event that is kept. */
@@ -69,12 +70,6 @@ export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: 
 /** One statement, so that all of it is seen at one moment: a purge in between would go unnoticed. */
 async function scan({ db, caller }: FeedReader, { types, limit }: FeedRequest, after: bigint): Promise<FeedRow[]> {
   const { tenantId, allowedClinicIds: clinics } = caller;
-  // An event of no clinic is about a patient.
-  const isVisible = clinics
-    ? Prisma.sql`(clinic_id = ANY (${clinics}::uuid[]) OR EXISTS (SELECT FROM client
-        WHERE client.tenant_id = ${tenantId} AND client.id = (data->>'user_id')::uuid
-          AND ${visiblePatient(caller, 'client')}))`
-    : Prisma.sql`true`;
   const most = types || clinics ? MOST_SCANNED : limit + 1;
   return db.rows<FeedRow>(Prisma.sql`
     WITH scanned AS (
@@ -83,7 +78,7 @@ async function scan({ db, caller }: FeedReader, { types, limit }: FeedRequest, a
     ), found AS (
       SELECT id, type, timestamp, data, position FROM scanned
       WHERE (${types ?? null}::event_type[] IS NULL OR type = ANY (${types ?? null}::event_type[]))
-        AND ${isVisible}
+        AND ${visibleEvent(caller, 'scanned')}
       ORDER BY position LIMIT ${limit + 1}
     )
     SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest, frame.*, found.*

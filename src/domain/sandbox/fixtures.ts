@@ -11,6 +11,7 @@ import { recordPayment } from '../orders/payments.js';
 import { createPatient } from '../patients/patients.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 import { downloadSample, SAMPLE_HOST } from './sampleFiles.js';
+import { replayWebhooks } from './webhookFixtures.js';
 
 /** The store as far as fixtures need it. */
 export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
@@ -159,7 +160,9 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   await requestInformation(at(now), asked.encounterNo, { reviewerRef, message });
   await createPatient(at(patientAt, { patient: { id: noah, isVerified: 'NOTVERIFIED' } }), noahReed);
   // Consumers ignore an event whose id they have seen, so each reset has events of its own.
-  context.events.push(...events.map((event) => ({ ...event, id: context.newId() })));
+  const told = events.map((event) => ({ ...event, id: context.newId() }));
+  context.events.push(...told);
+  await replayWebhooks(at(now), told);
 }
 
 /** Imports a catalog that is a part of this build: a fault in it is a defect. */

@@ -7,12 +7,14 @@ import { requireSandbox } from './requireSandbox.js';
 import { createTenant, type NewTenant } from '../access/tenants.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
-/** Everything that a tenant owns but its API clients. Tables refer to those of later groups only. */
+/** Everything that a tenant owns but its API clients and where it wants its events sent. Tables refer to those of later groups only. */
 const tableGroups = [
   [
     'sweep_failure',
+    'webhook_delivery',
+    'webhook_inbox',
+    'webhook_inbox_message',
     'idempotency_key',
-    'event',
     'refund',
     'fulfilment',
     'order_line',
@@ -26,7 +28,7 @@ const tableGroups = [
     'product_rx',
     'clinic_location',
   ],
-  ['payment', 'document', 'product_offer'],
+  ['payment', 'document', 'event', 'product_offer'],
   ['order'],
   ['encounter', 'product'],
   ['client', 'clinic', 'subcategory'],
@@ -38,6 +40,7 @@ export const resetTables = tableGroups.flat();
 /** What identifies a row within its tenant; `id` where nothing else is said. */
 const keyColumns: Readonly<Record<string, readonly string[]>> = {
   sweep_failure: ['row_id'],
+  webhook_inbox: ['tenant_id'],
   idempotency_key: ['api_client_id', 'operation_id', 'key'],
   fulfilment: ['order_id', 'pharmacy_id'],
   encounter_document: ['encounter_id', 'document_id'],

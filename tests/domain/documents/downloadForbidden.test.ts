@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { createDownloader } from '../../../src/adapters/download/download.js';
 import type { DownloaderOptions } from '../../../src/adapters/download/download.js';
+import { createWebhookSender, type SenderOptions } from '../../../src/adapters/webhooks/httpSender.js';
 import type { Downloader } from '../../../src/adapters/download/downloader.js';
 import type { HostAddress } from '../../../src/adapters/download/hostAddresses.js';
 import { codeOf, fetchWith, refusalOf, until } from '../../support/downloads.js';
@@ -15,6 +16,9 @@ let download: Downloader;
 
 const downloaderFor = (options: Partial<DownloaderOptions> = {}) =>
   createDownloader({ allowedHosts: [host.host], ...options });
+
+const deliver = (url: string, options: Partial<SenderOptions> = {}) =>
+  createWebhookSender({ allowedHosts: [host.host], ...options })(url, {}, '{}');
 
 beforeAll(async () => {
   host = await startFileHost();
@@ -90,14 +94,16 @@ describe('the trap: a server on this machine that must never hear from us', () =
     'intranet',
   ];
 
-  it.each(literals)('https://%s is forbidden, and so is a redirect to it', async (literal) => {
+  it.each(literals)('https://%s is forbidden, for webhooks, too, and so is a redirect to it', async (literal) => {
     for (const scheme of ['https', 'http']) {
       const url = `${scheme}://${literal}:${port}/latest/meta-data/`;
       expect(await codeOf(fetchWith(download, url))).toBe('document_url_forbidden');
+      expect(await deliver(url)).toEqual({ error: 'url_forbidden' });
       const bait = host.serve('/bait.pdf', (_request, response) => {
         response.writeHead(302, { location: Buffer.from(url).toString('latin1') }).end();
       });
       expect(await codeOf(fetchWith(download, bait))).toBe('document_url_forbidden');
+      expect(await deliver(bait)).toEqual({ status: 302, retryAfter: null });
     }
   });
 
@@ -128,6 +134,8 @@ describe('the trap: a server on this machine that must never hear from us', () =
     const refusal = await refusalOf(fetchWith(misled, `https://files.example.com:${port}/`));
     const message = 'The URL may not be fetched: use a public https URL.';
     expect([refusal.code, refusal.message]).toEqual(['document_url_forbidden', message]);
+    const sent = await deliver(`https://files.example.com:${port}/`, { lookup: async () => addresses });
+    expect(sent).toEqual({ error: 'url_forbidden' });
   });
 
   it('a name whose answer turns private after the check is not looked up again', async () => {
@@ -138,6 +146,11 @@ describe('the trap: a server on this machine that must never hear from us', () =
     });
     expect(await codeOf(fetchWith(rebinding, `https://files.example.com:${port}/`))).toBe('document_fetch_failed');
     expect(lookups).toBe(1);
+    // A webhook is looked up anew at each attempt.
+    const lookup = async () => (lookups++ === 1 ? [publicAddress] : [{ address: '127.0.0.1', family: 4 }]);
+    const attempt = () => deliver(`https://files.example.com:${port}/`, { timeout: 300, lookup });
+    expect([{ error: 'timeout' }, { error: 'unreachable' }]).toContainEqual(await attempt());
+    expect(await attempt()).toEqual({ error: 'url_forbidden' });
   });
 
   it('an address is refused before any connection: one answer, and at once, whatever listens there', async () => {

@@ -13,6 +13,7 @@ import { call } from '../../support/http.js';
 import { keyedRequests } from '../../support/keyedRequests.js';
 import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../../support/reviews.js';
 import { reset, setClock, simulate } from '../../support/sandbox.js';
+import { newWebhooks } from '../../support/webhooks.js';
 import { isAudit, statementsOf, transactionsOf, type Statement } from '../../support/statements.js';
 
 // A transaction that took another lock after its tenant's event counter could wait for one that waits for the counter.
@@ -29,6 +30,15 @@ afterAll(() => Promise.all([harness.close(), fileHost.close()]));
 
 /** The operations that are no GETs and change no record. */
 const changeNothing = ['issueToken', 'getEncounterStatus', 'previewEncounter'];
+/** Their operation, method, path after the endpoint's, and body. */
+const webhookChanges: readonly (readonly [string, string, string, object?])[] = [
+  ['updateWebhookEndpoint', 'PATCH', '', { description: 'All' }],
+  ['rotateWebhookSecret', 'POST', '/rotate-secret'],
+  ['pingWebhookEndpoint', 'POST', '/ping'],
+  ['replayWebhookEvents', 'POST', '/replay', { after: '2026-01-01T00:00:00Z' }],
+  ['retryWebhookDelivery', 'POST', '/deliveries/{}/retry'],
+  ['deleteWebhookEndpoint', 'DELETE', ''],
+];
 /** The other ones that take no key. */
 const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }>>> = {
   async releaseEncounter() {
@@ -60,8 +70,24 @@ const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }
     return call(harness, `POST /orders/${order_no}/fulfilments`, { token: partner.token, json });
   },
   setClock: () => setClock(harness, partner, 100),
+  setWebhookInboxBehavior: () => {
+    const json = { status: 500, delay_ms: 0 };
+    return call(harness, 'PUT /sandbox/webhook-inbox/behavior', { token: partner.token, json });
+  },
+  ...Object.fromEntries(
+    webhookChanges.map(([operationId, method, path, json]) => [operationId, () => ofNewWebhook(method, path, json)]),
+  ),
   resetSandbox: async () => reset(harness, await newPartner(harness, 'sandbox')),
 };
+
+/** A request about an endpoint that has got something, of a tenant that has few. */
+async function ofNewWebhook(method: string, path: string, json?: object): Promise<{ readonly status: number }> {
+  const owner = await newPartner(harness);
+  await newPatient(harness, owner);
+  const { endpoint_id, delivery_id } = await newWebhooks(harness, owner);
+  const target = `${method} /webhook-endpoints/${endpoint_id}${path.replace('{}', delivery_id)}`;
+  return call(harness, target, { token: owner.token, ...(json && { json }) });
+}
 
 function requireSuccess(operationId: string, { status }: { readonly status: number }): void {
   if (status >= 300) throw new Error(`${operationId}: ${status}`);
@@ -102,7 +128,7 @@ it('every operation that changes something is tried here', () => {
 });
 
 it('no transaction does anything after it has written its events but commit, whatever it was for', async () => {
-  const isCounter = (text: string): boolean => text.includes('event_counter');
+  const isCounter = (text: string): boolean => text.includes('INTO event_counter');
   const told = new Set<string>();
   const transactions = await transactionsOf(async () => {
     await everything();
@@ -126,7 +152,7 @@ it('every operation that changes something commits its row of the audit with its
     };
     return [operationId, run] as const;
   });
-  const isChange = (text: string): boolean => /^\s*(INSERT|UPDATE|DELETE)/.test(text) && !isAudit({ text });
+  const isChange = (text: string): boolean => /\b(INSERT INTO|UPDATE|DELETE FROM) /.test(text) && !isAudit({ text });
   const apart: string[] = [];
   for (const [operationId, run] of [...Object.entries(keyless), ...keyed]) {
     const sent = await statementsOf(async () => requireSuccess(operationId, await run()));
@@ -134,7 +160,9 @@ it('every operation that changes something commits its row of the audit with its
     const before = sent.slice(0, at).filter(({ connection }) => connection === sent[at]?.connection);
     const begun = before.slice(before.findLastIndex(({ text }) => text === 'BEGIN'));
     const isOpen = begun[0]?.text === 'BEGIN' && !begun.some(({ text }) => ['COMMIT', 'ROLLBACK'].includes(text));
-    if (!isOpen || !begun.some(({ text }) => isChange(text))) apart.push(operationId);
+    // An effect that is an event alone is in the same statement.
+    const isWithEvent = sent[at]?.text.includes('INTO event_counter');
+    if (!isOpen || !(isWithEvent || begun.some(({ text }) => isChange(text)))) apart.push(operationId);
   }
   expect(apart).toEqual([]);
 });

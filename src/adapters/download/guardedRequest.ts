@@ -1,0 +1,39 @@
+import { isIP } from 'node:net';
+import { hostOf, isAllowedOrigin, isPublicAddress, isPublicOrigin } from './addressRules.js';
+import { lookupInDns, lookupOnThisMachine, type HostLookup } from './hostAddresses.js';
+import { requestOnce, type Exchange, type HopOptions, type OutgoingRequest } from './requestOnce.js';
+
+/** Whom a stranger's URL may lead to, and how long that may take. */
+export interface GuardOptions extends HopOptions {
+  /** Origins that may be reached over http and at any address. */
+  readonly allowed: ReadonlySet<string>;
+  /** Replaces the lookup of host names. */
+  readonly lookup: HostLookup | undefined;
+}
+
+/** The URL leads, or may lead, to an address that is not public. */
+export class ForbiddenTarget extends Error {}
+
+/**
+ * One request to a URL that a stranger chose, with no redirect followed.
+ * @param deadline ends it, and the reading of the response
+ * @throws ForbiddenTarget, or the reason of the failure
+ */
+export type GuardedRequest = (url: URL, request: OutgoingRequest, deadline: AbortSignal) => Promise<Exchange>;
+
+/** Who it is, where that is, whether we may, and then a request to just there: each time anew, because names move. */
+export function guardedRequests(options: GuardOptions): GuardedRequest {
+  return async (url, request, deadline) => {
+    const isExempt = isAllowedOrigin(url, options.allowed);
+    if (!isExempt && !isPublicOrigin(url)) throw new ForbiddenTarget();
+    const lookup = options.lookup ?? (isExempt ? lookupOnThisMachine : lookupInDns);
+    const signal = AbortSignal.any([deadline, AbortSignal.timeout(options.connectTimeout)]);
+    const host = hostOf(url);
+    const family = isIP(host);
+    const addresses = family === 0 ? await lookup(host, signal) : [{ address: host, family }];
+    if (!isExempt && !addresses.every(({ address }) => isPublicAddress(address))) {
+      throw new ForbiddenTarget();
+    }
+    return requestOnce(url, request, addresses, options, deadline);
+  };
+}

@@ -1,0 +1,15 @@
+import { allowedOrigins, isAllowedOrigin, isPublicOrigin, parseTarget } from './addressRules.js';
+
+/**
+ * Whether the service may send requests to a URL, as far as that can be said without DNS.
+ * @param allowedHosts `host:port` origins that are exempt from the address rules
+ * @param variable that has them
+ * @throws Error naming an entry that is not `host:port`
+ */
+export function targetRule(allowedHosts: readonly string[], variable: string): (text: string) => boolean {
+  const allowed = allowedOrigins(allowedHosts, variable);
+  return (text) => {
+    const url = parseTarget(text);
+    return url !== null && (isAllowedOrigin(url, allowed) || isPublicOrigin(url));
+  };
+}

@@ -1,0 +1,63 @@
+import type { Readable } from 'node:stream';
+import { allowedOrigins } from '../download/addressRules.js';
+import { ForbiddenTarget, guardedRequests } from '../download/guardedRequest.js';
+import type { HostLookup } from '../download/hostAddresses.js';
+import type { WebhookSender } from './sender.js';
+
+export interface SenderOptions {
+  /** `host:port` origins that may be reached over http and at any address (WEBHOOK_ALLOWED_HOSTS). */
+  readonly allowedHosts: readonly string[];
+  /** PEM certificates to trust instead of the system's. */
+  readonly ca?: string;
+  /** Milliseconds for everything. */
+  readonly timeout?: number;
+  /** Replaces the lookup of host names. */
+  readonly lookup?: HostLookup;
+}
+
+/** Milliseconds that a receiver has to respond (R-130). */
+export const DELIVERY_TIMEOUT = 15_000;
+const CONNECT_TIMEOUT = 5_000;
+/** Bytes of a response that are read, so that a receiver can end it in order. Nothing is made of them. */
+const READ_BYTES = 1_024;
+
+/** Makes the one function that sends webhooks. The address is checked at each attempt, like that of a document. */
+export function createWebhookSender({
+  allowedHosts,
+  timeout = DELIVERY_TIMEOUT,
+  ca,
+  lookup,
+}: SenderOptions): WebhookSender {
+  const request = guardedRequests({
+    allowed: allowedOrigins(allowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
+    ca,
+    lookup,
+    userAgent: 'ClinicalEncounterService/1 (webhook)',
+    connectTimeout: Math.min(CONNECT_TIMEOUT, timeout),
+    responseTimeout: timeout,
+  });
+  return async (url, headers, body) => {
+    const deadline = AbortSignal.timeout(timeout);
+    try {
+      const { stream, response } = await request(new URL(url), { method: 'POST', headers, body }, deadline);
+      await readSome(stream).catch(() => undefined);
+      return { status: response.statusCode, retryAfter: response.headers['retry-after'] ?? null };
+    } catch (error) {
+      if (error instanceof ForbiddenTarget) return { error: 'url_forbidden' };
+      return { error: deadline.aborted || isTimeout(error) ? 'timeout' : 'unreachable' };
+    }
+  };
+}
+
+async function readSome(stream: Readable): Promise<void> {
+  let bytes = 0;
+  for await (const chunk of stream) {
+    bytes += (chunk as Uint8Array).length;
+    // Ends the stream and with it the connection.
+    if (bytes >= READ_BYTES) break;
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'TimeoutError' || ('code' in error && error.code === 'ETIMEDOUT'));
+}

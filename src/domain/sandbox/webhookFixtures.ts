@@ -1,0 +1,50 @@
+import type { NewEvent } from '../transactions/outbox.js';
+import { tenantInsertion } from '../transactions/bulkSql.js';
+import type { CallerContext } from '../transactions/transaction.js';
+
+const endpointId = '01a1f9b8-cbc0-7000-8000-00000000ab01';
+const deliveredId = '01a1f9b8-cbc0-7000-8000-00000000de01';
+const failedId = '01a1f9b8-cbc0-7000-8000-00000000de02';
+
+/**
+ * Restores the webhook endpoint of the examples and what was sent to it: one event with success, one without. Its API client
+ * is not active, so it gets nothing, and its secret protects nothing.
+ * @param events of the fixtures, as they are about to be written
+ */
+export async function replayWebhooks(context: CallerContext, events: readonly NewEvent[]): Promise<void> {
+  const { tenantId, apiClientId } = context.caller;
+  const now = context.now();
+  const endpoint = {
+    apiClientId,
+    url: 'https://hooks.northwind.example/encounters',
+    types: ['encounter_completed', 'order_created'],
+    description: 'Practice management',
+    status: 'active',
+    disabledReason: null,
+    secret: new Uint8Array(32),
+    previousSecret: null,
+    previousSecretUntil: null,
+    fromPosition: 0n,
+    lastSuccessAt: now,
+    lastFailureAt: now,
+    failingSince: null,
+    createdAt: now,
+    updatedAt: now,
+  } as const;
+  await context.db.webhookEndpoint.upsert({
+    where: { tenantId_id: { tenantId, id: endpointId } },
+    create: { tenantId, id: endpointId, ...endpoint, types: [...endpoint.types] },
+    update: { ...endpoint, types: [...endpoint.types] },
+  });
+  const delivery = (id: string, eventType: NewEvent['type'], status: 'delivered' | 'failed', httpStatus: number) => {
+    const event = events.find(({ type }) => type === eventType);
+    const attempt = { at: now, http_status: httpStatus, error: null, duration_ms: 40 };
+    return { id, endpointId, eventId: event?.id, status, attempts: [attempt], createdAt: now };
+  };
+  const deliveries = [
+    delivery(deliveredId, 'encounter.completed', 'delivered', 204),
+    delivery(failedId, 'order.created', 'failed', 500),
+  ];
+  // With the events, which are written by the same statement.
+  context.changes.push(tenantInsertion(tenantId, 'webhook_delivery', deliveries));
+}

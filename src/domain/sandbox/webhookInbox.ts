@@ -1,0 +1,35 @@
+import type { WebhookInbox, WebhookInboxMessage } from '../../../generated/prisma/client.js';
+import type { Context } from '../../context.js';
+import type { Bodies } from '../../contract.js';
+import type { CallerContext } from '../transactions/transaction.js';
+import { requireSandbox } from './requireSandbox.js';
+
+const SHOWN = 100;
+
+/**
+ * What the receiver of a sandbox has got, the newest first (R-134).
+ * @throws Problem sandbox_only
+ */
+export async function listInbox(context: Context): Promise<WebhookInboxMessage[]> {
+  requireSandbox(context);
+  const { tenantId } = context.caller;
+  return context.db.webhookInboxMessage.findMany({ where: { tenantId }, orderBy: { id: 'desc' }, take: SHOWN });
+}
+
+/**
+ * Decides what the receiver of a sandbox responds, and after how long.
+ * @throws Problem sandbox_only
+ */
+export async function setInboxBehavior(
+  context: CallerContext,
+  { status, delay_ms: delayMs = 0 }: Bodies['SetWebhookInboxBehaviorRequest'],
+): Promise<WebhookInbox> {
+  requireSandbox(context);
+  const { tenantId } = context.caller;
+  const behavior = { status, delayMs };
+  return context.db.webhookInbox.upsert({
+    where: { tenantId },
+    create: { tenantId, ...behavior },
+    update: behavior,
+  });
+}

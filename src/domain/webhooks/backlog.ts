@@ -1,0 +1,22 @@
+import type { Queries } from '../../adapters/database/database.js';
+
+/** What is to be sent to endpoints that are active. */
+interface Backlog {
+  readonly waiting: number;
+  /** Seconds that the oldest due delivery has been waiting; 0 when none is due. */
+  readonly oldestSeconds: number;
+}
+
+/** Over all tenants. */
+export async function webhookBacklog(db: Queries): Promise<Backlog> {
+  const [backlog] = await db.$queryRaw<Backlog[]>`
+    SELECT count(*)::int AS waiting,
+      greatest(coalesce(extract(epoch FROM max(now() + clock_offset_ms * interval '1 ms' - next_attempt_at)), 0), 0)::float
+        AS "oldestSeconds"
+    FROM webhook_delivery AS delivery
+    JOIN webhook_endpoint AS endpoint ON endpoint.tenant_id = delivery.tenant_id AND endpoint.id = endpoint_id
+      AND endpoint.status = 'active'
+    JOIN tenant ON tenant.id = delivery.tenant_id
+    WHERE delivery.status = 'waiting'`;
+  return backlog ?? { waiting: 0, oldestSeconds: 0 };
+}

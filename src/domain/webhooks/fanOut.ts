@@ -1,0 +1,86 @@
+import { isUnavailable, sqlState } from '../../adapters/database/database.js';
+import { describeCauses } from '../../failures.js';
+import { insertion } from '../transactions/bulkSql.js';
+import type { SweepContext } from '../transactions/tenantClocks.js';
+import { inTenantTime, inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import { isWanted } from './subscriptions.js';
+
+/** Events of one tenant in one transaction. */
+const BATCH = 500;
+
+/** An event that an endpoint gets. */
+interface Match {
+  readonly endpointId: string;
+  readonly eventId: string;
+}
+
+/**
+ * Makes the deliveries of events that have come, once for each event and endpoint (R-129): tenant by tenant from a
+ * cursor, as a reader of the feed would, so that a change is not slowed down by those who want to hear of it. Safe to run
+ * twice at the same time.
+ * @returns whether a tenant may have more
+ */
+export async function makeDeliveries(context: SweepContext): Promise<boolean> {
+  const tenants = await context.db.$queryRaw<{ tenantId: string; aheadMs: bigint }[]>`
+    SELECT cursor.tenant_id AS "tenantId", tenant.clock_offset_ms AS "aheadMs"
+    FROM webhook_cursor AS cursor JOIN event_counter AS counter USING (tenant_id) JOIN tenant ON tenant.id = tenant_id
+    WHERE counter.position > cursor.position
+      AND EXISTS (SELECT FROM webhook_endpoint AS endpoint WHERE endpoint.tenant_id = tenant.id AND status = 'active')`;
+  let hasMore = false;
+  for (const { tenantId, aheadMs } of tenants) {
+    try {
+      const deliver = (transaction: TransactionContext): Promise<boolean> =>
+        deliverSome(inTenantTime(transaction, Number(aheadMs)), tenantId);
+      if (await inTransaction(context, deliver)) hasMore = true;
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      context.log.error(
+        { tenantId, sqlstate: sqlState(error), causes: describeCauses(error) },
+        'no deliveries were made',
+      );
+    }
+  }
+  return hasMore;
+}
+
+/** @returns whether there is more */
+async function deliverSome({ db, now, newId }: TransactionContext, tenantId: string): Promise<boolean> {
+  const [cursor] = await db.$queryRaw<{ position: bigint }[]>`
+    SELECT position FROM webhook_cursor WHERE tenant_id = ${tenantId} FOR UPDATE SKIP LOCKED`;
+  // Another process is at it.
+  if (!cursor) return false;
+  const { position: after } = cursor;
+  // One statement, so that an event up to the counter's position is seen, or is gone.
+  const [scanned] = await db.$queryRaw<{ count: number; position: bigint }[]>`
+    SELECT count(*)::int AS count, coalesce(CASE WHEN count(*) = ${BATCH} THEN max(position) END,
+      (SELECT position FROM event_counter WHERE tenant_id = ${tenantId})) AS position
+    FROM (SELECT position FROM event WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${BATCH})
+      AS news`;
+  if (!scanned) throw new Error('an aggregate has a row');
+  const matches = scanned.count === 0 ? [] : await matching(db, tenantId, after, scanned.position);
+  const at = now();
+  const rows = matches.map(({ endpointId, eventId }) => ({
+    ...{ id: newId(), tenantId, endpointId, eventId, nextAttemptAt: at, createdAt: at },
+    ...{ status: 'waiting', failures: 0, attempts: [] },
+  }));
+  if (rows.length > 0) await db.$executeRaw`${insertion('webhook_delivery', rows)} ON CONFLICT DO NOTHING`;
+  await db.$executeRaw`UPDATE webhook_cursor SET position = ${scanned.position} WHERE tenant_id = ${tenantId}`;
+  return scanned.count === BATCH;
+}
+
+/** Which endpoint gets which of the events. */
+function matching(
+  db: TransactionContext['db'],
+  tenantId: string,
+  after: bigint,
+  through: bigint,
+): Promise<readonly Match[]> {
+  return db.$queryRaw<Match[]>`
+    SELECT webhook_endpoint.id AS "endpointId", event.id AS "eventId"
+    FROM event
+    JOIN webhook_endpoint ON webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.status = 'active'
+      AND event.position > from_position
+    JOIN api_client ON api_client.tenant_id = ${tenantId} AND api_client.id = api_client_id AND api_client.is_active
+    WHERE event.tenant_id = ${tenantId} AND event.position > ${after} AND event.position <= ${through} AND ${isWanted}
+    ORDER BY event.position`;
+}

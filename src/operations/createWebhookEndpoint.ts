@@ -1,0 +1,13 @@
+import type { Operation } from './operation.js';
+import { checkUrl, createEndpoint } from '../domain/webhooks/endpoints.js';
+import { webhookEndpointView } from '../views/webhookView.js';
+import { withIdempotency } from './withIdempotency.js';
+
+/** POST /webhook-endpoints: the only response with its secret, but for a rotation. */
+export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async ({ body }, context) => {
+  checkUrl(context, body.url);
+  return withIdempotency(context, async (transaction) => {
+    const { endpoint, secret } = await createEndpoint(transaction, body);
+    return { status: 201, body: { ...webhookEndpointView(endpoint), secret } };
+  });
+};

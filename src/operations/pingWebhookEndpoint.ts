@@ -1,0 +1,10 @@
+import type { Operation } from './operation.js';
+import { pingEndpoint } from '../domain/webhooks/endpoints.js';
+import { withIdempotency } from './withIdempotency.js';
+
+/** POST /webhook-endpoints/{endpoint_id}/ping: an event like any other. */
+export const pingWebhookEndpoint: Operation<'pingWebhookEndpoint'> = ({ path }, context) =>
+  withIdempotency(context, async (transaction) => {
+    const eventId = await pingEndpoint(transaction, path.endpoint_id);
+    return { status: 202, body: { event_id: eventId } };
+  });

@@ -1,0 +1,10 @@
+import type { Operation } from './operation.js';
+import { replayEvents } from '../domain/webhooks/deliveries.js';
+import { withIdempotency } from './withIdempotency.js';
+
+/** POST /webhook-endpoints/{endpoint_id}/replay: the events of a time once more. */
+export const replayWebhookEvents: Operation<'replayWebhookEvents'> = ({ path, body }, context) =>
+  withIdempotency(context, async (transaction) => {
+    const deliveries = await replayEvents(transaction, path.endpoint_id, body);
+    return { status: 202, body: { deliveries } };
+  });

@@ -1,0 +1,11 @@
+import type { Operation } from './operation.js';
+import { setInboxBehavior } from '../domain/sandbox/webhookInbox.js';
+import { inboxBehaviorView } from '../views/webhookView.js';
+import { withIdempotency } from './withIdempotency.js';
+
+/** PUT /sandbox/webhook-inbox/behavior: to see retries, timeouts and the end of an endpoint. */
+export const setWebhookInboxBehavior: Operation<'setWebhookInboxBehavior'> = ({ body }, context) =>
+  withIdempotency(context, async (transaction) => {
+    const behavior = await setInboxBehavior(transaction, body);
+    return { status: 200, body: inboxBehaviorView(behavior) };
+  });

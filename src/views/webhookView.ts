@@ -1,0 +1,53 @@
+import type { WebhookInbox, WebhookInboxMessage } from '../../generated/prisma/client.js';
+import type { Schemas } from '../contract.js';
+import type { Delivery } from '../domain/webhooks/deliveries.js';
+import type { Endpoint } from '../domain/webhooks/endpoints.js';
+import { timestamp } from './values.js';
+
+/** An endpoint without its secret. */
+export function webhookEndpointView(endpoint: Endpoint): Schemas['WebhookEndpoint'] {
+  const { id, url, types, description, status, disabledReason } = endpoint;
+  return {
+    id,
+    url,
+    types,
+    description,
+    status,
+    disabledReason,
+    lastSuccessAt: timestamp(endpoint.lastSuccessAt),
+    lastFailureAt: timestamp(endpoint.lastFailureAt),
+    createdAt: endpoint.createdAt.toISOString(),
+    updatedAt: endpoint.updatedAt.toISOString(),
+  };
+}
+
+/** A delivery with its latest attempts. */
+export function webhookDeliveryView(delivery: Delivery): Schemas['WebhookDelivery'] {
+  return {
+    id: delivery.id,
+    event_id: delivery.eventId,
+    event_type: delivery.eventType,
+    status: delivery.status,
+    created_at: delivery.createdAt.toISOString(),
+    next_attempt_at: timestamp(delivery.nextAttemptAt),
+    attempts: delivery.attempts,
+  };
+}
+
+/** A message as the receiver of a sandbox got it. */
+export function inboxMessageView(message: WebhookInboxMessage): Schemas['WebhookInboxMessage'] {
+  const { id, endpointId, headers, body, status, receivedAt } = message;
+  return {
+    id,
+    endpoint_id: endpointId,
+    headers: headers as Schemas['WebhookInboxMessage']['headers'],
+    body,
+    status,
+    received_at: receivedAt.toISOString(),
+  };
+}
+
+/** What the receiver of a sandbox responds. */
+export function inboxBehaviorView({ status, delayMs }: WebhookInbox): Schemas['WebhookInboxBehavior'] {
+  return { status, delay_ms: delayMs };
+}

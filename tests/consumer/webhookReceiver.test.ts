@@ -1,0 +1,100 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Webhook } from 'standardwebhooks';
+import { packageRoot } from '../../src/packageRoot.js';
+
+// The guide's receiver in TypeScript, as it is printed.
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+let folder: string;
+let port: number;
+let receiver: ChildProcess;
+const handled: string[] = [];
+
+beforeAll(async () => {
+  const guide = await readFile(new URL('openapi/info.md', packageRoot), 'utf8');
+  const [, sample = ''] = /```typescript\n([^]*?)```/.exec(guide) ?? [];
+  // Beside the package that it imports.
+  folder = await mkdtemp(fileURLToPath(new URL('node_modules/.sample-', packageRoot)));
+  const file = join(folder, 'receiver.mts');
+  await writeFile(file, sample);
+  port = await freePort();
+  receiver = spawn(process.execPath, ['--import', 'tsx', file], {
+    cwd: fileURLToPath(packageRoot),
+    env: { PATH: process.env['PATH'], WEBHOOK_SECRET: secret, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (receiver.stdout) createInterface(receiver.stdout).on('line', (line) => handled.push(line));
+  await listening();
+}, 60_000);
+afterAll(async () => {
+  if (receiver.exitCode === null && receiver.kill()) await once(receiver, 'exit');
+  await rm(folder, { recursive: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: free } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return free;
+}
+
+async function listening(): Promise<void> {
+  while (receiver.exitCode === null) {
+    const socket = connect(port, '127.0.0.1');
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (isOpen) return;
+    await delay(50);
+  }
+  throw new Error('the receiver of the guide does not run');
+}
+
+/** What was handled, once there is so much. */
+async function handledSoFar(count: number): Promise<readonly string[]> {
+  while (handled.length < count && receiver.exitCode === null) await delay(20);
+  return handled;
+}
+
+const body = '{"type":"order.paid","timestamp":"2026-11-20T16:10:00.000Z","data":{"order_no":"ORD-100045"}}';
+
+/** Delivers an event as the service does; returns the status of the response. */
+async function deliver(id: string, { sent = body, at = new Date(), by = [secret] } = {}): Promise<number> {
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': by.map((one) => new Webhook(one).sign(id, at, body)).join(' '),
+  };
+  return (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: sent })).status;
+}
+
+it('the receiver of the guide takes what is signed, each event once, by either secret of a rotation', async () => {
+  const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+  expect(await deliver('e1')).toBe(204);
+  expect(await deliver('e1')).toBe(204);
+  expect(await deliver('e2', { by: [other, secret] })).toBe(204);
+  expect(await handledSoFar(2)).toEqual(['e1', 'e2'].map((id) => `${id} order.paid {"order_no":"ORD-100045"}`));
+});
+
+it('the receiver of the guide refuses what is not signed, changed or old, and does nothing for it', async () => {
+  const before = [...handled];
+  const other = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+  expect(await deliver('e3', { by: [other] })).toBe(400);
+  expect(await deliver('e3', { by: [] })).toBe(400);
+  expect(await deliver('e3', { sent: body.replace('100045', '100046') })).toBe(400);
+  expect(await deliver('e3', { at: new Date(Date.now() - 600_000) })).toBe(400);
+  expect(await deliver('e4')).toBe(204);
+  expect(await handledSoFar(before.length + 1)).toEqual([...before, expect.stringMatching(/^e4 /)]);
+});

@@ -1,0 +1,109 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { recordPaid } from '../support/events.js';
+import { newToken } from '../support/factories.js';
+import { call } from '../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { startReceiver, verified, type Received } from '../support/receiver.js';
+import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
+import { newEndpoint } from '../support/webhooks.js';
+import { figure, isFull } from './faults.js';
+
+const EVENTS = isFull ? 10_000 : 200;
+const KILLS = isFull ? 5 : 1;
+
+let database: TestDatabase;
+let db: Database;
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'ces-webhooks-'));
+  database = await createTestDatabase();
+  db = openDatabase(database.url);
+});
+afterAll(async () => {
+  await killServers();
+  await db.$disconnect();
+  await database.drop();
+  await rm(dataDir, { recursive: true });
+});
+
+it('every event reaches every endpoint, signed, though receivers fail, secrets change and servers are killed', async () => {
+  // A third of the webhooks is refused, and some connections are cut.
+  const receiver = await startReceiver((_path, response) => {
+    const luck = Math.random();
+    if (luck < 0.05) response.destroy();
+    else response.writeHead(luck < 0.3 ? 500 : 204).end();
+  });
+  const environment = {
+    ...{ DATABASE_URL: database.url, DATA_DIR: dataDir, LOG_LEVEL: 'info', RATE_LIMIT: 'off' },
+    WEBHOOK_ALLOWED_HOSTS: receiver.host,
+  };
+  const start = (): ServerProcess => startServer(environment);
+  let servers = [start()];
+  await servers[0]?.started;
+  servers.push(start());
+  const context = systemContext(db);
+  const { id: tenantId } = await createTenant(context, { name: 'Lakeside', mode: 'sandbox' });
+  const credentials = await createApiClient(context, { tenant: tenantId, preset: 'partner' });
+  const baseUrlOf = async (server = servers[0]): Promise<{ baseUrl: string }> => ({
+    baseUrl: (await server?.started) ?? '',
+  });
+  const token = await newToken(await baseUrlOf(), credentials);
+  const paths = ['/one', '/two', '/three'];
+  const secrets = new Map<string, string[]>();
+  const endpoints = [];
+  for (const path of paths) {
+    const endpoint = await newEndpoint(await baseUrlOf(), { token }, { url: receiver.url(path) });
+    endpoints.push({ ...endpoint, path });
+    secrets.set(path, [endpoint.secret]);
+  }
+
+  const idsAt = (path: string): Set<unknown> =>
+    new Set(receiver.received.filter((one) => one.path === path).map(({ headers }) => headers['webhook-id']));
+  const missing = (): number => paths.reduce((sum, path) => sum + EVENTS - idsAt(path).size, 0);
+  const began = performance.now();
+  let recorded = 0;
+  let kills = 0;
+  while (recorded < EVENTS || missing() > 0) {
+    if (performance.now() - began > (isFull ? 600_000 : 80_000)) throw new Error(`${missing()} are missing`);
+    const count = Math.min(EVENTS / 20, EVENTS - recorded);
+    if (count > 0) await recordPaid({ domain: context }, { tenantId, clinicId: null }, 'ORD-101000', count);
+    recorded += count;
+    if (kills < KILLS && recorded >= ((kills + 1) * EVENTS) / (KILLS + 1)) {
+      kills += 1;
+      servers.forEach(({ child }) => child.kill('SIGKILL'));
+      await Promise.all(servers.map(({ ended }) => ended));
+      // As if their leases were over.
+      await db.$executeRaw`UPDATE webhook_endpoint SET busy_until = now() WHERE busy_until IS NOT NULL`;
+      servers = [start(), start()];
+      for (const { id, path } of endpoints) {
+        const rotated = await call(await baseUrlOf(), `POST /webhook-endpoints/${id}/rotate-secret`, { token });
+        secrets.get(path)?.push(rotated.body.secret);
+      }
+    }
+    // What failed is due again when the time of the sandbox has moved.
+    await db.$executeRaw`UPDATE tenant SET clock_offset_ms = clock_offset_ms + 3600000 WHERE id = ${tenantId}`;
+    await delay(250);
+  }
+  figure('events × endpoints, webhooks received', `${EVENTS} × 3, ${receiver.received.length}`);
+  figure('seconds', ((performance.now() - began) / 1000).toFixed(0));
+
+  const feed = await db.event.findMany({ where: { tenantId, type: 'order_paid' }, select: { id: true } });
+  for (const path of paths) expect(idsAt(path)).toEqual(new Set(feed.map(({ id }) => id)));
+  const isVerified = (webhook: Received): boolean =>
+    (secrets.get(webhook.path) ?? []).some((secret) => {
+      try {
+        return verified(webhook, secret);
+      } catch {
+        return false;
+      }
+    });
+  expect(receiver.received.filter((webhook) => !isVerified(webhook))).toEqual([]);
+  await receiver.close();
+}, 700_000);

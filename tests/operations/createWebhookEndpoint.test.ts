@@ -1,0 +1,130 @@
+import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
+import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { hookUrl, newEndpoint } from '../support/webhooks.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness({ environment: { WEBHOOK_ALLOWED_HOSTS: '127.0.0.1:9999' } });
+});
+beforeEach(async () => {
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const create = (json: object, { token } = partner): Promise<Answer> =>
+  call(harness, 'POST /webhook-endpoints', { token, json });
+const count = (): Promise<number> => harness.domain.db.webhookEndpoint.count({ where: { tenantId: partner.tenantId } });
+
+describe('201', () => {
+  it('shows the secret, which is stored, and no other response shows it', async () => {
+    const { status, body, headers } = await create({ url: hookUrl, types: ['order.paid'], description: 'Billing' });
+    const { id, secret, ...shown } = body;
+    const at = harness.clock.now.toISOString();
+    expect([status, headers.get('Cache-Control'), shown]).toEqual([
+      201,
+      'no-store',
+      {
+        url: hookUrl,
+        types: ['order.paid'],
+        description: 'Billing',
+        status: 'active',
+        disabledReason: null,
+        lastSuccessAt: null,
+        lastFailureAt: null,
+        createdAt: at,
+        updatedAt: at,
+      },
+    ]);
+    const { tenantId, token } = partner;
+    const stored = await harness.domain.db.webhookEndpoint.findFirstOrThrow({ where: { tenantId, id } });
+    expect(secret).toBe(`whsec_${Buffer.from(stored.secret).toString('base64')}`);
+    expect(stored.secret).toHaveLength(32);
+    for (const target of ['GET /webhook-endpoints', `GET /webhook-endpoints/${id}`]) {
+      expect((await call(harness, target, { token })).text).not.toContain('ecret');
+    }
+    expect(JSON.stringify(harness.logged)).not.toContain(secret);
+  });
+
+  it('begins after the latest event of the tenant, and so does what makes deliveries', async () => {
+    await newPatient(harness, partner);
+    await newPatient(harness, partner);
+    const { id } = await newEndpoint(harness, partner);
+    await newPatient(harness, partner);
+    const later = await newEndpoint(harness, partner);
+    const { tenantId } = partner;
+    const { db } = harness.domain;
+    const rows = await db.webhookEndpoint.findMany({ where: { tenantId }, orderBy: { id: 'asc' } });
+    expect(rows.map((row) => [row.id, row.fromPosition])).toEqual([
+      [id, 2n],
+      [later.id, 3n],
+    ]);
+    expect((await db.webhookCursor.findUniqueOrThrow({ where: { tenantId } })).position).toBe(2n);
+  });
+
+  it('takes the address of the sandbox’s own receiver, and what the operator exempts', async () => {
+    const sandbox = await newPartner(harness, 'sandbox');
+    expect((await create({ url: `${harness.baseUrl}/sandbox/webhook-inbox` }, sandbox)).status).toBe(201);
+    expect((await create({ url: 'http://127.0.0.1:9999/hook' })).status).toBe(201);
+  });
+});
+
+describe('400', () => {
+  it('refuses what documents may not be fetched from either, and for a live tenant the receiver of sandboxes', async () => {
+    const urls = [
+      'http://hooks.northwind.example/a',
+      'ftp://hooks.northwind.example/a',
+      'https://127.0.0.1/a',
+      'https://2130706433/a',
+      'https://[::1]/a',
+      'https://169.254.169.254/latest/meta-data',
+      'https://10.0.0.1/a',
+      'https://localhost/a',
+      'https://metadata.internal/a',
+      'https://user:password@hooks.northwind.example/a',
+      'https://hooks.northwind.example:22/a',
+      'http://127.0.0.1:9998/hook',
+      `${harness.baseUrl}/sandbox/webhook-inbox`,
+    ];
+    for (const url of urls) {
+      const answer = await create({ url });
+      expect([url, answer.body.code]).toEqual([url, 'webhook_url_forbidden']);
+      expectProblem(answer, 400, 'webhook_url_forbidden', [{ pointer: '#/url' }]);
+    }
+    const sandbox = await newPartner(harness, 'sandbox');
+    const beside = await create({ url: `${harness.baseUrl}/sandbox/webhook-inbox?x` }, sandbox);
+    expectProblem(beside, 400, 'webhook_url_forbidden');
+    expect(await count()).toBe(0);
+  });
+
+  it('names what is malformed', async () => {
+    for (const [json, pointer] of [
+      [{ url: 'hooks.northwind.example' }, '#/url'],
+      [{ url: hookUrl, types: ['order.payed'] }, '#/types/0'],
+      [{ url: hookUrl, types: ['order.paid', 'order.paid'] }, '#/types'],
+      [{ url: hookUrl, description: 'x'.repeat(256) }, '#/description'],
+    ] as const) {
+      expectProblem(await create(json), 400, 'validation_failed', [{ pointer }]);
+    }
+  });
+});
+
+describe('409', () => {
+  it('lets a tenant have five, also of requests at the same time; those of deactivated clients do not count', async () => {
+    const statuses = async (): Promise<number[]> => {
+      const answers = await Promise.all(Array.from({ length: 8 }, () => create({ url: hookUrl })));
+      for (const answer of answers.filter(({ status }) => status !== 201)) {
+        expectProblem(answer, 409, 'webhook_limit_reached');
+      }
+      return answers.map(({ status }) => status).sort();
+    };
+    const colleague = await newClient(harness, partner.tenantId);
+    for (let number = 0; number < 3; number += 1) await newEndpoint(harness, colleague);
+    expect(await statuses()).toEqual([201, 201, 409, 409, 409, 409, 409, 409]);
+    await deactivateApiClient(harness.domain, colleague.clientId);
+    expect(await statuses()).toEqual([201, 201, 201, 409, 409, 409, 409, 409]);
+  });
+});

@@ -1,0 +1,42 @@
+import { newPartner, newPatient, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { newWebhooks } from '../support/webhooks.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const remove = (id: string): Promise<Answer> =>
+  call(harness, `DELETE /webhook-endpoints/${id}`, { token: partner.token });
+
+describe('204', () => {
+  it('ends the endpoint with its deliveries, and no other', async () => {
+    await newPatient(harness, partner);
+    const { endpoint_id, spareEndpointId } = await newWebhooks(harness, partner);
+    const { status, text } = await remove(endpoint_id);
+    expect([status, text]).toEqual([204, '']);
+    const where = { tenantId: partner.tenantId };
+    const { db } = harness.domain;
+    expect(await db.webhookDelivery.count({ where })).toBe(0);
+    expect((await db.webhookEndpoint.findMany({ where })).map(({ id }) => id)).toEqual([spareEndpointId]);
+    expectProblem(await remove(endpoint_id), 404, 'webhook_endpoint_not_found');
+  });
+});
+
+describe('400', () => {
+  it('refuses what is no UUID', async () => {
+    expectProblem(await remove('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
+  });
+});
+
+describe('404', () => {
+  it('knows no endpoint of this id', async () => {
+    expectProblem(await remove(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
+  });
+});

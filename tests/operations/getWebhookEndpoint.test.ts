@@ -1,0 +1,49 @@
+import { permissions } from '../../src/domain/access/permissions.js';
+import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { newEndpoint } from '../support/webhooks.js';
+
+let harness: Harness;
+let partner: Partner;
+let endpoint: Answer['body'];
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  endpoint = await newEndpoint(harness, partner, { types: ['order.paid', 'encounter.review_started'] });
+});
+afterAll(() => harness.close());
+
+const get = (id: string, { token } = partner): Promise<Answer> =>
+  call(harness, `GET /webhook-endpoints/${id}`, { token });
+
+describe('200', () => {
+  it('says how the endpoint does', async () => {
+    const { secret: _secret, ...shown } = endpoint;
+    expect((await get(endpoint.id.toUpperCase())).body).toEqual(shown);
+    const lastSuccessAt = new Date('2026-11-20T15:00:00.000Z');
+    const lastFailureAt = new Date('2026-11-20T15:30:00.000Z');
+    const data = { lastSuccessAt, lastFailureAt, status: 'disabled', disabledReason: 'gone' } as const;
+    const { tenantId } = partner;
+    await harness.domain.db.webhookEndpoint.updateMany({ where: { tenantId, id: endpoint.id }, data });
+    const found = await get(endpoint.id);
+    expect([found.status, found.body]).toEqual([200, JSON.parse(JSON.stringify({ ...shown, ...data }))]);
+  });
+});
+
+describe('400', () => {
+  it('refuses what is no UUID', async () => {
+    expectProblem(await get('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
+  });
+});
+
+describe('404', () => {
+  it('does not show a client that is limited to clinics the endpoint of another one', async () => {
+    const clinics = [await newClinic(harness, partner)];
+    const limited = await newClient(harness, partner.tenantId, permissions, clinics);
+    const own = await newEndpoint(harness, limited);
+    expect((await get(own.id, limited)).status).toBe(200);
+    expectProblem(await get(endpoint.id, limited), 404, 'webhook_endpoint_not_found');
+  });
+});

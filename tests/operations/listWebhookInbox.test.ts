@@ -1,0 +1,59 @@
+import { newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness, 'sandbox');
+});
+afterAll(() => harness.close());
+
+const list = ({ token } = partner, query = ''): Promise<Answer> =>
+  call(harness, `GET /sandbox/webhook-inbox${query}`, { token });
+
+describe('200', () => {
+  it('shows the last 100 messages of the tenant, the newest first', async () => {
+    const { db, newId } = harness.domain;
+    const messages = Array.from({ length: 101 }, (_, number) => ({
+      id: newId(),
+      tenantId: partner.tenantId,
+      endpointId: newId(),
+      headers: { 'webhook-id': newId() },
+      body: `{"number":${number}}`,
+      status: 204,
+      receivedAt: harness.clock.now,
+    }));
+    await db.webhookInboxMessage.createMany({ data: messages });
+    const { status, body } = await list();
+    expect(status).toBe(200);
+    expect(body.data).toEqual(
+      messages
+        .slice(1)
+        .toReversed()
+        .map(({ id, endpointId, headers, body: text, receivedAt }) => ({
+          id,
+          endpoint_id: endpointId,
+          headers,
+          body: text,
+          status: 204,
+          received_at: receivedAt.toISOString(),
+        })),
+    );
+    expect((await list(await newPartner(harness, 'sandbox'))).body).toEqual({ data: [] });
+  });
+});
+
+describe('400', () => {
+  it('refuses a query, which the contract does not know', async () => {
+    expectProblem(await list(partner, '?limit=1'), 400, 'validation_failed', [{ parameter: 'limit' }]);
+  });
+});
+
+describe('403', () => {
+  it('is there for sandboxes only', async () => {
+    expectProblem(await list(await newPartner(harness)), 403, 'sandbox_only');
+  });
+});

@@ -1,0 +1,59 @@
+import { permissions } from '../../src/domain/access/permissions.js';
+import { feedPage } from '../support/events.js';
+import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { newEndpoint } from '../support/webhooks.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const ping = (id: string, { token } = partner): Promise<Answer> =>
+  call(harness, `POST /webhook-endpoints/${id}/ping`, { token });
+
+describe('202', () => {
+  it('is an event of the feed, which a client that is limited to clinics sees of its own endpoint only', async () => {
+    const clinics = [await newClinic(harness, partner)];
+    const limited = await newClient(harness, partner.tenantId, permissions, clinics);
+    const [ours, theirs] = [await newEndpoint(harness, partner), await newEndpoint(harness, limited)];
+    const answers = [await ping(ours.id), await ping(theirs.id, limited)];
+    expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+    const [ofOurs, ofTheirs] = answers.map(({ body }, index) => ({
+      id: body.event_id,
+      type: 'webhook.ping',
+      timestamp: harness.clock.now.toISOString(),
+      data: { endpoint_id: [ours, theirs][index].id },
+    }));
+    expect((await feedPage(harness, partner)).data).toEqual([ofOurs, ofTheirs]);
+    expect((await feedPage(harness, limited)).data).toEqual([ofTheirs]);
+  });
+});
+
+describe('400', () => {
+  it('refuses what is no UUID', async () => {
+    expectProblem(await ping('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
+  });
+});
+
+describe('404', () => {
+  it('knows no endpoint of this id', async () => {
+    expectProblem(await ping(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
+  });
+});
+
+describe('409', () => {
+  it('refuses a disabled endpoint, which would get nothing', async () => {
+    const { id } = await newEndpoint(harness, partner);
+    const json = { status: 'disabled' };
+    await call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
+    const answer = await ping(id);
+    expectProblem(answer, 409, 'invalid_state');
+    expect(answer.body.current_status).toBe('disabled');
+  });
+});

@@ -1,0 +1,131 @@
+import { permissions } from '../../src/domain/access/permissions.js';
+import { MOST_REPLAYED } from '../../src/domain/webhooks/deliveries.js';
+import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { newEndpoint } from '../support/webhooks.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+beforeEach(async () => {
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const replay = (id: string, json: object, { token } = partner): Promise<Answer> =>
+  call(harness, `POST /webhook-endpoints/${id}/replay`, { token, json });
+const ping = (id: string): Promise<Answer> =>
+  call(harness, `POST /webhook-endpoints/${id}/ping`, { token: partner.token });
+const now = (): string => harness.clock.now.toISOString();
+const deliveries = (endpointId: string) =>
+  harness.domain.db.webhookDelivery.findMany({
+    where: { tenantId: partner.tenantId, endpointId },
+    include: { event: true },
+    orderBy: { id: 'asc' },
+  });
+const dataOf = async (endpointId: string) => (await deliveries(endpointId)).map(({ event }) => event.data);
+
+describe('202', () => {
+  it('sends the events of the time, those that were sent too, each by its one delivery', async () => {
+    const { id } = await newEndpoint(harness, partner);
+    const patients: string[] = [];
+    const times: string[] = [];
+    for (let number = 0; number < 4; number += 1) {
+      harness.clock.advance(60);
+      patients.push(await newPatient(harness, partner));
+      times.push(now());
+    }
+    const [first, second, third, fourth] = patients.map((user_id) => ({ user_id }));
+    // Both ends are exclusive.
+    expect((await replay(id, { after: times[0], before: times[3] })).body).toEqual({ deliveries: 2 });
+    expect(await dataOf(id)).toEqual([second, third]);
+    const before = await deliveries(id);
+    await harness.domain.db.webhookDelivery.updateMany({
+      where: { tenantId: partner.tenantId },
+      data: { status: 'failed', failures: 10, nextAttemptAt: null },
+    });
+    harness.clock.advance(60);
+    const again = await replay(id, { after: '2026-01-01T00:00:00Z', before: null });
+    expect([again.status, again.body]).toEqual([202, { deliveries: 4 }]);
+    const after = await deliveries(id);
+    expect(after.slice(0, 2)).toEqual(before.map((one) => ({ ...one, nextAttemptAt: harness.clock.now })));
+    expect(after.slice(2).map(({ event }) => event.data)).toEqual([first, fourth]);
+  });
+
+  it('sends what the endpoint wants, a ping to its own endpoint only', async () => {
+    const [all, paid] = [
+      await newEndpoint(harness, partner),
+      await newEndpoint(harness, partner, { types: ['order.paid'] }),
+    ];
+    await newPatient(harness, partner);
+    await ping(all.id);
+    await ping(paid.id);
+    const time = { after: '2026-01-01T00:00:00Z' };
+    expect((await replay(all.id, time)).body).toEqual({ deliveries: 2 });
+    expect((await replay(paid.id, time)).body).toEqual({ deliveries: 1 });
+    expect(await dataOf(all.id)).toEqual([{ user_id: expect.any(String) }, { endpoint_id: all.id }]);
+    expect(await dataOf(paid.id)).toEqual([{ endpoint_id: paid.id }]);
+  });
+
+  it('sends what the API client of the endpoint sees in the feed, whoever asks', async () => {
+    const clinics = [await newClinic(harness, partner)];
+    const limited = await newClient(harness, partner.tenantId, permissions, clinics);
+    const { id } = await newEndpoint(harness, limited);
+    await newPatient(harness, partner);
+    const own = await newPatient(harness, limited);
+    for (const asking of [limited, partner]) {
+      const { body } = await replay(id, { after: '2026-01-01T00:00:00Z' }, asking);
+      expect(body).toEqual({ deliveries: 1 });
+    }
+    expect(await dataOf(id)).toEqual([{ user_id: own }]);
+  });
+});
+
+describe('400', () => {
+  it('takes a time with 10 000 events, and refuses one with more as a whole', async () => {
+    const { id } = await newEndpoint(harness, partner);
+    const { tenantId } = partner;
+    const { db } = harness.domain;
+    const write = (from: number, to: number) => db.$executeRaw`
+      INSERT INTO event (id, tenant_id, position, type, data, timestamp)
+      SELECT gen_random_uuid(), ${tenantId}, number, 'encounter.released', '{}', ${harness.clock.now}
+      FROM generate_series(${from}::int, ${to}::int) AS number`;
+    await write(1, MOST_REPLAYED);
+    const time = { after: '2026-01-01T00:00:00Z' };
+    expect((await replay(id, time)).body).toEqual({ deliveries: MOST_REPLAYED });
+    await db.webhookDelivery.deleteMany({ where: { tenantId } });
+    await write(MOST_REPLAYED + 1, MOST_REPLAYED + 1);
+    expectProblem(await replay(id, time), 400, 'validation_failed', [{ pointer: '#/after', code: 'range' }]);
+    expect(await db.webhookDelivery.count({ where: { tenantId } })).toBe(0);
+  });
+
+  it('needs the beginning of the time, as a moment', async () => {
+    const { id } = await newEndpoint(harness, partner);
+    for (const [json, pointer] of [
+      [{}, '#/after'],
+      [{ after: '2026-11-20' }, '#/after'],
+      [{ after: now(), before: 'now' }, '#/before'],
+    ] as const) {
+      expectProblem(await replay(id, json), 400, 'validation_failed', [{ pointer }]);
+    }
+  });
+});
+
+describe('404', () => {
+  it('knows no endpoint of this id', async () => {
+    expectProblem(await replay(harness.domain.newId(), { after: now() }), 404, 'webhook_endpoint_not_found');
+  });
+});
+
+describe('409', () => {
+  it('refuses a disabled endpoint, which would get nothing', async () => {
+    const { id } = await newEndpoint(harness, partner);
+    const json = { status: 'disabled' };
+    await call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
+    expectProblem(await replay(id, { after: now() }), 409, 'invalid_state');
+  });
+});

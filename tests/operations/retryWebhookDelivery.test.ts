@@ -1,0 +1,72 @@
+import { newPartner, newPatient, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { newWebhooks } from '../support/webhooks.js';
+
+let harness: Harness;
+let partner: Partner;
+let made: Awaited<ReturnType<typeof newWebhooks>>;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  await newPatient(harness, partner);
+  made = await newWebhooks(harness, partner);
+});
+afterAll(() => harness.close());
+
+const retry = (delivery = made.delivery_id, endpoint = made.endpoint_id): Promise<Answer> =>
+  call(harness, `POST /webhook-endpoints/${endpoint}/deliveries/${delivery}/retry`, { token: partner.token });
+
+describe('202', () => {
+  it('sends the event again at once, whatever has become of it, and begins the schedule anew', async () => {
+    const { tenantId } = partner;
+    const { db } = harness.domain;
+    const where = { tenantId_id: { tenantId, id: made.delivery_id } };
+    const attempts = [{ at: harness.clock.now.toISOString(), http_status: 500, error: null, duration_ms: 7 }];
+    const later = new Date(harness.clock.now.getTime() + 86_400_000);
+    for (const data of [
+      { status: 'failed', nextAttemptAt: null },
+      { status: 'delivered', nextAttemptAt: null },
+      { status: 'waiting', nextAttemptAt: later },
+    ] as const) {
+      await db.webhookDelivery.update({ where, data: { ...data, failures: 9, attempts } });
+      const { status, body } = await retry();
+      const now = harness.clock.now.toISOString();
+      expect([status, body]).toEqual([
+        202,
+        {
+          id: made.delivery_id,
+          event_id: expect.any(String),
+          event_type: 'patient.created',
+          status: 'waiting',
+          created_at: now,
+          next_attempt_at: now,
+          attempts,
+        },
+      ]);
+      expect((await db.webhookDelivery.findUniqueOrThrow({ where })).failures).toBe(0);
+    }
+  });
+});
+
+describe('400', () => {
+  it('refuses what is no UUID', async () => {
+    expectProblem(await retry('1'), 400, 'validation_failed', [{ parameter: 'delivery_id' }]);
+  });
+});
+
+describe('404', () => {
+  it('knows no delivery of another endpoint', async () => {
+    expectProblem(await retry(made.delivery_id, made.spareEndpointId), 404, 'delivery_not_found');
+    expectProblem(await retry(made.delivery_id, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
+  });
+});
+
+describe('409', () => {
+  it('refuses a disabled endpoint, which would get nothing', async () => {
+    const target = `PATCH /webhook-endpoints/${made.endpoint_id}`;
+    await call(harness, target, { token: partner.token, json: { status: 'disabled' } });
+    expectProblem(await retry(), 409, 'invalid_state');
+  });
+});

@@ -1,0 +1,52 @@
+import { newSandbox, setClock } from '../support/sandbox.js';
+import { type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { newEndpoint } from '../support/webhooks.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newSandbox(harness);
+});
+afterAll(() => harness.close());
+
+const rotate = (id: string): Promise<Answer> =>
+  call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
+
+describe('200', () => {
+  it('makes a new secret, and keeps the one before for a day of the tenant’s time', async () => {
+    const { id, secret: first } = await newEndpoint(harness, partner);
+    await setClock(harness, partner, 3600);
+    let before = first;
+    for (let turn = 0; turn < 2; turn += 1) {
+      const { status, body } = await rotate(id);
+      expect(status).toBe(200);
+      expect(body.previousSecretUntil).toBe(new Date(harness.clock.now.getTime() + 25 * 3_600_000).toISOString());
+      expect(body.secret).not.toBe(before);
+      const stored = await harness.domain.db.webhookEndpoint.findFirstOrThrow({
+        where: { tenantId: partner.tenantId, id },
+      });
+      const texts = [stored.secret, stored.previousSecret ?? []].map(
+        (bytes) => `whsec_${Buffer.from(bytes).toString('base64')}`,
+      );
+      expect(texts).toEqual([body.secret, before]);
+      expect(stored.previousSecretUntil?.toISOString()).toBe(body.previousSecretUntil);
+      before = body.secret;
+    }
+  });
+});
+
+describe('400', () => {
+  it('refuses what is no UUID', async () => {
+    expectProblem(await rotate('1'), 400, 'validation_failed', [{ parameter: 'endpoint_id' }]);
+  });
+});
+
+describe('404', () => {
+  it('knows no endpoint of this id', async () => {
+    expectProblem(await rotate(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
+  });
+});

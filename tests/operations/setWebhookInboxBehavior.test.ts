@@ -1,0 +1,48 @@
+import { newPartner, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness, 'sandbox');
+});
+afterAll(() => harness.close());
+
+const set = (json: object, { token } = partner): Promise<Answer> =>
+  call(harness, 'PUT /sandbox/webhook-inbox/behavior', { token, json });
+const stored = () => harness.domain.db.webhookInbox.findMany({ where: { tenantId: partner.tenantId } });
+
+describe('200', () => {
+  it('decides what the receiver of the tenant responds from now on, and after how long', async () => {
+    for (const [json, delayMs] of [
+      [{ status: 410, delay_ms: 20_000 }, 20_000],
+      [{ status: 500 }, 0],
+    ] as const) {
+      const { status, body } = await set(json);
+      expect([status, body]).toEqual([200, { status: json.status, delay_ms: delayMs }]);
+      expect(await stored()).toEqual([{ tenantId: partner.tenantId, status: json.status, delayMs }]);
+    }
+  });
+});
+
+describe('400', () => {
+  it('refuses what is no status of a response, and more than 20 seconds', async () => {
+    for (const [json, pointer] of [
+      [{ status: 199 }, '#/status'],
+      [{ status: 600 }, '#/status'],
+      [{ status: 200, delay_ms: 20_001 }, '#/delay_ms'],
+      [{ status: 200, delay_ms: -1 }, '#/delay_ms'],
+    ] as const) {
+      expectProblem(await set(json), 400, 'validation_failed', [{ pointer }]);
+    }
+  });
+});
+
+describe('403', () => {
+  it('is there for sandboxes only', async () => {
+    expectProblem(await set({ status: 204 }, await newPartner(harness)), 403, 'sandbox_only');
+  });
+});

@@ -1,0 +1,77 @@
+import { newPartner, newPatient, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { newEndpoint } from '../support/webhooks.js';
+
+let harness: Harness;
+let partner: Partner;
+let endpoint: Answer['body'];
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  const { secret: _secret, ...shown } = await newEndpoint(harness, partner, {
+    types: ['order.paid'],
+    description: 'a',
+  });
+  endpoint = shown;
+});
+afterAll(() => harness.close());
+
+const update = (json: object, id: string = endpoint.id): Promise<Answer> =>
+  call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
+const stored = () =>
+  harness.domain.db.webhookEndpoint.findFirstOrThrow({ where: { tenantId: partner.tenantId, id: endpoint.id } });
+
+describe('200', () => {
+  it('changes what is named and nothing else', async () => {
+    harness.clock.advance(60);
+    const at = { updatedAt: harness.clock.now.toISOString() };
+    const url = 'https://other.northwind.example/hook';
+    for (const [patch, expected] of [
+      [{ url }, { url }],
+      [{ types: ['order.created'] }, { types: ['order.created'] }],
+      [{ types: null }, { types: [] }],
+      [{ description: null }, { description: null }],
+    ] as const) {
+      endpoint = { ...endpoint, ...expected, ...at };
+      const { status, body } = await update(patch);
+      expect([status, body]).toEqual([200, endpoint]);
+    }
+  });
+
+  it('has an endpoint that is enabled again begin at the present end of the feed, and an active one go on', async () => {
+    const { fromPosition: start } = await stored();
+    await newPatient(harness, partner);
+    expect((await update({ status: 'active' })).body).toEqual(endpoint);
+    expect((await stored()).fromPosition).toBe(start);
+    const disabled = { status: 'disabled', disabledReason: 'partner' };
+    expect((await update({ status: 'disabled' })).body).toMatchObject(disabled);
+    await harness.domain.db.webhookEndpoint.updateMany({
+      where: { tenantId: partner.tenantId },
+      data: { disabledReason: 'gone', failingSince: harness.clock.now },
+    });
+    // Why it was disabled first is what counts.
+    expect((await update({ status: 'disabled' })).body).toMatchObject({ ...disabled, disabledReason: 'gone' });
+    await newPatient(harness, partner);
+    expect((await update({ status: 'active' })).body).toEqual(endpoint);
+    expect(await stored()).toMatchObject({ fromPosition: start + 2n, failingSince: null });
+  });
+});
+
+describe('400', () => {
+  it('refuses a URL that nothing may be sent to, and what is malformed, and changes nothing', async () => {
+    const before = await stored();
+    const forbidden = await update({ url: 'https://127.0.0.1/hook', description: 'b' });
+    expectProblem(forbidden, 400, 'webhook_url_forbidden', [{ pointer: '#/url' }]);
+    for (const json of [{ url: null }, { status: null }]) expectProblem(await update(json), 400, 'validation_failed');
+    expectProblem(await update({ status: 'paused' }), 400, 'validation_failed', [{ pointer: '#/status' }]);
+    expect(await stored()).toEqual(before);
+  });
+});
+
+describe('404', () => {
+  it('knows no endpoint of this id', async () => {
+    expectProblem(await update({}, harness.domain.newId()), 404, 'webhook_endpoint_not_found');
+  });
+});

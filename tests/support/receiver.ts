@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { Webhook } from 'standardwebhooks';
+import { portOf } from './fileHost.js';
+
+/** A webhook as it arrived. */
+export interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  readonly at: number;
+}
+
+/** A partner's server on loopback. */
+export interface Receiver {
+  /** `host:port`, as WEBHOOK_ALLOWED_HOSTS wants it. */
+  readonly host: string;
+  readonly received: readonly Received[];
+  url(path: string): string;
+  /** Resolves when this many have arrived at the path, or rejects after a while. */
+  arrived(path: string, count: number): Promise<readonly Received[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a receiver.
+ * @param respond to a webhook at a path; by default 204
+ */
+export async function startReceiver(
+  respond: (path: string, response: ServerResponse, nth: number) => unknown = (_path, response) =>
+    response.writeHead(204).end(),
+): Promise<Receiver> {
+  const received: Received[] = [];
+  const at = (path: string): Received[] => received.filter((one) => one.path === path);
+  const waiting = new Set<() => void>();
+  const listener: RequestListener = (request, response) => {
+    void buffer(request).then((body) => {
+      const path = request.url ?? '/';
+      received.push({ path, headers: request.headers, body: body.toString(), at: performance.now() });
+      for (const look of waiting) look();
+      respond(path, response, at(path).length);
+    });
+  };
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  server.unref();
+  await once(server, 'listening');
+  const host = `127.0.0.1:${portOf(server.address())}`;
+  return {
+    host,
+    received,
+    url: (path) => `http://${host}${path}`,
+    arrived: (path, count) =>
+      new Promise((resolve, reject) => {
+        const giveUp = setTimeout(() => {
+          waiting.delete(look);
+          reject(new Error(`${at(path).length} of ${count} have arrived at ${path}`));
+        }, 20_000);
+        const look = (): void => {
+          if (at(path).length < count) return;
+          clearTimeout(giveUp);
+          waiting.delete(look);
+          resolve(at(path));
+        };
+        waiting.add(look);
+        look();
+      }),
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** What a receiver makes of it by the standard's own library. @throws when the signature is not by the secret */
+export function verified({ headers, body }: Pick<Received, 'headers' | 'body'>, secret: string): unknown {
+  return new Webhook(secret).verify(body, headers as Record<string, string>);
+}

@@ -1,0 +1,87 @@
+import { serveEndpoint, takeEndpoints } from '../../src/domain/webhooks/deliver.js';
+import { makeDeliveries } from '../../src/domain/webhooks/fanOut.js';
+import { responseExamples } from './contract.js';
+import type { Partner } from './factories.js';
+import type { Harness } from './harness.js';
+import { call, type Answer } from './http.js';
+
+/** Where nothing listens. */
+export const hookUrl = 'https://hooks.northwind.example/all';
+
+/** POST /webhook-endpoints */
+export async function newEndpoint(
+  harness: Pick<Harness, 'baseUrl'>,
+  { token }: Pick<Partner, 'token'>,
+  changes: object = {},
+): Promise<Answer['body']> {
+  const { status, body } = await call(harness, 'POST /webhook-endpoints', {
+    token,
+    json: { url: hookUrl, ...changes },
+  });
+  if (status !== 201) throw new Error(`no endpoint: ${body.code}`);
+  return body;
+}
+
+/** As many as are possible, but not more than so many. */
+export async function newEndpoints(harness: Harness, { token }: Partner, most: number): Promise<void> {
+  for (let count = 0; count < most; count += 1) {
+    await call(harness, 'POST /webhook-endpoints', { token, json: { url: hookUrl } });
+  }
+}
+
+/** Two endpoints, one with a delivery of each event that there is. */
+export async function newWebhooks(harness: Harness, partner: Partner) {
+  const { token } = partner;
+  const [{ id }, spare] = [await newEndpoint(harness, partner), await newEndpoint(harness, partner)];
+  const json = { after: '2026-01-01T00:00:00Z' };
+  await call(harness, `POST /webhook-endpoints/${id}/replay`, { token, json });
+  const { body } = await call(harness, `GET /webhook-endpoints/${id}/deliveries`, { token });
+  return { endpoint_id: id, spareEndpointId: spare.id, delivery_id: body.data[0].id };
+}
+
+/** How tests/contract/isolation.test.ts asks about what {@link newWebhooks} makes. */
+export const webhookProbes = {
+  getWebhookEndpoint: { request: () => ({}), inputs: { endpoint_id: 'endpoint_id' } },
+  updateWebhookEndpoint: { request: () => ({ description: 'x' }), inputs: { endpoint_id: 'endpoint_id' } },
+  deleteWebhookEndpoint: { request: () => ({}), inputs: { endpoint_id: 'spareEndpointId' } },
+  rotateWebhookSecret: { request: () => ({}), inputs: { endpoint_id: 'endpoint_id' } },
+  pingWebhookEndpoint: { request: () => ({}), inputs: { endpoint_id: 'endpoint_id' } },
+  replayWebhookEvents: {
+    request: () => ({ after: '2026-01-01T00:00:00Z' }),
+    inputs: { endpoint_id: 'endpoint_id' },
+  },
+  listWebhookDeliveries: {
+    request: () => ({ status: undefined, cursor: undefined }),
+    inputs: { endpoint_id: 'endpoint_id' },
+  },
+  retryWebhookDelivery: {
+    request: ({ endpoint_id, delivery_id }: { endpoint_id: string; delivery_id: string }) => ({
+      endpoint_id,
+      delivery_id,
+    }),
+    inputs: { endpoint_id: 'endpoint_id', delivery_id: 'delivery_id' },
+  },
+} as const;
+
+/** The receiver of the sandbox gets the message that the contract shows. */
+export async function receiveExample(harness: Harness, { tenantId }: Partner): Promise<void> {
+  const example = responseExamples.find(
+    ({ operationId, name }) => operationId === 'listWebhookInbox' && name === 'some',
+  );
+  const { data } = example?.value as Answer['body'];
+  const { endpoint_id: endpointId, received_at: receivedAt, ...same } = data[0];
+  await harness.domain.db.webhookInboxMessage.create({ data: { ...same, endpointId, receivedAt, tenantId } });
+}
+
+/** Does what is due now, as the service does all the time: one batch of each endpoint. Returns how many it served. */
+export async function deliverDue({ services }: Pick<Harness, 'services'>): Promise<number> {
+  while (await makeDeliveries(services));
+  const taken = await takeEndpoints(services, 100);
+  await Promise.all(taken.map((endpoint) => serveEndpoint(services, endpoint)));
+  return taken.length;
+}
+
+/** Until nothing is due. */
+export async function deliverAll(harness: Pick<Harness, 'services'>): Promise<void> {
+  while ((await deliverDue(harness)) > 0);
+}
