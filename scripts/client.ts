@@ -1,0 +1,51 @@
+/**
+ * Packs the TypeScript client of `src/client` with the contract's types: a package that needs nothing of the server.
+ * Usage: client.ts [FOLDER], by default generated/client/package.
+ */
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const root = join(import.meta.dirname, '..');
+const [folder = join(root, 'generated/client/package')] = process.argv.slice(2);
+const target = resolve(folder);
+const compiled = await mkdtemp(join(tmpdir(), 'ces-client-'));
+
+const compile = ['-p', 'src/client/tsconfig.json', '--outDir', compiled];
+await promisify(execFile)(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...compile], { cwd: root });
+
+await rm(target, { recursive: true, force: true });
+await mkdir(target, { recursive: true });
+for (const from of [join(compiled, 'src/client'), join(compiled, 'generated/client')]) {
+  for (const name of await readdir(from)) {
+    const text = await readFile(join(from, name), 'utf8');
+    await writeFile(join(target, name), text.replaceAll('../../generated/client/', './'));
+  }
+}
+await cp(join(root, 'generated/client/contract.d.ts'), join(target, 'contract.d.ts'));
+await cp(join(root, 'src/client/README.md'), join(target, 'README.md'));
+
+interface Manifest {
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest;
+const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8')) as {
+  info: { version: string };
+};
+const manifest = {
+  name: 'clinical-encounter-client',
+  version: contract.info.version,
+  // Nobody publishes it by accident.
+  private: true,
+  description: 'Client of the Clinical Encounter Service, typed by its contract.',
+  type: 'module',
+  exports: { '.': { types: './index.d.ts', default: './index.js' } },
+  sideEffects: false,
+  engines: { node: '>=20' },
+  dependencies: { 'openapi-fetch': devDependencies['openapi-fetch'] },
+};
+await writeFile(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+await rm(compiled, { recursive: true });
+process.stdout.write(`${target}\n`);

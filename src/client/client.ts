@@ -1,0 +1,76 @@
+import createFetchClient, {
+  type Client as FetchClient,
+  type ClientPathsWithMethod,
+  type MaybeOptionalInit,
+  type MethodResponse,
+} from 'openapi-fetch';
+import type { paths } from '../../generated/client/contract.js';
+import { keyedPaths } from '../../generated/client/values.js';
+import { ApiError } from './errors.js';
+import { itemsOf, type ItemOf, type ListPath, type QueryOf } from './lists.js';
+import { authorizedFetch, type ClientOptions } from './transport.js';
+
+type PathOf<Method extends Methods> = ClientPathsWithMethod<FetchClient<paths>, Method>;
+type Methods = 'get' | 'post' | 'put' | 'patch' | 'delete';
+type Init<Path extends keyof paths, Method extends Methods> = MaybeOptionalInit<paths[Path], Method>;
+type Arguments<Given> = Partial<Given> extends Given ? [init?: Given] : [init: Given];
+
+/** The body of an operation's success; undefined where it has none. */
+export type Result<Path extends keyof paths, Method extends Methods> = MethodResponse<
+  FetchClient<paths>,
+  Method,
+  Path extends PathOf<Method> ? Path : never
+>;
+
+/**
+ * Calls an operation by its path in the contract.
+ * @throws ApiError when the service refuses it; what `fetch` throws when the service cannot be reached
+ */
+type Call<Method extends Methods> = <Path extends PathOf<Method>>(
+  path: Path,
+  ...init: Arguments<Init<Path, Method>>
+) => Promise<Result<Path, Method>>;
+
+/** A client of the Clinical Encounter Service, typed by its contract. */
+export interface Client {
+  readonly get: Call<'get'>;
+  /** Sends an Idempotency-Key of its own where the operation takes one, unless you give one. */
+  readonly post: Call<'post'>;
+  readonly put: Call<'put'>;
+  readonly patch: Call<'patch'>;
+  readonly delete: Call<'delete'>;
+  /** Every element of a list, page by page as you ask for them. */
+  list<Path extends ListPath>(path: Path, query?: QueryOf<Path>): AsyncGenerator<ItemOf<Path>>;
+}
+
+/** Makes a client. It gets its token with the first call, and renews it in time. */
+export function createClient(options: ClientOptions): Client {
+  const { baseUrl } = options;
+  const client = createFetchClient<paths>({
+    baseUrl,
+    fetch: authorizedFetch(options),
+    // As the contract has it: types=a,b
+    querySerializer: { array: { style: 'form', explode: false } },
+  });
+  client.use({
+    onRequest({ request, schemaPath }) {
+      const takesKey = request.method === 'POST' && keyedPaths.includes(schemaPath as (typeof keyedPaths)[number]);
+      if (takesKey && !request.headers.has('Idempotency-Key')) {
+        request.headers.set('Idempotency-Key', crypto.randomUUID());
+      }
+    },
+    async onResponse({ response }) {
+      if (!response.ok) throw await ApiError.of(response);
+    },
+  });
+  const call = (method: Methods) => async (path: string, init?: object) => {
+    // The types above are the contract's; openapi-fetch's own cannot be applied to a method that is not known here.
+    const request = client.request as (method: string, path: string, init?: object) => Promise<{ data?: unknown }>;
+    return (await request(method, path, init)).data;
+  };
+  const get = call('get');
+  return {
+    ...{ get, post: call('post'), put: call('put'), patch: call('patch'), delete: call('delete') },
+    list: (path: string, query?: object) => itemsOf((asked) => get(path, { params: { query: asked } }), path, query),
+  } as Client;
+}
