@@ -2823,6 +2823,11 @@ export interface components {
             instance: string;
             code: components["schemas"]["ProblemCode"];
             /**
+             * Format: uri-reference
+             * @description Where this reference explains the code, a path of the service.
+             */
+            doc_url: string;
+            /**
              * Format: uuid
              * @description Id of this request, also in the header `X-Request-Id`. Quote it when you report a problem.
              */

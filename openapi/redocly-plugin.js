@@ -185,6 +185,23 @@ const completeSchemas = () => {
 };
 const NOT_SHOWN = 'A value has an example, here or in an example of a body.';
 
+/** Readers follow one order, that of a partner's work: of the tags, of their groups, and of the operations. */
+const tagsInOrder = () => {
+  const used = new Set();
+  return {
+    Paths: { Operation: ({ tags }) => tags.forEach((tag) => used.add(tag)) },
+    Root: {
+      leave({ tags, 'x-tagGroups': groups }, { report, location }) {
+        const orders = [tags.map(({ name }) => name), groups.flatMap((group) => group.tags)];
+        const wanted = [...used].join();
+        if (orders.every((names) => names.filter((name) => used.has(name)).join() === wanted)) return;
+        const message = `Tags and their groups are in the order of the operations: ${wanted}.`;
+        report({ message, location: location.child('tags') });
+      },
+    },
+  };
+};
+
 /** Of what the service answers. */
 const rules = {
   'operation-id-first': operationIdFirst,
@@ -205,6 +222,7 @@ const all = {
   ...within('Paths', rules),
   ...within('WebhooksMap', { 'example-of-each-webhook': exampleOfEachWebhook }),
   'complete-schemas': completeSchemas,
+  'tags-in-order': tagsInOrder,
 };
 
 export default () => ({

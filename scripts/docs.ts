@@ -21,13 +21,25 @@ const withDiagrams = (markdown: string): string =>
     return `<img alt="The same as in the table below" src="data:image/svg+xml;base64,${data}" />`;
   });
 
-/** Redoc would show one more member, "property name*", where a schema says that it is as open as all others. */
-const shown = (name: string, value: unknown): unknown => (name === 'unevaluatedProperties' ? undefined : value);
+/** What Redoc shows poorly: an open vocabulary is raw JSON, and a schema that says that it is open has another member. */
+const shown = (name: string, value: unknown): unknown => {
+  if (name === 'unevaluatedProperties') return undefined;
+  if (typeof value !== 'object' || value === null || !('x-extensible-enum' in value)) return value;
+  const { 'x-extensible-enum': values, description = '', ...schema } = value as Vocabulary;
+  const list = values.map((known) => `\`${known}\``).join(', ');
+  return { ...schema, description: `${description}\n\nKnown values: ${list}. More may be added.` };
+};
+
+interface Vocabulary {
+  readonly description?: string;
+  readonly 'x-extensible-enum': readonly string[];
+}
 
 const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8'), shown) as {
   info: { description: string };
 };
-contract.info.description = withDiagrams(contract.info.description);
+const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
+contract.info.description = `${withDiagrams(contract.info.description)}\n\n${changes}`;
 await writeFile(source, JSON.stringify(contract));
 
 execFileSync(

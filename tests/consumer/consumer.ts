@@ -79,6 +79,7 @@ export function expectProblem({ status, headers, body }: Answer, wanted: number,
       detail: text,
       instance: `urn:uuid:${body.request_id}`,
       code,
+      doc_url: `/docs#/section/errors/${code}`,
       request_id: uuid,
     },
   });

@@ -182,10 +182,12 @@ describe('a number has one value everywhere', () => {
     const keys = operations.flatMap(({ parameters }) => parameters.filter(({ name }) => name === 'Idempotency-Key'));
     const texts = keys.flatMap(({ description, schema }) => [description, JSON.stringify(schema)]);
     const guide = await readFile(pathOf('openapi/info.md'), 'utf8');
+    // What is said about a code is under its heading.
+    const headed = guide.replaceAll(/^(### .*)\n\n/gm, '$1 ');
     const others = [
       ...texts,
       problems.idempotency_key_invalid.detail,
-      ...guide.split('\n').filter((line) => line.includes('idempotency_key_invalid')),
+      ...headed.split('\n').filter((line) => line.includes('idempotency_key_invalid')),
     ].filter((text) => !/1 to 255 printable|\{1,255\}/.test(text));
     expect(others).toEqual([]);
     expect(keys.filter(({ schema }) => 'maxLength' in schema)).toEqual([]);
@@ -229,6 +231,32 @@ inBrowser('the reference in a browser', () => {
       const cut = "[...document.querySelectorAll('pre')].filter((block) => block.scrollWidth > block.clientWidth + 1)";
       expect(await page.evaluate(`${cut}.map((block) => block.textContent)`)).toEqual([]);
     }
+  });
+
+  it('lists the known values of an open vocabulary', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${harness.baseUrl}/docs#/orders/getorder`, { waitUntil: 'networkidle0' });
+    await page.waitForFunction("document.body.innerText.includes('Known values: pending, paid, cancelled, refunded.')");
+    expect(await page.evaluate('document.body.innerText')).not.toContain('extensible-enum');
+  });
+
+  it('has the changes of the contract as a chapter', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${harness.baseUrl}/docs#/section/changes-of-the-contract/unreleased`, {
+      waitUntil: 'networkidle0',
+    });
+    const headings = await page.$$eval('h1, h2', (all) => all.map((one) => one.textContent?.trim()));
+    expect(headings).toEqual(expect.arrayContaining(['Changes of the contract', 'Unreleased', '1.0.0 (2026-11-20)']));
+  });
+
+  it('opens at the code of a problem, where its doc_url leads', async () => {
+    const { body } = await call(harness, 'GET /nowhere');
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1440, height: 900 });
+    await page.goto(`${harness.baseUrl}${body.doc_url}`, { waitUntil: 'networkidle0' });
+    const heading = "[...document.querySelectorAll('h3')].find((one) => one.innerText === 'route_not_found')";
+    await page.waitForFunction(`(${heading})?.getBoundingClientRect().top < 200`);
+    expect(await page.evaluate(`${heading}.getBoundingClientRect().top`)).toBeGreaterThanOrEqual(0);
   });
 
   it('shows every operation and every webhook, and asks no other host for anything', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { operations as registered } from '../../src/operations/index.js';
+import { packageRoot } from '../../src/packageRoot.js';
 import { oauthStatuses, problems } from '../../src/problem.js';
 import { cast } from '../support/cast.js';
 import { contract, failureExamples, operations, type ContractOperation } from '../support/contract.js';
@@ -107,6 +108,14 @@ describe('codes', () => {
     expect(vocabulary('OAuthError', 'error')).toEqual(Object.keys(oauthStatuses).sort());
   });
 
+  it('have a heading each in the guide, with their status, a cause and what to do', () => {
+    const guide = readFileSync(new URL('openapi/info.md', packageRoot), 'utf8');
+    const [, section = ''] = /\n## Problem codes\n([\s\S]*?)\n## /.exec(guide) ?? [];
+    const told = [...section.matchAll(/^### (\w+)\n\n\*\*(\d+)\.\*\* \S[^#]*? \*\*→\*\* \S/gm)];
+    const known = Object.entries(problems).map(([code, { status }]) => [code, String(status)]);
+    expect(told.map(([, code, status]) => [code, status]).sort()).toEqual(known.sort());
+  });
+
   it('have an example each, named after them, apart from those that come before an operation', () => {
     const shown = new Set<unknown>(failureExamples.map(({ code }) => code));
     const before = ['route_not_found', 'method_not_allowed', 'request_timeout'];
@@ -130,7 +139,8 @@ describe('codes', () => {
         const type = `urn:clinical-encounter:problem:${name}`;
         const { requestId } = cast;
         const request = { request_id: requestId, instance: `urn:uuid:${requestId}` };
-        expect(example).toMatchObject({ type, code: name, status, title, detail, ...request });
+        const doc_url = `/docs#/section/errors/${name}`;
+        expect(example).toMatchObject({ type, code: name, doc_url, status, title, detail, ...request });
       },
     );
   });

@@ -247,7 +247,9 @@ describe('whatever the partner sends, in success and in failure', () => {
     const ours = failures.filter(({ status }) => status >= 500);
     expect(ours.length).toBeGreaterThan(10);
     for (const { body, status } of ours) {
-      expect(Object.keys(body).sort()).toEqual(['code', 'detail', 'instance', 'request_id', 'status', 'title', 'type']);
+      const members = ['code', 'detail', 'doc_url', 'instance', 'request_id', 'status', 'title', 'type'];
+      expect(Object.keys(body).sort()).toEqual(members);
+      expect(body.doc_url).toBe(`/docs#/section/errors/${body.code}`);
       expect(body.detail).toBe(
         status === 500
           ? 'The request failed on our side; quote request_id.'

@@ -27,6 +27,7 @@ export function expectProblem(
     type: `urn:clinical-encounter:problem:${code}`,
     status,
     code,
+    doc_url: `/docs#/section/errors/${code}`,
     instance: `urn:uuid:${requestId}`,
     request_id: requestId,
     title: expect.any(String),
