@@ -20,48 +20,57 @@ export interface Deliveries {
 }
 
 /**
- * Sends webhooks until it is stopped. Any number of processes may do so on one database: an endpoint is taken by one of
- * them. What a process has taken when it dies is free again within half a minute; the job engine would keep it for four
- * hours.
+ * Makes and sends webhooks until it is stopped, each in a loop of its own. Any number of processes may do so on one
+ * database: an endpoint is taken by one of them. What a process has taken when it dies is free again within half a minute.
  */
 export function startDeliveries(context: DeliveryContext): Deliveries {
-  const halt = new AbortController();
-  const { signal } = halt;
   const serving = new Set<Promise<void>>();
-  let wake = new AbortController();
+  let isStopping = false;
 
-  const serve = async (work: Promise<void>): Promise<void> => {
-    await work.catch((error: unknown) => logFailure(context, error));
-    // What is served may have more that is due.
-    wake.abort();
+  const repeat = (step: () => Promise<boolean>) => {
+    let alarm = new AbortController();
+    const run = async (): Promise<void> => {
+      while (!isStopping) {
+        alarm = new AbortController();
+        const pause = await step().then(
+          (isBusy) => (isBusy ? 0 : PAUSE),
+          (error: unknown) => (logFailure(context, error), PAUSE_AFTER_FAILURE),
+        );
+        await delay(pause, undefined, { signal: alarm.signal }).catch(() => undefined);
+      }
+    };
+    return { wake: () => alarm.abort(), ended: run() };
   };
-  const look = async (): Promise<boolean> => {
-    const hasMore = await makeDeliveries(context);
+  const sending = repeat(async () => {
     const room = MOST_ENDPOINTS - serving.size;
     const taken = room > 0 ? await takeEndpoints(context, room) : [];
     for (const endpoint of taken) {
-      const served = serve(serveEndpoint(context, endpoint)).finally(() => serving.delete(served));
+      const served = serveEndpoint(context, endpoint)
+        .catch((error: unknown) => logFailure(context, error))
+        .finally(() => {
+          serving.delete(served);
+          // What was served may have more that is due.
+          sending.wake();
+        });
       serving.add(served);
     }
-    return hasMore || taken.length > 0;
-  };
-  const run = async (): Promise<void> => {
-    while (!signal.aborted) {
-      wake = new AbortController();
-      const pause = await look().then(
-        (isBusy) => (isBusy ? 0 : PAUSE),
-        (error: unknown) => (logFailure(context, error), PAUSE_AFTER_FAILURE),
-      );
-      await delay(pause, undefined, { signal: AbortSignal.any([signal, wake.signal]) }).catch(() => undefined);
-    }
-  };
-  const running = run();
+    return false;
+  });
+  const making = repeat(async () => {
+    const hasMore = await makeDeliveries(context);
+    sending.wake();
+    return hasMore;
+  });
   return {
     async stop(limit) {
-      halt.abort();
+      isStopping = true;
+      sending.wake();
+      making.wake();
       const timer = new AbortController();
-      const done = running.then(() => Promise.all(serving)).then(() => timer.abort());
-      await Promise.race([done, delay(limit, undefined, { signal: timer.signal }).catch(() => undefined)]);
+      const ended = Promise.all([sending.ended, making.ended]).then(() => Promise.all(serving));
+      const late = delay(limit, undefined, { signal: timer.signal }).catch(() => undefined);
+      await Promise.race([ended, late]);
+      timer.abort();
     },
   };
 }

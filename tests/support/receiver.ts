@@ -25,10 +25,10 @@ export interface Receiver {
 
 /**
  * Starts a receiver.
- * @param respond to a webhook at a path; by default 204
+ * @param respond to a webhook; by default 204
  */
 export async function startReceiver(
-  respond: (path: string, response: ServerResponse, nth: number) => unknown = (_path, response) =>
+  respond: (webhook: Received, response: ServerResponse) => unknown = (_webhook, response) =>
     response.writeHead(204).end(),
 ): Promise<Receiver> {
   const received: Received[] = [];
@@ -37,9 +37,10 @@ export async function startReceiver(
   const listener: RequestListener = (request, response) => {
     void buffer(request).then((body) => {
       const path = request.url ?? '/';
-      received.push({ path, headers: request.headers, body: body.toString(), at: performance.now() });
+      const webhook = { path, headers: request.headers, body: body.toString(), at: performance.now() };
+      received.push(webhook);
       for (const look of waiting) look();
-      respond(path, response, at(path).length);
+      respond(webhook, response);
     });
   };
   const server = createServer(listener).listen(0, '127.0.0.1');

@@ -21,7 +21,7 @@ export class ForbiddenTarget extends Error {}
  */
 export type GuardedRequest = (url: URL, request: OutgoingRequest, deadline: AbortSignal) => Promise<Exchange>;
 
-/** Who it is, where that is, whether we may, and then a request to just there: each time anew, because names move. */
+/** Checks the origin, resolves the host, checks its addresses and connects to those: each time anew, because DNS changes. */
 export function guardedRequests(options: GuardOptions): GuardedRequest {
   return async (url, request, deadline) => {
     const isExempt = isAllowedOrigin(url, options.allowed);

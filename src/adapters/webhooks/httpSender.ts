@@ -16,7 +16,7 @@ export interface SenderOptions {
 }
 
 /** Milliseconds that a receiver has to respond. */
-export const DELIVERY_TIMEOUT = 15_000;
+const DELIVERY_TIMEOUT = 15_000;
 const CONNECT_TIMEOUT = 5_000;
 /** Bytes of a response that are read, so that a receiver can end it in order. Nothing is made of them. */
 const READ_BYTES = 1_024;

@@ -64,6 +64,7 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
     const documents = await db.document.findMany({ where: { tenantId }, select: { blobPath: true } });
     for (const tables of tableGroups) await empty(transaction, tables, tenantId);
     const where = { id: tenantId };
+    await forgetTimes(transaction, tenantId);
     // The fixtures wait for their review whatever the operator has set.
     await db.tenant.updateMany({ where, data: { clockOffsetMs: 0, gfeReuse: false, updatedAt: transaction.now() } });
     await replayFixtures(transaction, tenantId, file);
@@ -131,6 +132,13 @@ async function empty({ db }: TransactionContext, tables: readonly string[], tena
       WITH ${Prisma.join(deletions)} SELECT greatest(${Prisma.join(counts)}) AS most`;
     most = row?.most;
   } while (most === BATCH);
+}
+
+/** Endpoints stay, but what happened to them may be in a time that has not come any more. */
+async function forgetTimes({ db }: TransactionContext, tenantId: string): Promise<void> {
+  const never = { failingSince: null, lastSuccessAt: null, lastFailureAt: null };
+  const data = { ...never, previousSecret: null, previousSecretUntil: null };
+  await db.webhookEndpoint.updateMany({ where: { tenantId }, data });
 }
 
 /** Their rows are gone, so they are waste: when the store fails they are left to the clean-up of such objects. */

@@ -1,4 +1,5 @@
 import type { Queries } from '../../adapters/database/database.js';
+import { mayReceive } from './subscriptions.js';
 
 /** What is to be sent to endpoints that are active. */
 interface Backlog {
@@ -16,7 +17,8 @@ export async function webhookBacklog(db: Queries): Promise<Backlog> {
     FROM webhook_delivery AS delivery
     JOIN webhook_endpoint AS endpoint ON endpoint.tenant_id = delivery.tenant_id AND endpoint.id = endpoint_id
       AND endpoint.status = 'active'
-    JOIN tenant ON tenant.id = delivery.tenant_id
+    JOIN tenant ON tenant.id = delivery.tenant_id AND tenant.is_active
+    JOIN api_client ON api_client.tenant_id = delivery.tenant_id AND api_client.id = api_client_id AND ${mayReceive}
     WHERE delivery.status = 'waiting'`;
   return backlog ?? { waiting: 0, oldestSeconds: 0 };
 }

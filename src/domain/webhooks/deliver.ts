@@ -1,4 +1,4 @@
-import { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.js';
 import type { Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
@@ -7,8 +7,9 @@ import type { SweepContext } from '../transactions/tenantClocks.js';
 import { inTenantTime, inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { isInbox } from './inbox.js';
 import { receive } from './receive.js';
-import { nextAttempt } from './retries.js';
+import { nextAttempt, wishOf } from './retries.js';
 import { signedHeaders } from './sign.js';
+import { mayReceive } from './subscriptions.js';
 
 export type DeliveryContext = SweepContext & Pick<Services, 'baseUrl' | 'sendWebhook'>;
 
@@ -28,6 +29,7 @@ export interface TakenEndpoint {
 interface Due {
   readonly id: string;
   readonly failures: number;
+  readonly dueAt: Date;
   readonly eventId: string;
   readonly type: EventType;
   readonly timestamp: Date;
@@ -37,6 +39,8 @@ interface Due {
 /** What becomes of a delivery by an attempt, in the columns of its table. */
 interface Outcome {
   readonly id: string;
+  /** The `nextAttemptAt` that the attempt was for. */
+  readonly dueAt: Date;
   readonly status: 'waiting' | 'delivered' | 'failed';
   readonly failures: number;
   readonly nextAttemptAt: Date | null;
@@ -48,10 +52,12 @@ interface Outcome {
 const IN_FLIGHT = 8;
 /** Longer than an attempt and its record; a process that died holds an endpoint up for no longer. */
 const LEASE_SECONDS = 30;
-/** Attempts that a delivery tells of. */
+/** Attempts of a delivery that are kept. */
 const SHOWN_ATTEMPTS = 20;
 /** An endpoint that has not taken anything for so long is disabled (R-132). */
 const MOST_FAILING_MS = 5 * 24 * 3_600_000;
+/** Longer than any wait between two attempts. */
+const LONGEST_SILENCE_MS = 29 * 3_600_000;
 
 /**
  * Takes endpoints that have something due, those that were served longest ago first. No other process sends to them until
@@ -63,12 +69,12 @@ export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promi
     FROM (
       SELECT waiting.tenant_id, waiting.id, tenant.mode, tenant.clock_offset_ms FROM webhook_endpoint AS waiting
       JOIN tenant ON tenant.id = waiting.tenant_id AND tenant.is_active
-      JOIN api_client AS client ON client.tenant_id = waiting.tenant_id AND client.id = api_client_id AND client.is_active
-      WHERE waiting.status = 'active' AND (busy_until IS NULL OR busy_until < now())
+      JOIN api_client ON api_client.tenant_id = waiting.tenant_id AND api_client.id = api_client_id AND ${mayReceive}
+      WHERE waiting.status = 'active' AND (busy_until IS NULL OR busy_until <= now())
         AND EXISTS (SELECT FROM webhook_delivery AS delivery
           WHERE delivery.tenant_id = waiting.tenant_id AND endpoint_id = waiting.id AND delivery.status = 'waiting'
             AND next_attempt_at <= ${now()}::timestamptz + clock_offset_ms * interval '1 ms')
-      ORDER BY greatest(last_success_at, last_failure_at) NULLS FIRST LIMIT ${most} FOR UPDATE OF waiting SKIP LOCKED
+      ORDER BY busy_until NULLS FIRST LIMIT ${most} FOR UPDATE OF waiting SKIP LOCKED
     ) AS due
     WHERE endpoint.tenant_id = due.tenant_id AND endpoint.id = due.id
     RETURNING endpoint.tenant_id AS "tenantId", endpoint.id, url, secret, previous_secret AS "previousSecret",
@@ -85,7 +91,7 @@ export async function serveEndpoint(context: DeliveryContext, endpoint: TakenEnd
 
 function dueDeliveries({ db, now }: DeliveryContext, { tenantId, id }: TakenEndpoint): Promise<Due[]> {
   return db.$queryRaw<Due[]>`
-    SELECT delivery.id, failures, event.id AS "eventId", event.type, event.timestamp, event.data
+    SELECT delivery.id, failures, next_attempt_at AS "dueAt", event.id AS "eventId", event.type, event.timestamp, event.data
     FROM webhook_delivery AS delivery JOIN event ON event.tenant_id = ${tenantId} AND event.id = event_id
     WHERE delivery.tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid AND status = 'waiting'
       AND next_attempt_at <= ${now()}::timestamptz ORDER BY next_attempt_at, delivery.id LIMIT ${IN_FLIGHT}`;
@@ -94,7 +100,7 @@ function dueDeliveries({ db, now }: DeliveryContext, { tenantId, id }: TakenEndp
 async function attempt(
   context: DeliveryContext,
   endpoint: TakenEndpoint,
-  { id, failures, eventId, type, timestamp, data }: Due,
+  { id, failures, dueAt, eventId, type, timestamp, data }: Due,
 ): Promise<Outcome> {
   const { now, baseUrl, sendWebhook, randomBytes } = context;
   const body = JSON.stringify({ type, timestamp: timestamp.toISOString(), data });
@@ -109,10 +115,10 @@ async function attempt(
   const isDone = status !== null && status >= 200 && status < 300;
   const error = 'error' in sent ? sent.error : null;
   metrics?.webhookAttempts.observe({ outcome: isDone ? 'ok' : (error ?? 'refused') }, duration_ms / 1000);
-  const tried = { id, attempt: { at, http_status: status, error, duration_ms } };
+  const tried = { id, dueAt, attempt: { at, http_status: status, error, duration_ms } };
   if (isDone) return { ...tried, status: 'delivered', failures: 0, nextAttemptAt: null };
   const wish = 'retryAfter' in sent && (status === 429 || status === 503) ? sent.retryAfter : null;
-  const nextAttemptAt = nextAttempt(failures + 1, now(), wish, randomBytes(4).readUInt32BE() / 2 ** 32);
+  const nextAttemptAt = nextAttempt(failures + 1, now(), wishOf(wish, sentAt), randomBytes(4).readUInt32BE() / 2 ** 32);
   return { ...tried, status: nextAttemptAt ? 'waiting' : 'failed', failures: failures + 1, nextAttemptAt };
 }
 
@@ -122,27 +128,30 @@ function secretsOf({ secret, previousSecret, previousSecretUntil }: TakenEndpoin
 
 async function record(
   context: TransactionContext,
-  { tenantId, id }: TakenEndpoint,
+  { tenantId, id, url }: TakenEndpoint,
   outcomes: readonly Outcome[],
 ): Promise<void> {
   const { db } = context;
-  const [endpoint] = await db.$queryRaw<{ status: string; failingSince: Date | null }[]>`
-    SELECT status, failing_since AS "failingSince" FROM webhook_endpoint
-    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
+  const [endpoint] = await db.$queryRaw<Pick<WebhookEndpoint, 'status' | 'url' | 'failingSince' | 'lastFailureAt'>[]>`
+    UPDATE webhook_endpoint SET busy_until = now() WHERE tenant_id = ${tenantId} AND id = ${id}::uuid
+    RETURNING status, url, failing_since AS "failingSince", last_failure_at AS "lastFailureAt"`;
   // Deleted meanwhile, with its deliveries.
   if (!endpoint) return;
   if (outcomes.length > 0) await db.$executeRaw(recordOf(tenantId, outcomes));
   const now = context.now();
   const isSuccess = outcomes.some(({ status }) => status === 'delivered');
   const isFailure = outcomes.some(({ status }) => status !== 'delivered');
-  const failingSince = isSuccess || !isFailure ? null : (endpoint.failingSince ?? now);
+  // A failure long after the last one is not of the same trouble.
+  const isAnew = now.getTime() - (endpoint.lastFailureAt?.getTime() ?? 0) > LONGEST_SILENCE_MS;
+  const failingSince = isSuccess || !isFailure ? null : isAnew ? now : (endpoint.failingSince ?? now);
   const isGone = outcomes.some(({ attempt: { http_status } }) => http_status === 410);
   const isDead = failingSince !== null && now.getTime() - failingSince.getTime() >= MOST_FAILING_MS;
-  const disabledReason = endpoint.status === 'active' ? (isGone ? 'gone' : isDead ? 'no_success' : null) : null;
+  // What another address says does not count.
+  const isCurrent = endpoint.status === 'active' && endpoint.url === url;
+  const disabledReason = !isCurrent ? null : isGone ? 'gone' : isDead ? 'no_success' : null;
   await db.webhookEndpoint.update({
     where: { tenantId_id: { tenantId, id } },
     data: {
-      busyUntil: null,
       ...(outcomes.length > 0 && { failingSince }),
       ...(isSuccess && { lastSuccessAt: now }),
       ...(isFailure && { lastFailureAt: now }),
@@ -153,14 +162,16 @@ async function record(
   recordEvent(context, { tenantId, clinicId: null }, 'webhook.disabled', { endpoint_id: id, reason: disabledReason });
 }
 
-/** A delivery that was retried or replayed meanwhile is still waiting: the attempt counts for it, too. */
+/** One that was retried or replayed meanwhile is due at another time: it gets the attempt, and goes on waiting. */
 function recordOf(tenantId: string, outcomes: readonly Outcome[]): Prisma.Sql {
+  const isSame = Prisma.sql`delivery.next_attempt_at = outcome."dueAt"`;
   return Prisma.sql`
     UPDATE webhook_delivery AS delivery
-    SET status = outcome.status::delivery_status, failures = outcome.failures,
-      next_attempt_at = outcome."nextAttemptAt",
+    SET status = CASE WHEN ${isSame} THEN outcome.status::delivery_status ELSE delivery.status END,
+      failures = CASE WHEN ${isSame} THEN outcome.failures ELSE delivery.failures END,
+      next_attempt_at = CASE WHEN ${isSame} THEN outcome."nextAttemptAt" ELSE next_attempt_at END,
       attempts = CASE WHEN jsonb_array_length(attempts) < ${SHOWN_ATTEMPTS} THEN attempts ELSE attempts - 0 END || outcome.attempt
     FROM jsonb_to_recordset(${JSON.stringify(outcomes)}::jsonb)
-      AS outcome (id uuid, status text, failures int, "nextAttemptAt" timestamptz, attempt jsonb)
+      AS outcome (id uuid, status text, failures int, "dueAt" timestamptz, "nextAttemptAt" timestamptz, attempt jsonb)
     WHERE delivery.tenant_id = ${tenantId} AND delivery.id = outcome.id AND delivery.status = 'waiting'`;
 }

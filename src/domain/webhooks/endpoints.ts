@@ -18,6 +18,7 @@ export interface Endpoint extends Pick<
 /** Of a tenant (R-126). */
 const MOST_ENDPOINTS = 5;
 const SECRET_BYTES = 32;
+const DELETED_AT_ONCE = 5_000;
 /** How long the secret before a rotation signs as well. */
 const OVERLAP_MS = 24 * 60 * 60 * 1000;
 
@@ -114,6 +115,7 @@ export async function updateEndpoint(
     ...(types === undefined ? [] : [Prisma.sql`types = ${types ?? []}::event_type[]`]),
     ...(description === undefined ? [] : [Prisma.sql`description = ${description}`]),
     ...(status === 'active' ? [enabling(tenantId)] : []),
+    ...(status === 'active' || url !== undefined ? [Prisma.sql`failing_since = NULL`] : []),
     ...(status === 'disabled' ? [disabling('partner')] : []),
     Prisma.sql`updated_at = ${context.now()}`,
   ];
@@ -130,7 +132,6 @@ export const disabling = (reason: NonNullable<Endpoint['disabledReason']>): Pris
 /** One that is active already misses nothing. */
 const enabling = (tenantId: string): Prisma.Sql => Prisma.sql`
   status = 'active', disabled_reason = NULL,
-  failing_since = CASE status WHEN 'active' THEN failing_since END,
   from_position = CASE status WHEN 'active' THEN from_position ELSE ${latestPosition(tenantId)} END`;
 
 /**
@@ -153,7 +154,11 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
  * @throws Problem webhook_endpoint_not_found; invalid_state when it is disabled
  */
 export async function requireActive(context: LookupContext, id: string): Promise<Endpoint> {
-  const endpoint = await getEndpoint(context, id);
+  // Locked before its deliveries, as by an attempt.
+  const endpoint = found(
+    await context.db.rows<Endpoint>(Prisma.sql`
+      SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)} FOR NO KEY UPDATE`),
+  );
   if (endpoint.status !== 'active') throw invalidState(endpoint.status);
   return endpoint;
 }
@@ -163,6 +168,13 @@ export async function requireActive(context: LookupContext, id: string): Promise
  * @throws Problem webhook_endpoint_not_found
  */
 export async function deleteEndpoint(context: CallerContext, id: string): Promise<void> {
+  const { tenantId } = context.caller;
+  await getEndpoint(context, id);
+  // In parts that are done well within the time of a statement, however many there are.
+  const some = Prisma.sql`
+    DELETE FROM webhook_delivery WHERE tenant_id = ${tenantId} AND id IN (SELECT id FROM webhook_delivery
+      WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid LIMIT ${DELETED_AT_ONCE})`;
+  while ((await context.db.$executeRaw(some)) === DELETED_AT_ONCE);
   found(
     await context.db.rows<object>(Prisma.sql`DELETE FROM webhook_endpoint WHERE ${one(context, id)} RETURNING true`),
   );

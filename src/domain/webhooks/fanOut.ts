@@ -1,9 +1,9 @@
-import { isUnavailable, sqlState } from '../../adapters/database/database.js';
+import { sqlState } from '../../adapters/database/database.js';
 import { describeCauses } from '../../failures.js';
 import { insertion } from '../transactions/bulkSql.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
 import { inTenantTime, inTransaction, type TransactionContext } from '../transactions/transaction.js';
-import { isWanted } from './subscriptions.js';
+import { isWanted, mayReceive } from './subscriptions.js';
 
 /** Events of one tenant in one transaction. */
 const BATCH = 500;
@@ -16,8 +16,8 @@ interface Match {
 
 /**
  * Makes the deliveries of events that have come, once for each event and endpoint (R-129): tenant by tenant from a
- * cursor, as a reader of the feed would, so that a change is not slowed down by those who want to hear of it. Safe to run
- * twice at the same time.
+ * cursor, as a reader of the feed would, so that a change is not slowed down by its subscribers. Safe to run twice at
+ * the same time.
  * @returns whether a tenant may have more
  */
 export async function makeDeliveries(context: SweepContext): Promise<boolean> {
@@ -33,7 +33,7 @@ export async function makeDeliveries(context: SweepContext): Promise<boolean> {
         deliverSome(inTenantTime(transaction, Number(aheadMs)), tenantId);
       if (await inTransaction(context, deliver)) hasMore = true;
     } catch (error) {
-      if (isUnavailable(error)) throw error;
+      // Of this tenant alone: a lock or a timeout must not hold up the others.
       context.log.error(
         { tenantId, sqlstate: sqlState(error), causes: describeCauses(error) },
         'no deliveries were made',
@@ -46,7 +46,9 @@ export async function makeDeliveries(context: SweepContext): Promise<boolean> {
 /** @returns whether there is more */
 async function deliverSome({ db, now, newId }: TransactionContext, tenantId: string): Promise<boolean> {
   const [cursor] = await db.$queryRaw<{ position: bigint }[]>`
-    SELECT position FROM webhook_cursor WHERE tenant_id = ${tenantId} FOR UPDATE SKIP LOCKED`;
+    SELECT greatest(position, (SELECT min(from_position) FROM webhook_endpoint AS endpoint
+      WHERE endpoint.tenant_id = ${tenantId} AND status = 'active')) AS position
+    FROM webhook_cursor AS cursor WHERE tenant_id = ${tenantId} FOR UPDATE OF cursor SKIP LOCKED`;
   // Another process is at it.
   if (!cursor) return false;
   const { position: after } = cursor;
@@ -80,7 +82,7 @@ function matching(
     FROM event
     JOIN webhook_endpoint ON webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.status = 'active'
       AND event.position > from_position
-    JOIN api_client ON api_client.tenant_id = ${tenantId} AND api_client.id = api_client_id AND api_client.is_active
+    JOIN api_client ON api_client.tenant_id = ${tenantId} AND api_client.id = api_client_id AND ${mayReceive}
     WHERE event.tenant_id = ${tenantId} AND event.position > ${after} AND event.position <= ${through} AND ${isWanted}
     ORDER BY event.position`;
 }

@@ -22,7 +22,7 @@ export async function receive(
   await db.webhookInboxMessage.create({ data: message });
   await db.$executeRaw`
     DELETE FROM webhook_inbox_message WHERE tenant_id = ${tenantId} AND id IN (SELECT id FROM webhook_inbox_message
-      WHERE tenant_id = ${tenantId} ORDER BY received_at DESC, id DESC OFFSET ${MOST_MESSAGES})`;
+      WHERE tenant_id = ${tenantId} ORDER BY id DESC OFFSET ${MOST_MESSAGES} FOR UPDATE SKIP LOCKED)`;
   await delay(Math.min(delayMs, TIMEOUT));
   return delayMs >= TIMEOUT ? { error: 'timeout' } : { status, retryAfter: null };
 }

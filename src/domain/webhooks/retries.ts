@@ -11,18 +11,23 @@ const LONGEST_WISH = 24 * HOUR;
  * When a delivery is tried again; null = no more (R-131). What a receiver asks for makes it later, never earlier: the
  * retries of four days would be used up within minutes.
  * @param failures in a row, this one included
- * @param retryAfter of a 429 or 503: seconds, or a date of HTTP (RFC 9110 §10.2.3)
+ * @param wish of the receiver, in milliseconds from now
  * @param random from 0 to 1
  */
-export function nextAttempt(failures: number, now: Date, retryAfter: string | null, random: number): Date | null {
+export function nextAttempt(failures: number, now: Date, wish: number, random: number): Date | null {
   const delay = delays[failures - 1];
   if (delay === undefined) return null;
   const spread = delay * (1 + SPREAD * (2 * random - 1));
-  return new Date(now.getTime() + Math.max(spread, Math.min(wishOf(retryAfter, now), LONGEST_WISH)));
+  return new Date(now.getTime() + Math.max(spread, Math.min(wish, LONGEST_WISH)));
 }
 
-function wishOf(retryAfter: string | null, now: Date): number {
+/**
+ * Milliseconds that a receiver wants to be left alone; 0 or less = it does not say.
+ * @param retryAfter seconds, or a date of HTTP (RFC 9110 §10.2.3)
+ * @param realNow also in a sandbox: receivers know no other time
+ */
+export function wishOf(retryAfter: string | null, realNow: Date): number {
   if (retryAfter === null) return 0;
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * SECOND;
-  return (Date.parse(retryAfter) || 0) - now.getTime();
+  return (Date.parse(retryAfter) || 0) - realNow.getTime();
 }

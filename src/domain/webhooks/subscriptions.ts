@@ -7,6 +7,9 @@ const owner = {
   allowedClinicIds: Prisma.sql`api_client.allowed_clinic_ids`,
 };
 
+/** The condition on a row of `api_client` that its endpoints are sent to (D-150). */
+export const mayReceive = Prisma.sql`(api_client.is_active AND 'admin:webhook' = ANY (api_client.permissions))`;
+
 /**
  * The condition on rows of `event`, `webhook_endpoint` and `api_client`, whose endpoint it is, that the event is sent to the
  * endpoint: it wants the type, and its API client may see it (R-129). A ping is for its own endpoint alone, whatever that

@@ -28,7 +28,7 @@ const statuses = new Map<string, number>();
 const HANGS = 0;
 const hanging: ServerResponse[] = [];
 beforeAll(async () => {
-  receiver = await startReceiver((path, response) => {
+  receiver = await startReceiver(({ path }, response) => {
     const status = statuses.get(path) ?? 204;
     if (status === HANGS) hanging.push(response);
     else response.writeHead(status).end();

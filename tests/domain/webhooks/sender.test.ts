@@ -1,5 +1,5 @@
 import { createWebhookSender } from '../../../src/adapters/webhooks/httpSender.js';
-import { nextAttempt } from '../../../src/domain/webhooks/retries.js';
+import { nextAttempt, wishOf } from '../../../src/domain/webhooks/retries.js';
 import { endless, until } from '../../support/downloads.js';
 import { startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startRawServer } from '../../support/rawServer.js';
@@ -39,7 +39,7 @@ it('no response is a timeout, or a receiver that cannot be reached', async () =>
 it('a delivery is tried ten times within four days, later if the receiver wishes, never earlier', () => {
   const now = new Date('2027-01-05T12:00:00.000Z');
   const seconds = (failures: number, wish: string | null, random = 0.5): number | null => {
-    const next = nextAttempt(failures, now, wish, random);
+    const next = nextAttempt(failures, now, wishOf(wish, now), random);
     return next && (next.getTime() - now.getTime()) / 1000;
   };
   const hours = [2, 5, 10, 14, 20, 24].map((count) => count * 3600);
