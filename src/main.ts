@@ -21,7 +21,7 @@ import { jobsWith } from './jobs/index.js';
 import { openServiceLog } from './runtime/serviceLog.js';
 import { openServices } from './runtime/services.js';
 import { startWorkers, type Listener } from './runtime/workers.js';
-import type { Services } from './context.js';
+import { withMembers, type Services } from './context.js';
 import { startTelemetry, tracing } from './telemetry.js';
 
 interface StartOptions {
@@ -113,7 +113,8 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
     const jobs = cluster.isPrimary
       ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
       : undefined;
-    const deliveries = cluster.isPrimary ? startDeliveries(services) : undefined;
+    const webhookDb = cluster.isPrimary ? openDatabase(database.url, { poolSize: 5, pool: 'webhooks' }) : undefined;
+    const deliveries = webhookDb && startDeliveries(withMembers(services, { db: webhookDb }));
     return {
       announce() {
         if (cluster.isWorker) return;
@@ -129,6 +130,7 @@ async function start(config: Config, options: StartOptions): Promise<RunningServ
         metrics?.close();
         await tracing?.stop().catch(() => undefined);
         services.limits?.close();
+        await webhookDb?.$disconnect();
         await domain.db.$disconnect();
         await database.close();
         if (cluster.isPrimary) log.info('stopped');

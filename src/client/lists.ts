@@ -7,8 +7,10 @@ type BodyOf<Path extends keyof paths> = paths[Path] extends {
   ? Body
   : never;
 
-/** Paths of lists. */
-export type ListPath = { [Path in keyof paths]: BodyOf<Path> extends Page ? Path : never }[keyof paths];
+/** Paths of lists that belong to nothing. */
+export type ListPath = {
+  [Path in keyof paths]: Path extends `${string}{${string}` ? never : BodyOf<Path> extends Page ? Path : never;
+}[keyof paths];
 
 /** An element of a list. */
 export type ItemOf<Path extends ListPath> =

@@ -37,16 +37,20 @@ export function authorizedFetch(options: ClientOptions): Fetch {
       if (response && (again <= 0 || !mayPass(response, isRepeatable))) return response;
       const wait = waitAfter(response, retries - again);
       if (response && wait > longestWait) return response;
+      await response?.body?.cancel();
       await pause(wait, request.signal);
     }
   }
 
   return async (request) => {
-    const isRepeatable = request.method !== 'POST' || request.headers.has('Idempotency-Key');
+    // A DELETE that was done would be a 404 the second time.
+    const isRepeatable = !['POST', 'DELETE'].includes(request.method) || request.headers.has('Idempotency-Key');
     const token = await tokenOf();
     const response = await repeated(withToken(request, token), isRepeatable);
-    // The token has ended early, for example because the operator revoked it. Nothing was done.
-    if (response.status !== 401 || (await ApiError.of(response.clone())).code !== 'token_expired') return response;
+    if (response.status !== 401) return response;
+    // It has ended early, for example because the operator revoked it. Nothing was done.
+    const { code } = await ApiError.of(response.clone());
+    if (code !== 'token_expired' && code !== 'token_invalid') return response;
     return repeated(withToken(request, await tokenOf(token)), isRepeatable);
   };
 }

@@ -58,7 +58,7 @@ it('one token serves all calls, and calls that come while it is being renewed wa
   expect(namesOf(one).filter((name) => name === 'POST /oauth/token')).toHaveLength(1);
 
   const ended = watched((name, nth) =>
-    name === 'GET /clinics' && nth <= 3 ? problem(401, 'token_expired') : undefined,
+    name === 'GET /clinics' && nth <= 3 ? problem(401, `token_${nth === 1 ? 'invalid' : 'expired'}`) : undefined,
   );
   await Promise.all(Array.from({ length: 3 }, () => ended.ces.get('/clinics')));
   expect(namesOf(ended).filter((name) => name === 'POST /oauth/token')).toHaveLength(2);
@@ -172,6 +172,8 @@ it('the types are those of the contract', async () => {
     await ces.post('/encounters', { body: { reviewType: 'asynchronous' } });
     // @ts-expect-error there is no such parameter
     ces.list('/clinics', { serch: 'north' });
+    // @ts-expect-error a list of something is read with its parameters
+    ces.list('/webhook-endpoints/{endpoint_id}/deliveries');
     // @ts-expect-error a single record is no list
     ces.list('/clients/{id}');
     const { event } = await verifyWebhook('', {}, '');

@@ -31,6 +31,8 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** Longest time for a connection, and for a statement, in milliseconds; default 5000. */
   readonly timeoutMs?: number;
+  /** What it is called in metrics. */
+  readonly pool?: 'requests' | 'webhooks';
 }
 
 /** More shapes than the service has; beyond it statements are simply not kept (each costs memory per connection). */
@@ -46,7 +48,10 @@ const MOST_MS = 2 ** 31 - 1;
  * connection under a name derived from its text. A database that is down or does not answer fails a query within
  * about `timeoutMs` with an error for which {@link isUnavailable} holds.
  */
-export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: DatabaseOptions = {}) {
+export function openDatabase(
+  url: string,
+  { poolSize = 10, timeoutMs = 5_000, pool: name = 'requests' }: DatabaseOptions = {},
+) {
   const names = new Map<string, string>();
   const pool = new Pool({
     connectionString: inUtc(url),
@@ -65,7 +70,7 @@ export function openDatabase(url: string, { poolSize = 10, timeoutMs = 5_000 }: 
   });
   // An idle connection that ends is replaced; without a listener it would end the process.
   pool.on('error', () => undefined);
-  metrics?.watchPool('requests', pool);
+  metrics?.watchPool(name, pool);
   const statementNameGenerator = ({ sql }: { sql: string }): string => {
     const known = names.get(sql);
     if (known !== undefined) return known;

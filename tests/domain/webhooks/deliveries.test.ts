@@ -18,7 +18,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { startReceiver, verified, type Received, type Receiver } from '../../support/receiver.js';
 import { setClock } from '../../support/sandbox.js';
-import { deliverAll, newEndpoint } from '../../support/webhooks.js';
+import { deliverAll, deliverDue, newEndpoint } from '../../support/webhooks.js';
 
 let harness: Harness;
 let receiver: Receiver;
@@ -117,6 +117,24 @@ describe('an endpoint', () => {
     expect(delivery.attempts[0]).toMatchObject({ http_status: 500, error: null });
     expect(new Set(idsAt(path)).size).toBe(1);
     expect(at(path)).toHaveLength(10);
+  });
+
+  it('is tried again at once after a retry, also when an attempt was under way that has failed since', async () => {
+    const { id } = await newEndpoint(harness, partner, { url: receiver.url(newPath()) });
+    await pay();
+    await makeDeliveries(harness.services);
+    const [delivery] = (await read({ id }, '/deliveries')).data;
+    const retry = `POST /webhook-endpoints/${id}/deliveries/${delivery.id}/retry`;
+    const sendWebhook = async () => {
+      harness.clock.advance(1);
+      expect((await call(harness, retry, { token: partner.token })).status).toBe(202);
+      return { status: 500, retryAfter: null };
+    };
+    const services = Object.create(harness.services, { sendWebhook: { value: sendWebhook, enumerable: true } }) as Harness['services'];
+    expect(await deliverDue({ services })).toBeGreaterThan(0);
+    const now = harness.clock.now.toISOString();
+    const [retried] = (await read({ id }, '/deliveries')).data;
+    expect(retried).toMatchObject({ status: 'waiting', next_attempt_at: now, attempts: [{ http_status: 500 }] });
   });
 
   it('is disabled at once by 410, and after five days without a success; what waits stays', async () => {
