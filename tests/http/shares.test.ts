@@ -9,7 +9,7 @@ import { expectProblem } from '../support/refusals.js';
 import { newSandbox, reset, setClock } from '../support/sandbox.js';
 
 const POOL = 4;
-const CALLERS = 40;
+const CALLERS = 16;
 
 let harness: Harness;
 let files: FileHost;

@@ -227,11 +227,14 @@ const lives = fc.record({
 });
 const claim = { what: 'claim', by: 'A', leaseSeconds: 3_600, hasUrl: false } as const;
 const review = { what: 'review', by: 'A', visit: 'none', decisions: 'all' } as const;
-/** What random lives reach too rarely. */
+/** What random lives do not reach at every run. */
 const rare: [typeof lives extends fc.Arbitrary<infer Life> ? Life : never][] = [
-  [{ kind: 'live', actions: [{ what: 'wait', seconds: 3_600 }, claim, review] }],
-  [{ kind: 'chart', actions: [claim, { ...review, decisions: 'incomplete' }] }],
+  [{ kind: 'live', actions: [claim, { what: 'wait', seconds: 3_600 }, claim, review] }],
+  [{ kind: 'chart', actions: [claim, { ...review, by: 'B' }, { ...review, decisions: 'incomplete' }, review] }],
   [{ kind: 'chart', actions: [claim, { ...review, visit: 'early' }, { ...review, visit: 'late' }] }],
+  [{ kind: 'chart', actions: [claim, { ...review, decisions: 'none' }] }],
+  [{ kind: 'chart', actions: [claim, { what: 'ask', by: 'A' }, { what: 'cancel', by: 'partner' }] }],
+  [{ kind: 'chart', actions: [{ what: 'wait', seconds: 30 * 86_400 }, { what: 'sweepExpired' }] }],
 ];
 const seen = new Set<string>();
 
