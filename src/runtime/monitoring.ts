@@ -92,6 +92,7 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
     'ces_webhooks_oldest_due_seconds',
     'Seconds that the oldest due webhook has been waiting',
   );
+  const eventsBehind = gauge('ces_webhook_events_behind', 'Events of which no webhooks were made yet, of all servers');
   const readDisk = async (): Promise<void> => {
     const { bavail, bsize } = await statfs(dataDir);
     free.set(bavail * bsize);
@@ -103,7 +104,8 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
     oldest.set(oldestSeconds);
   };
   const readWebhooks = async (): Promise<void> => {
-    const { waiting, oldestSeconds } = await webhookBacklog(db);
+    const { waiting, oldestSeconds, behind } = await webhookBacklog(db);
+    eventsBehind.set(behind);
     webhooks.set(waiting);
     oldestWebhook.set(oldestSeconds);
   };
@@ -111,6 +113,7 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
     free.remove();
     webhooks.remove();
     oldestWebhook.remove();
+    eventsBehind.remove();
     jobs.reset();
     oldest.remove();
     await Promise.allSettled([readDisk(), readJobs(), readWebhooks()]);

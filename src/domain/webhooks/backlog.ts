@@ -6,6 +6,8 @@ interface Backlog {
   readonly waiting: number;
   /** Seconds that the oldest due delivery has been waiting; 0 when none is due. */
   readonly oldestSeconds: number;
+  /** Events of which no deliveries were made yet. */
+  readonly behind: number;
 }
 
 /** Over all tenants. */
@@ -13,12 +15,16 @@ export async function webhookBacklog(db: Queries): Promise<Backlog> {
   const [backlog] = await db.$queryRaw<Backlog[]>`
     SELECT count(*)::int AS waiting,
       greatest(coalesce(extract(epoch FROM max(now() + clock_offset_ms * interval '1 ms' - next_attempt_at)), 0), 0)::float
-        AS "oldestSeconds"
+        AS "oldestSeconds",
+      (SELECT coalesce(sum(counter.position - cursor.position), 0)::int
+        FROM webhook_cursor AS cursor JOIN event_counter AS counter USING (tenant_id)
+        WHERE EXISTS (SELECT FROM webhook_endpoint AS active WHERE active.tenant_id = cursor.tenant_id
+          AND active.status = 'active')) AS behind
     FROM webhook_delivery AS delivery
     JOIN webhook_endpoint AS endpoint ON endpoint.tenant_id = delivery.tenant_id AND endpoint.id = endpoint_id
       AND endpoint.status = 'active'
     JOIN tenant ON tenant.id = delivery.tenant_id AND tenant.is_active
     JOIN api_client ON api_client.tenant_id = delivery.tenant_id AND api_client.id = api_client_id AND ${mayReceive}
     WHERE delivery.status = 'waiting'`;
-  return backlog ?? { waiting: 0, oldestSeconds: 0 };
+  return backlog ?? { waiting: 0, oldestSeconds: 0, behind: 0 };
 }

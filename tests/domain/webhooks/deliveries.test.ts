@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { deactivateApiClient } from '../../../src/domain/access/apiClients.js';
+import { webhookBacklog } from '../../../src/domain/webhooks/backlog.js';
 import { takeEndpoints } from '../../../src/domain/webhooks/deliver.js';
 import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
 import { startDeliveries } from '../../../src/jobs/deliveries.js';
@@ -207,7 +208,11 @@ describe('several processes', () => {
     const { id } = await newEndpoint(harness, partner, { url: receiver.url(path) });
     await pay(5);
     const { services, domain } = harness;
+    expect((await webhookBacklog(domain.db)).behind).toBe(5);
     await makeDeliveries(services);
+    const backlog = await webhookBacklog(domain.db);
+    expect(backlog).toEqual({ behind: 0, waiting: expect.any(Number), oldestSeconds: expect.any(Number) });
+    expect(backlog.waiting).toBeGreaterThanOrEqual(5);
     const take = async (): Promise<boolean> => (await takeEndpoints(services, 100)).some((taken) => taken.id === id);
     expect([await take(), await take()]).toEqual([true, false]);
     await deliverAll(harness);
