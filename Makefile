@@ -60,7 +60,7 @@ format: install ## lay out the code as Prettier has it
 
 lint: install generated/.fresh ## the contract's rules (Redocly and ours), the code's, and its layout
 	node_modules/.bin/prettier --log-level warn --check $(FORMATTED)
-	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml
+	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml openapi/arazzo.yaml
 	node_modules/.bin/eslint --config scripts/eslint.config.js --max-warnings 0 src scripts tests
 
 typecheck: install generated/.fresh ## compile everything without output
@@ -116,5 +116,5 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	$(call quietly,node_modules/.bin/tsc -p src/tsconfig.json)
 	@touch $@
 
-generated/docs/index.html: generated/.fresh scripts/docs.ts
+generated/docs/index.html: generated/.fresh scripts/docs.ts $(wildcard scripts/artifacts/*)
 	$(call quietly,$(TSX) scripts/docs.ts)
