@@ -27,19 +27,19 @@ export function postmanCollection(contract: Contract, workflows: readonly Workfl
 
 /** A token lasts for hours; whatever is sent first obtains it. */
 const TOKEN_SCRIPT = `
-const variables = pm.collectionVariables;
-if (pm.request.url.getPath() !== '/oauth/token' && !(Number(variables.get('token.expires')) > Date.now())) {
-  const credentials = { client_id: variables.get('clientId'), client_secret: variables.get('clientSecret') };
+const value = (name) => pm.variables.get(name);
+if (pm.request.url.getPath() !== '/oauth/token' && !(value('token.expires') > Date.now())) {
+  const credentials = { client_id: value('clientId'), client_secret: value('clientSecret') };
   pm.sendRequest({
-    url: variables.get('baseUrl') + '/oauth/token',
+    url: value('baseUrl') + '/oauth/token',
     method: 'POST',
     header: { 'Content-Type': 'application/json' },
     body: { mode: 'raw', raw: JSON.stringify({ grant_type: 'client_credentials', ...credentials }) },
   }, (error, response) => {
     if (error || response.code !== 200) throw new Error('No token: are clientId and clientSecret right?');
     const { access_token, expires_in } = response.json();
-    variables.set('token.accessToken', access_token);
-    variables.set('token.expires', Date.now() + (expires_in - 60) * 1000);
+    pm.collectionVariables.set('token.accessToken', access_token);
+    pm.collectionVariables.set('token.expires', Date.now() + (expires_in - 60) * 1000);
   });
 }`;
 
