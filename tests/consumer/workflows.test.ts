@@ -67,7 +67,7 @@ it('the workflows run on the service, as it serves them', async () => {
   } finally {
     await harness.close();
   }
-}, 60_000);
+}, 180_000);
 
 it('the workflows run on the mock', async () => {
   const mock = await startMock();
@@ -77,4 +77,4 @@ it('the workflows run on the mock', async () => {
   } finally {
     await mock.stop();
   }
-}, 60_000);
+}, 180_000);
