@@ -10,7 +10,7 @@ CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
 
-.PHONY: help node port install generate build docs start dev migrate migration-sql client mock test test-quick check format lint typecheck fresh breaking release bench bench-growth mutants measure-uploads faults clean
+.PHONY: help node port install generate build docs start dev migrate migration-sql client mock tools test test-quick check format lint typecheck fresh breaking release bench bench-growth mutants measure-uploads faults clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -53,6 +53,9 @@ client: install generated/.fresh ## pack the TypeScript client to generated/clie
 mock: install generated/.fresh ## serve the contract as a mock (PORT_MOCK=4010, DYNAMIC=1 for invented values)
 	$(TSX) scripts/mock.ts --port $(PORT_MOCK) $(if $(DYNAMIC),--dynamic)
 
+tools: install ## install what the tests of generated clients and of the Postman collection run (300 MB)
+	npm ci --prefix tests/tools --ignore-scripts
+
 FORMATTED := 'src/**/*.ts' 'scripts/**/*.{ts,js,cjs}' 'prisma/*.ts' 'tests/**/*.{ts,js}'
 
 format: install ## lay out the code as Prettier has it
@@ -60,7 +63,7 @@ format: install ## lay out the code as Prettier has it
 
 lint: install generated/.fresh ## the contract's rules (Redocly and ours), the code's, and its layout
 	node_modules/.bin/prettier --log-level warn --check $(FORMATTED)
-	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml
+	$(REDOCLY) lint --config openapi/redocly.yaml openapi/openapi.yaml openapi/arazzo.yaml
 	node_modules/.bin/eslint --config scripts/eslint.config.js --max-warnings 0 src scripts tests
 
 typecheck: install generated/.fresh ## compile everything without output
@@ -91,7 +94,7 @@ measure-uploads: install generated/.fresh ## memory of the server while 50 docum
 	$(TSX) scripts/measureUploads.ts
 
 clean: ## remove everything that can be made again (not DATA_DIR)
-	rm -rf node_modules generated/build generated/client generated/prisma generated/docs generated/dereferenced.json generated/server.json generated/.fresh
+	rm -rf node_modules tests/tools/node_modules generated/build generated/client generated/prisma generated/docs generated/dereferenced.json generated/server.json generated/.fresh
 
 node:
 	@node scripts/nodeVersion.cjs
@@ -116,5 +119,5 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	$(call quietly,node_modules/.bin/tsc -p src/tsconfig.json)
 	@touch $@
 
-generated/docs/index.html: generated/.fresh scripts/docs.ts
+generated/docs/index.html: generated/.fresh scripts/docs.ts $(wildcard scripts/artifacts/*)
 	$(call quietly,$(TSX) scripts/docs.ts)

@@ -5311,7 +5311,7 @@ export interface components {
              */
             previousSecretUntil: string;
         };
-        WebhookPing: {
+        PingedEndpoint: {
             /**
              * Format: uuid
              * @description The `id` of the event, which the endpoint gets as `webhook-id`.
@@ -8497,7 +8497,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WebhookPing"];
+                    "application/json": components["schemas"]["PingedEndpoint"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -1,12 +1,13 @@
 /**
  * Renders the contract as one page, generated/docs/index.html, that needs no other host (see its template), and writes
- * it compressed beside it.
+ * it compressed beside it, with the other documents that the service offers.
  */
 import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { renderMermaidSVG } from 'beautiful-mermaid';
+import { writeArtifacts } from './artifacts/write.js';
 
 const root = join(import.meta.dirname, '..');
 const page = join(root, 'generated/docs/index.html');
@@ -60,3 +61,4 @@ const html = (await readFile(page, 'utf8')).replaceAll(/https:\/\/cdn\.redoc\.ly
 await writeFile(`${page}.br`, brotliCompressSync(html, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
 await writeFile(`${page}.gz`, gzipSync(html, { level: constants.Z_BEST_COMPRESSION }));
 await writeFile(page, html);
+await writeArtifacts();

@@ -118,7 +118,7 @@ const knownValues = ({ components }: OpenAPI3): Record<string, unknown> => {
   return found;
 };
 
-const forReaders = new Set(['description', 'example', 'examples']);
+const forReaders = new Set(['description', 'example', 'examples', 'links']);
 
 /** The contract for the server, which reads it at each start: without what only readers need. */
 const writeForServer = async (dereferenced: string, output: string): Promise<void> => {

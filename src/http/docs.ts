@@ -11,6 +11,18 @@ const DOCS_POLICY =
 const PAGE = fileURLToPath(new URL('generated/docs/index.html', packageRoot));
 const CONTRACT = new URL('generated/openapi.json', packageRoot);
 
+/** What else `make docs` writes: name → media type. */
+const DOCUMENTS = {
+  'arazzo.yaml': 'application/yaml',
+  'changelog.md': 'text/markdown',
+  'guide.md': 'text/markdown',
+  'llms.txt': 'text/plain',
+  'postman.json': 'application/json',
+} as const;
+
+/** Stands for the address of the service in these. */
+export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:3000';
+
 /** What `make docs` writes beside the page, smallest first. */
 const COMPRESSED = { br: `${PAGE}.br`, gzip: `${PAGE}.gz` } as const;
 
@@ -22,12 +34,21 @@ interface Addressed {
   };
 }
 
-/** The rendered reference and the bundled contract, as `make docs` and `make generate` wrote them. */
+/** The rendered reference, the bundled contract and what is made of them, as `make docs` and `make generate` wrote them. */
 export function docsRoutes(service: { readonly baseUrl: string }): Router {
   const router = express.Router();
   router.get('/', (_req, res) => res.redirect('/docs'));
   router.get('/docs', sendPage);
-  router.get('/openapi.json', contractSender(service));
+  router.get(
+    '/openapi.json',
+    sender('application/json', () => addressedContract(service.baseUrl)),
+  );
+  for (const [name, type] of Object.entries(DOCUMENTS)) {
+    router.get(
+      `/docs/${name}`,
+      sender(type, () => addressedDocument(name, service.baseUrl)),
+    );
+  }
   return router;
 }
 
@@ -46,14 +67,18 @@ const sendPage: RequestHandler = (req, res, next) => {
   });
 };
 
-/** The contract with the service's own address, for tools that read it from elsewhere. One copy serves all readers. */
-function contractSender(service: { readonly baseUrl: string }): RequestHandler {
+/** A document with the service's own address, for tools that read it from elsewhere. One copy serves all readers. */
+function sender(type: string, make: () => string): RequestHandler {
   let served: Buffer | undefined;
   return (_req, res) => {
     // The address is known as soon as the server listens, which is before the first request.
-    served ??= Buffer.from(addressedContract(service.baseUrl));
-    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' }).type('json').send(served);
+    served ??= Buffer.from(make());
+    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' }).type(type).send(served);
   };
+}
+
+function addressedDocument(name: string, baseUrl: string): string {
+  return readFileSync(new URL(`generated/docs/${name}`, packageRoot), 'utf8').replaceAll(DOCUMENTED_ADDRESS, baseUrl);
 }
 
 function addressedContract(baseUrl: string): string {

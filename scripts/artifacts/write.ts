@@ -1,0 +1,21 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { postmanCollection } from './postman.js';
+import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/docs.js';
+import { output, readContract, readWorkflows, root } from './sources.js';
+import { guide, llmsText } from './texts.js';
+
+/** Writes what the service offers under /docs beside the reference. */
+export async function writeArtifacts(): Promise<void> {
+  const contract = await readContract();
+  const { workflows } = await readWorkflows();
+  const source = (name: string): Promise<string> => readFile(join(root, 'openapi', name), 'utf8');
+  const files = {
+    'arazzo.yaml': (await source('arazzo.yaml')).replace('./openapi.yaml', `${ADDRESS}/openapi.json`),
+    'changelog.md': await source('CHANGELOG.md'),
+    'guide.md': guide(contract),
+    'llms.txt': llmsText(contract),
+    'postman.json': `${JSON.stringify(postmanCollection(contract, workflows), null, 2)}\n`,
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(output, name), text);
+}

@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { packageRoot } from '../../src/packageRoot.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { newSandbox } from '../support/sandbox.js';
+import { hasTools, tools } from '../support/tools.js';
+
+const withTools = hasTools() ? it : it.skip;
+const root = fileURLToPath(packageRoot);
+const contract = join(root, 'generated/openapi.json');
+
+let harness: Harness;
+let folder: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  folder = await mkdtemp(join(tmpdir(), 'ces-generators-'));
+});
+afterAll(async () => {
+  await harness.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Runs a program in the folder of the flows; returns its output. */
+async function run(program: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const common = { PATH: process.env['PATH'], DO_NOT_TRACK: '1', CONTRACT: contract, BASE_URL: harness.baseUrl };
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], {
+    cwd: folder,
+    env: { ...common, ...env },
+  }).catch((error: unknown) => {
+    const { stdout: printed, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${program}\n${printed}${stderr}`);
+  });
+  return stdout;
+}
+
+withTools(
+  'clients made by openapi-typescript, hey-api, orval and kubb compile strictly and run the flow',
+  async () => {
+    await cp(join(tools, 'flows'), folder, { recursive: true });
+    await mkdir(join(folder, 'node_modules'));
+    // What the clients need to compile and run.
+    const modules = ['openapi-fetch', 'openapi-typescript-helpers', '@types', 'undici-types'];
+    for (const name of modules) await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+    await symlink(join(tools, 'node_modules/@kubb'), join(folder, 'node_modules/@kubb'));
+
+    const tool = (name: string): string => join(tools, 'node_modules/.bin', name);
+    await Promise.all([
+      run(join(root, 'node_modules/.bin/openapi-typescript'), [contract, '--output', 'openapiFetch/schema.ts']),
+      run(tool('openapi-ts'), ['--input', contract, '--output', 'heyApi', '--no-log-file']),
+      run(tool('orval'), ['--config', './orval.config.cjs']),
+      run(tool('kubb'), ['generate', '--config', 'kubb.config.mjs']),
+    ]);
+    await run(join(root, 'node_modules/typescript/bin/tsc'), ['-p', 'tsconfig.json']);
+
+    const { clientId, clientSecret } = await newSandbox(harness);
+    const printed = await run(join(root, 'node_modules/tsx/dist/cli.mjs'), ['main.ts'], {
+      CLIENT_ID: clientId,
+      CLIENT_SECRET: clientSecret,
+    });
+    const ended = expect.stringMatching(/^GFE-\d+ pending_review$/);
+    expect(
+      printed
+        .trim()
+        .split('\n')
+        .map((line) => [line.split(' ')[0], line.replace(/^\w+ /, '')]),
+    ).toEqual([
+      ['openapiFetch', ended],
+      ['heyApi', ended],
+      ['orval', ended],
+      ['kubb', ended],
+    ]);
+  },
+  180_000,
+);

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { newSandbox } from '../support/sandbox.js';
+import { hasTools, tools } from '../support/tools.js';
+
+const withTools = hasTools() ? it : it.skip;
+
+let harness: Harness;
+let folder: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  folder = await mkdtemp(join(tmpdir(), 'ces-postman-'));
+});
+afterAll(async () => {
+  await harness.close();
+  await rm(folder, { recursive: true });
+});
+
+interface Collection {
+  readonly item: readonly { readonly name: string; readonly item: readonly { readonly name: string }[] }[];
+}
+
+interface Contract {
+  readonly paths: Record<string, Record<string, { readonly tags: string[]; readonly summary: string }>>;
+}
+
+interface Report {
+  readonly run: {
+    readonly executions: readonly { readonly item: { readonly name: string }; readonly response: { code: number } }[];
+    readonly failures: readonly { readonly error: { readonly message: string } }[];
+  };
+}
+
+/** What newman, which runs collections as Postman does, gets for each request of the folders. */
+async function newman(folders: readonly string[]): Promise<string[]> {
+  const [collection, json] = [join(folder, 'postman.json'), join(folder, 'report.json')];
+  await writeFile(collection, (await call(harness, 'GET /docs/postman.json')).text);
+  const { clientId, clientSecret } = await newSandbox(harness);
+  const args = [
+    ...['run', collection, '--reporters', 'json', '--reporter-json-export', json],
+    ...folders.flatMap((name) => ['--folder', name]),
+    ...['--env-var', `clientId=${clientId}`, '--env-var', `clientSecret=${clientSecret}`],
+  ];
+  const program = join(tools, 'node_modules/.bin/newman');
+  // It ends with 1 if a request fails; the report says which.
+  await promisify(execFile)(process.execPath, [program, ...args], { cwd: folder }).catch(() => undefined);
+  const { run } = JSON.parse(await readFile(json, 'utf8')) as Report;
+  expect(run.failures.map(({ error }) => error.message)).toEqual([]);
+  // A token that the script obtains is listed as the request that it precedes.
+  const lines = run.executions.map(({ item, response }) => `${item.name} ${response.code}`);
+  return lines.filter((line, index) => line !== lines[index - 1]);
+}
+
+withTools(
+  'the Postman collection runs the flow for a new patient and for one that exists',
+  async () => {
+    const { body } = await call(harness, 'GET /docs/postman.json');
+    const folders = (body as Collection).item.slice(0, 2).map(({ name }) => name);
+    const [before, after] = [
+      ['Obtain an access token 200', 'Resolve the clinic 200'],
+      ['Resolve the treatment 200', 'Upload a document 200', 'Create the encounter 201', 'Follow its status 200'],
+    ];
+    expect(await newman(folders)).toEqual([
+      ...[...before, 'Create the patient 201', ...after],
+      ...[...before, 'Try to create the patient 409', 'Find the patient by e-mail 200', ...after],
+    ]);
+  },
+  60_000,
+);
+
+withTools(
+  'the Postman collection obtains a token by itself, and its examples run in a sandbox',
+  async () => {
+    expect(await newman(['Clinics', 'Patients', 'Products', 'Documents'])).toEqual([
+      'List clinics 200',
+      'Find a patient by e-mail 200',
+      'Create a patient 201',
+      'Retrieve a patient 200',
+      'Update a patient 200',
+      'List states 200',
+      'List products 200',
+      'Upload a document from a URL 200',
+    ]);
+  },
+  60_000,
+);
+
+it('the Postman collection has every operation once, in folders by tag in the order of the contract', async () => {
+  const { item } = (await call(harness, 'GET /docs/postman.json')).body as Collection;
+  const shown = item.slice(2).flatMap((tag) => tag.item.map(({ name }) => `${tag.name}: ${name}`));
+  const { paths } = (await call(harness, 'GET /openapi.json')).body as Contract;
+  const all = Object.values(paths).flatMap((methods) => Object.values(methods));
+  expect(shown).toEqual(all.map(({ tags: [tag], summary }) => `${tag}: ${summary}`));
+});

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { packageRoot } from '../../src/packageRoot.js';
+import { startHarness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import { startMock } from '../support/mock.js';
+import { newSandbox } from '../support/sandbox.js';
+
+const run = promisify(execFile);
+const pathOf = (file: string): string => fileURLToPath(new URL(file, packageRoot));
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ces-workflows-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+interface Report {
+  readonly files: Record<string, { readonly executedWorkflows: { readonly executedSteps: ExecutedStep[] }[] }>;
+}
+
+interface ExecutedStep {
+  readonly workflowId: string;
+  readonly stepId: string;
+  readonly response: { readonly statusCode: number };
+}
+
+/** What the steps of openapi/arazzo.yaml are answered; each response is compared with the contract as well. */
+async function statuses(file: string, credentials: readonly string[], ...options: string[]): Promise<string[]> {
+  const json = join(folder, 'report.json');
+  const inputs = credentials.map((value, index) => `${['clientId', 'clientSecret'][index]}=${value}`);
+  const args = [...inputs.flatMap((input) => ['--input', input]), '--json-output', json, ...options];
+  const env = { PATH: process.env['PATH'], REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const program = [pathOf('node_modules/.bin/redocly'), 'respect', file, ...args];
+  await run(process.execPath, program, { cwd: folder, env }).catch((error: unknown) => {
+    throw new Error((error as { stdout: string }).stdout);
+  });
+  const { files } = JSON.parse(await readFile(json, 'utf8')) as Report;
+  const steps = Object.values(files).flatMap(({ executedWorkflows }) => executedWorkflows);
+  return steps
+    .flatMap(({ executedSteps }) => executedSteps)
+    .map(({ workflowId, stepId, response }) => `${workflowId} ${stepId} ${response.statusCode}`);
+}
+
+const expected = [
+  ...['token 200', 'clinic 200', 'patient 201', 'treatment 200', 'document 200', 'encounter 201', 'status 200'].map(
+    (step) => `newPatient ${step}`,
+  ),
+  ...['token 200', 'clinic 200', 'taken 409', 'patient 200', 'treatment 200', 'document 200'].map(
+    (step) => `existingPatient ${step}`,
+  ),
+  'existingPatient encounter 201',
+  'existingPatient status 200',
+];
+
+it('the workflows run on the service, as it serves them', async () => {
+  const harness = await startHarness();
+  try {
+    const { clientId, clientSecret } = await newSandbox(harness);
+    const served = join(folder, 'arazzo.yaml');
+    await writeFile(served, (await call(harness, 'GET /docs/arazzo.yaml')).text);
+    expect(await statuses(served, [clientId, clientSecret])).toEqual(expected);
+  } finally {
+    await harness.close();
+  }
+}, 180_000);
+
+it('the workflows run on the mock', async () => {
+  const mock = await startMock();
+  try {
+    const options = ['--server', `service=${mock.baseUrl}`];
+    expect(await statuses(pathOf('openapi/arazzo.yaml'), ['any', 'any'], ...options)).toEqual(expected);
+  } finally {
+    await mock.stop();
+  }
+}, 180_000);

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { packageRoot } from '../../src/packageRoot.js';
+import { operations } from '../support/contract.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
+describe('GET /docs/…', () => {
+  it('serves what is made from the contract, with the address of the service', async () => {
+    const types = {
+      'arazzo.yaml': 'application/yaml',
+      'changelog.md': 'text/markdown; charset=utf-8',
+      'guide.md': 'text/markdown; charset=utf-8',
+      'llms.txt': 'text/plain; charset=utf-8',
+      'postman.json': 'application/json; charset=utf-8',
+    };
+    for (const [name, type] of Object.entries(types)) {
+      const { status, headers, text } = await call(harness, `GET /docs/${name}`);
+      expect([name, status, headers.get('Content-Type')]).toEqual([name, 200, type]);
+      const made = await readFile(new URL(`generated/docs/${name}`, packageRoot), 'utf8');
+      expect(text).toBe(made.replaceAll('http://127.0.0.1:3000', harness.baseUrl));
+      expect((await call(harness, `HEAD /docs/${name}`)).status).toBe(200);
+    }
+    expect((await call(harness, 'GET /docs/index.html')).body).toMatchObject({ code: 'route_not_found' });
+  });
+
+  it('llms.txt names every operation, and it and the guide link only to what is there', async () => {
+    const list = (await call(harness, 'GET /docs/llms.txt')).text;
+    const guide = (await call(harness, 'GET /docs/guide.md')).text;
+    const named = [...list.matchAll(/^- \[(\w+)\]\(.*`[A-Z]+ /gm)].map(([, id]) => id);
+    expect(named.sort()).toEqual(operations.map(({ operationId }) => operationId).sort());
+
+    const links = [...`${list}${guide}`.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+    const headings = [...guide.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    );
+    const missing = links.filter((link) => link.startsWith('#') && !headings.includes(link.slice(1)));
+    expect(missing).toEqual([]);
+    const pages = links.map((link) => link.replace(/^\//, `${harness.baseUrl}/`).replace(/#.*/, ''));
+    for (const page of new Set(pages.filter((link) => link.startsWith(harness.baseUrl)))) {
+      expect([page, (await fetch(page)).status]).toEqual([page, 200]);
+    }
+  });
+});

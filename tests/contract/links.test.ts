@@ -1,0 +1,63 @@
+import { operationOf, operations, type ContractOperation } from '../support/contract.js';
+
+interface Link {
+  readonly operationId: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly requestBody?: Readonly<Record<string, unknown>>;
+}
+
+interface Linking {
+  readonly links?: Readonly<Record<string, Link>>;
+}
+
+/** The links of each response, with the operation and status that they are of. */
+const links = operations.flatMap((operation) =>
+  Object.entries(operation.responses).flatMap(([status, response]) =>
+    Object.values((response as Linking).links ?? {}).map((link) => ({ operation, status, link })),
+  ),
+);
+
+/** The values that a body has at the JSON pointer of an expression, by its examples; it may be null there. */
+function found(expression: string, { requestBody, responses }: ContractOperation, status: string): unknown[] {
+  const [, part, pointer = ''] = /^\$(request|response)\.body#(\/.+)$/.exec(expression) ?? [];
+  const content = (part === 'request' ? requestBody : responses[status])?.content ?? {};
+  const examples = Object.values(Object.values(content)[0]?.examples ?? {});
+  const at = (value: unknown): unknown =>
+    pointer
+      .slice(1)
+      .split('/')
+      .reduce((inner, name) => (inner as Record<string, unknown> | undefined)?.[name], value);
+  return examples.map(({ value }) => at(value)).filter((value) => value !== undefined);
+}
+
+it('each link leads to an operation, sets what that has, and takes it from where it is', () => {
+  expect(links.length).toBeGreaterThan(10);
+  for (const { operation, status, link } of links) {
+    const target = operationOf(link.operationId);
+    const { parameters = {}, requestBody = {} } = link;
+    expect(target.parameters.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(parameters)));
+    const [body] = Object.values(target.requestBody?.content ?? {});
+    const properties = Object.keys((body?.schema as { properties?: object } | undefined)?.properties ?? {});
+    expect(properties).toEqual(expect.arrayContaining(Object.keys(requestBody)));
+    for (const expression of [...Object.values(parameters), ...Object.values(requestBody)].flat()) {
+      const values = found(String(expression), operation, status);
+      expect([operation.operationId, expression, values.length > 0]).toEqual([operation.operationId, expression, true]);
+    }
+  }
+});
+
+it('links lead from each step of the flow to the next', () => {
+  const followed = new Set(links.map(({ operation, link }) => `${operation.operationId} → ${link.operationId}`));
+  expect([...followed]).toEqual(
+    expect.arrayContaining([
+      'listClinics → createEncounter',
+      'createPatient → findPatients',
+      'createPatient → createEncounter',
+      'findPatients → createEncounter',
+      'listProducts → createEncounter',
+      'uploadPatientDocument → createEncounter',
+      'createEncounter → getEncounterStatus',
+      'getEncounterStatus → getOrder',
+    ]),
+  );
+});

@@ -1,0 +1,21 @@
+/** Where the flow runs, and as whom. */
+export interface Target {
+  readonly baseUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** What every generated client sends. */
+export const example = {
+  clinic: 'austin',
+  treatment: 'BTX-100',
+  patient: (name: string) => ({
+    firstName: 'María',
+    lastName: 'López',
+    email: `${name}@example.com`,
+    dateOfBirth: '1985-02-11',
+    countryCode: '+1',
+    phone: '5125550177',
+  }),
+  review: { reviewType: 'asynchronous', serviceQueue: 'provider_network' },
+} as const;
