@@ -774,6 +774,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandbox/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List requests
+         * @description Returns what the API clients of a sandbox tenant asked in the last 7 days, and how it ended, the newest first: requests to
+         *     every operation with a known client, refused ones and token requests too. It has no path, query or body of a request. A
+         *     reset leaves it as it is. Times are real, wherever the clock of the sandbox is.
+         */
+        get: operations["listRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandbox/webhook-inbox": {
         parameters: {
             query?: never;
@@ -5483,6 +5505,45 @@ export interface components {
              */
             offsetSeconds: number;
         };
+        /** @description One request of an API client. */
+        RequestRecord: {
+            /**
+             * Format: date-time
+             * @description When the response was made, in real time.
+             */
+            at: string;
+            /** @description `client_id` of the API client. */
+            clientId: string;
+            /** @description HTTP method. */
+            method: string;
+            /** @description Path template, as this document has it; never the path itself. */
+            path: string;
+            /** @description Name of the operation in this document. */
+            operationId: string;
+            /**
+             * Format: int32
+             * @description HTTP status of the response.
+             */
+            status: number;
+            /** @description Code of the problem, or of the token error; null if it succeeded. */
+            code: string | null;
+            /**
+             * Format: uuid
+             * @description `X-Request-Id` of the response.
+             */
+            requestId: string;
+        };
+        RequestList: {
+            /** @description Requests, the newest first. */
+            data: components["schemas"]["RequestRecord"][];
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example bm9ydGh3aW5kL3JlcXVlc3RzIDI
+             */
+            next_cursor: string | null;
+            /** @description Ask again with `next_cursor`: there is a page after this one or, with a filter or a client that is limited to clinics, there may be, because one response looks through at most 1000 requests. `data` can be empty then. */
+            has_more: boolean;
+        };
         /** @description A delivery as the receiver of the sandbox got it. */
         WebhookInboxMessage: {
             /**
@@ -6901,6 +6962,26 @@ export interface components {
          * @example 01a10caf-a4c0-7000-8000-00000000d003
          */
         UnverifiedPatientId: components["schemas"]["Uuid"];
+        /**
+         * @description Only this operation, as this document names it. At most 100 characters, more than any has.
+         * @example createPatient
+         */
+        RequestOperationId: string;
+        /**
+         * @description Only requests with this HTTP status, from 200 to 599.
+         * @example 409
+         */
+        RequestStatus: number;
+        /**
+         * @description Only requests with this code of a problem, or of a token error. At most 100 characters, more than any has.
+         * @example patient_email_taken
+         */
+        RequestCode: string;
+        /**
+         * @description Where to go on, `next_cursor` of the page before; without it, the newest. It is opaque and belongs to your tenant. At most 200 characters.
+         * @example bm9ydGh3aW5kL3JlcXVlc3RzIDI
+         */
+        RequestCursor: string;
         /**
          * @description Only encounters of this queue; there is one.
          * @example provider_network
@@ -8889,6 +8970,63 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["SandboxForbidden"];
             409: components["responses"]["SandboxBusy"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
+    listRequests: {
+        parameters: {
+            query: {
+                /**
+                 * @description Only this operation, as this document names it. At most 100 characters, more than any has.
+                 * @example createPatient
+                 */
+                operationId?: components["parameters"]["RequestOperationId"];
+                /**
+                 * @description Only requests with this HTTP status, from 200 to 599.
+                 * @example 409
+                 */
+                status?: components["parameters"]["RequestStatus"];
+                /**
+                 * @description Only requests with this code of a problem, or of a token error. At most 100 characters, more than any has.
+                 * @example patient_email_taken
+                 */
+                code?: components["parameters"]["RequestCode"];
+                /**
+                 * @description Where to go on, `next_cursor` of the page before; without it, the newest. It is opaque and belongs to your tenant. At most 200 characters.
+                 * @example bm9ydGh3aW5kL3JlcXVlc3RzIDI
+                 */
+                cursor?: components["parameters"]["RequestCursor"];
+                /**
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of requests */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

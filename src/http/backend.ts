@@ -47,6 +47,9 @@ export async function createBackend(
   const { validateResponses, databasePoolSize } = services.config;
   const record = auditRecorder(services);
   const shares = openShares(databasePoolSize);
+  const routes = new Map(
+    plans.map(({ operationId, method, path }) => [operationId as string, { method: method.toUpperCase(), path }]),
+  );
   const sampleFiles = { download: withSampleFiles(services.download) };
 
   /** What a secured operation gets. A sandbox has its own time, and sample files. */
@@ -55,7 +58,7 @@ export async function createBackend(
     { caller, clockOffsetMs }: Authenticated,
     ofRequest: Pick<Context, 'idempotency' | 'aside'>,
   ): Context => {
-    const live = withMembers(context, { caller, realNow: context.now, ...ofRequest });
+    const live = withMembers(context, { caller, routes, realNow: context.now, ...ofRequest });
     return caller.tenantMode === 'live' ? live : inTenantTime(withMembers(live, sampleFiles), clockOffsetMs);
   };
 

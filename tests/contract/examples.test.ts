@@ -128,6 +128,8 @@ async function auditCursor(): Promise<string> {
   return page.body.next_cursor;
 }
 
+const everyRequest = { operationId: undefined, status: undefined, code: undefined, cursor: undefined };
+
 /** For each example of an answer that is no failure, the request that it answers. */
 const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
   'issueToken issued': by('issueToken', 'client_credentials'),
@@ -216,6 +218,16 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
     return ask('listAuditEvents', { after: started })();
   },
   'listAuditEvents none': async () => ask('listAuditEvents', { after: await auditCursor() })(),
+  'listRequests some': async () => {
+    const headers = { 'X-Request-Id': cast.requestId };
+    const { token } = partner;
+    const [create, find] = [operationOf('createPatient'), operationOf('findPatients')];
+    const json = { ...exampleBody(create), email: cast.jane.email };
+    await call(harness, targetOf(create), { token, json, headers });
+    await call(harness, targetOf(find), { token, headers });
+    return ask('listRequests', { ...everyRequest, limit: 2 })();
+  },
+  'listRequests none': ask('listRequests', { ...everyRequest, code: 'nothing_of_this_name' }),
   'simulateEncounter completed': by('simulateEncounter', 'approve_and_pay'),
   'simulateEncounter no_show': by('simulateEncounter', 'no_show'),
   'getClock real_time': ask('getClock'),

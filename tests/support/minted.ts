@@ -25,5 +25,6 @@ export const minted: Readonly<Record<string, readonly string[]>> = {
   listWebhookDeliveries: ['event_id'],
   retryWebhookDelivery: ['event_id'],
   listAuditEvents: ['next_cursor'],
+  listRequests: ['next_cursor'],
   getJwks: ['x', 'y', 'kid'],
 };
