@@ -6775,6 +6775,11 @@ export interface components {
          */
         SortOrder: "asc" | "desc";
         /**
+         * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+         * @example error=rate_limited
+         */
+        SandboxBehavior: string;
+        /**
          * @description The whole e-mail, in either case. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example jane.miller@example.com
          */
@@ -7207,7 +7212,13 @@ export interface operations {
                  */
                 sort_order: components["parameters"]["SortOrder"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7253,7 +7264,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7290,6 +7307,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path?: never;
             cookie?: never;
@@ -7328,7 +7350,13 @@ export interface operations {
     getPatient: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `user_id` of the patient.
@@ -7366,7 +7394,13 @@ export interface operations {
     updatePatient: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `user_id` of the patient.
@@ -7417,7 +7451,13 @@ export interface operations {
                  */
                 countryCode?: components["parameters"]["CountryCode"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7488,7 +7528,13 @@ export interface operations {
                  */
                 sort_order: components["parameters"]["SortOrder"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7524,6 +7570,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -7604,7 +7655,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7641,6 +7698,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path?: never;
             cookie?: never;
@@ -7681,7 +7743,13 @@ export interface operations {
     getEncounterStatus: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7718,7 +7786,13 @@ export interface operations {
     getEncounter: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
@@ -7756,7 +7830,13 @@ export interface operations {
     previewEncounter: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7793,7 +7873,13 @@ export interface operations {
     getCertificate: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
@@ -7838,6 +7924,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -7889,6 +7980,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -7940,6 +8036,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -8016,7 +8117,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8047,7 +8154,13 @@ export interface operations {
     getOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
@@ -8091,6 +8204,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -8136,7 +8254,13 @@ export interface operations {
     cancelOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
@@ -8186,6 +8310,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -8231,7 +8360,13 @@ export interface operations {
     recordFulfilment: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
@@ -8294,7 +8429,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8325,7 +8466,13 @@ export interface operations {
     listWebhookEndpoints: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8362,6 +8509,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path?: never;
             cookie?: never;
@@ -8400,7 +8552,13 @@ export interface operations {
     getWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8438,7 +8596,13 @@ export interface operations {
     deleteWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8473,7 +8637,13 @@ export interface operations {
     updateWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8517,7 +8687,13 @@ export interface operations {
     rotateWebhookSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8555,7 +8731,13 @@ export interface operations {
     pingWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8594,7 +8776,13 @@ export interface operations {
     replayWebhookEvents: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8654,7 +8842,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8692,7 +8886,13 @@ export interface operations {
     retryWebhookDelivery: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8762,7 +8962,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8793,7 +8999,13 @@ export interface operations {
     simulateEncounter: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
@@ -8837,7 +9049,13 @@ export interface operations {
     simulateVerification: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `user_id` of the patient.
@@ -8881,7 +9099,13 @@ export interface operations {
     getClock: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8912,7 +9136,13 @@ export interface operations {
     setClock: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8949,7 +9179,13 @@ export interface operations {
     resetSandbox: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -9004,7 +9240,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -9035,7 +9277,13 @@ export interface operations {
     listWebhookInbox: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -9066,7 +9314,13 @@ export interface operations {
     setWebhookInboxBehavior: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -9118,7 +9372,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -9155,6 +9415,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -9206,7 +9471,13 @@ export interface operations {
                  */
                 reviewerRef: components["parameters"]["ReviewerRef"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
@@ -9245,7 +9516,13 @@ export interface operations {
     releaseEncounter: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
@@ -9295,6 +9572,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -9346,6 +9628,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -9397,6 +9684,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -9448,6 +9740,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
