@@ -65,7 +65,7 @@ function scan({ db, caller, routes, realNow }: Context, filter: RequestFilter, b
     ), found AS (
       SELECT * FROM recent
       WHERE (${operationId}::text IS NULL OR "operationId" = ${operationId})
-        AND (${status}::int IS NULL OR status = ${status}) AND (${code}::text IS NULL OR code = ${code})
+        AND (${status}::int IS NULL OR status = ${status}::int) AND (${code}::text IS NULL OR code = ${code})
         AND (${onlyClient}::text IS NULL OR "clientId" = ${onlyClient})
       ORDER BY position DESC LIMIT ${limit + 1}
     )
