@@ -6775,7 +6775,7 @@ export interface components {
          */
         SortOrder: "asc" | "desc";
         /**
-         * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+         * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
          * @example error=rate_limited
          */
         SandboxBehavior: string;
@@ -7214,7 +7214,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7266,7 +7266,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7308,7 +7308,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7352,7 +7352,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7396,7 +7396,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7453,7 +7453,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7530,7 +7530,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7571,7 +7571,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7657,7 +7657,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7699,7 +7699,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7745,7 +7745,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7788,7 +7788,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7832,7 +7832,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7875,7 +7875,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7925,7 +7925,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7981,7 +7981,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8037,7 +8037,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8119,7 +8119,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8156,7 +8156,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8205,7 +8205,7 @@ export interface operations {
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8256,7 +8256,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8311,7 +8311,7 @@ export interface operations {
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8362,7 +8362,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8431,7 +8431,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8468,7 +8468,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8510,7 +8510,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8554,7 +8554,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8598,7 +8598,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8639,7 +8639,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8689,7 +8689,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8733,7 +8733,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8778,7 +8778,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8844,7 +8844,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8888,7 +8888,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8964,7 +8964,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9001,7 +9001,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9051,7 +9051,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9101,7 +9101,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9138,7 +9138,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9181,7 +9181,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9242,7 +9242,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9279,7 +9279,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9316,7 +9316,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9374,7 +9374,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9416,7 +9416,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9473,7 +9473,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9518,7 +9518,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9573,7 +9573,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9629,7 +9629,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9685,7 +9685,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9741,7 +9741,7 @@ export interface operations {
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma.
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
