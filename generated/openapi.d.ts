@@ -774,6 +774,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sandbox/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List requests
+         * @description Returns what the API clients of a sandbox tenant asked in the last 7 days, and how it ended, the newest first: requests to
+         *     every operation with a known client, refused ones and token requests too. It has no path, query or body of a request. A
+         *     reset leaves it as it is. Times are real, wherever the clock of the sandbox is.
+         */
+        get: operations["listRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sandbox/webhook-inbox": {
         parameters: {
             query?: never;
@@ -5483,6 +5505,45 @@ export interface components {
              */
             offsetSeconds: number;
         };
+        /** @description One request of an API client. */
+        RequestRecord: {
+            /**
+             * Format: date-time
+             * @description When the response was made, in real time.
+             */
+            at: string;
+            /** @description `client_id` of the API client. */
+            clientId: string;
+            /** @description HTTP method. */
+            method: string;
+            /** @description Path template, as this document has it; never the path itself. */
+            path: string;
+            /** @description Name of the operation in this document. */
+            operationId: string;
+            /**
+             * Format: int32
+             * @description HTTP status of the response.
+             */
+            status: number;
+            /** @description Code of the problem, or of the token error; null if it succeeded. */
+            code: string | null;
+            /**
+             * Format: uuid
+             * @description `X-Request-Id` of the response.
+             */
+            requestId: string;
+        };
+        RequestList: {
+            /** @description Requests, the newest first. */
+            data: components["schemas"]["RequestRecord"][];
+            /**
+             * @description The `cursor` of the next page; null on the last one.
+             * @example bm9ydGh3aW5kL3JlcXVlc3RzIDI
+             */
+            next_cursor: string | null;
+            /** @description Ask again with `next_cursor`: there is a page after this one or, with a filter or a client that is limited to clinics, there may be, because one response looks through at most 1000 requests. `data` can be empty then. */
+            has_more: boolean;
+        };
         /** @description A delivery as the receiver of the sandbox got it. */
         WebhookInboxMessage: {
             /**
@@ -6714,6 +6775,11 @@ export interface components {
          */
         SortOrder: "asc" | "desc";
         /**
+         * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+         * @example error=rate_limited
+         */
+        SandboxBehavior: string;
+        /**
          * @description The whole e-mail, in either case. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example jane.miller@example.com
          */
@@ -6901,6 +6967,26 @@ export interface components {
          * @example 01a10caf-a4c0-7000-8000-00000000d003
          */
         UnverifiedPatientId: components["schemas"]["Uuid"];
+        /**
+         * @description Only this operation, as this document names it. At most 100 characters, more than any has.
+         * @example createPatient
+         */
+        RequestOperationId: string;
+        /**
+         * @description Only requests with this HTTP status, from 200 to 599.
+         * @example 409
+         */
+        RequestStatus: number;
+        /**
+         * @description Only requests with this code of a problem, or of a token error. At most 100 characters, more than any has.
+         * @example patient_email_taken
+         */
+        RequestCode: string;
+        /**
+         * @description Where to go on, `next_cursor` of the page before; without it, the newest. It is opaque and belongs to your tenant. At most 200 characters.
+         * @example bm9ydGh3aW5kL3JlcXVlc3RzIDI
+         */
+        RequestCursor: string;
         /**
          * @description Only encounters of this queue; there is one.
          * @example provider_network
@@ -7126,7 +7212,13 @@ export interface operations {
                  */
                 sort_order: components["parameters"]["SortOrder"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7172,7 +7264,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7209,6 +7307,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path?: never;
             cookie?: never;
@@ -7247,7 +7350,13 @@ export interface operations {
     getPatient: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `user_id` of the patient.
@@ -7285,7 +7394,13 @@ export interface operations {
     updatePatient: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `user_id` of the patient.
@@ -7336,7 +7451,13 @@ export interface operations {
                  */
                 countryCode?: components["parameters"]["CountryCode"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7407,7 +7528,13 @@ export interface operations {
                  */
                 sort_order: components["parameters"]["SortOrder"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7443,6 +7570,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -7523,7 +7655,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7560,6 +7698,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path?: never;
             cookie?: never;
@@ -7600,7 +7743,13 @@ export interface operations {
     getEncounterStatus: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7637,7 +7786,13 @@ export interface operations {
     getEncounter: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
@@ -7675,7 +7830,13 @@ export interface operations {
     previewEncounter: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7712,7 +7873,13 @@ export interface operations {
     getCertificate: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
@@ -7757,6 +7924,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -7808,6 +7980,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -7859,6 +8036,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -7935,7 +8117,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -7966,7 +8154,13 @@ export interface operations {
     getOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
@@ -8010,6 +8204,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -8055,7 +8254,13 @@ export interface operations {
     cancelOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
@@ -8105,6 +8310,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -8150,7 +8360,13 @@ export interface operations {
     recordFulfilment: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
@@ -8213,7 +8429,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8244,7 +8466,13 @@ export interface operations {
     listWebhookEndpoints: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8281,6 +8509,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path?: never;
             cookie?: never;
@@ -8319,7 +8552,13 @@ export interface operations {
     getWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8357,7 +8596,13 @@ export interface operations {
     deleteWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8392,7 +8637,13 @@ export interface operations {
     updateWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8436,7 +8687,13 @@ export interface operations {
     rotateWebhookSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8474,7 +8731,13 @@ export interface operations {
     pingWebhookEndpoint: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8513,7 +8776,13 @@ export interface operations {
     replayWebhookEvents: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8573,7 +8842,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8611,7 +8886,13 @@ export interface operations {
     retryWebhookDelivery: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `id` of the webhook endpoint.
@@ -8681,7 +8962,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8712,7 +8999,13 @@ export interface operations {
     simulateEncounter: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
@@ -8756,7 +9049,13 @@ export interface operations {
     simulateVerification: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description The `user_id` of the patient.
@@ -8800,7 +9099,13 @@ export interface operations {
     getClock: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8831,7 +9136,13 @@ export interface operations {
     setClock: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8868,7 +9179,13 @@ export interface operations {
     resetSandbox: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8894,10 +9211,79 @@ export interface operations {
             503: components["responses"]["DependencyUnavailable"];
         };
     };
+    listRequests: {
+        parameters: {
+            query: {
+                /**
+                 * @description Only this operation, as this document names it. At most 100 characters, more than any has.
+                 * @example createPatient
+                 */
+                operationId?: components["parameters"]["RequestOperationId"];
+                /**
+                 * @description Only requests with this HTTP status, from 200 to 599.
+                 * @example 409
+                 */
+                status?: components["parameters"]["RequestStatus"];
+                /**
+                 * @description Only requests with this code of a problem, or of a token error. At most 100 characters, more than any has.
+                 * @example patient_email_taken
+                 */
+                code?: components["parameters"]["RequestCode"];
+                /**
+                 * @description Where to go on, `next_cursor` of the page before; without it, the newest. It is opaque and belongs to your tenant. At most 200 characters.
+                 * @example bm9ydGh3aW5kL3JlcXVlc3RzIDI
+                 */
+                cursor?: components["parameters"]["RequestCursor"];
+                /**
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @example 20
+                 */
+                limit: components["parameters"]["Limit"];
+            };
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of requests */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    "API-Version": components["headers"]["ApiVersion"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestList"];
+                };
+            };
+            400: components["responses"]["CursorBadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["SandboxForbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["DependencyUnavailable"];
+        };
+    };
     listWebhookInbox: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8928,7 +9314,13 @@ export interface operations {
     setWebhookInboxBehavior: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -8980,7 +9372,13 @@ export interface operations {
                  */
                 limit: components["parameters"]["Limit"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -9017,6 +9415,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -9068,7 +9471,13 @@ export interface operations {
                  */
                 reviewerRef: components["parameters"]["ReviewerRef"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
@@ -9107,7 +9516,13 @@ export interface operations {
     releaseEncounter: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
+            };
             path: {
                 /**
                  * @description Numeric id of the encounter, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
@@ -9157,6 +9572,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -9208,6 +9628,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -9259,6 +9684,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
@@ -9310,6 +9740,11 @@ export interface operations {
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @example error=rate_limited
+                 */
+                "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**

@@ -118,6 +118,27 @@ const knownValues = ({ components }: OpenAPI3): Record<string, unknown> => {
   return found;
 };
 
+interface ShownOperation {
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, ShownBody>> }>>;
+  'x-problems'?: object;
+}
+interface ShownBody {
+  readonly schema: { readonly required?: readonly string[] };
+  readonly examples: Readonly<Record<string, { readonly value: object }>>;
+}
+
+/** The problems that an operation documents, by code, each with those members of its example that not all problems have. */
+const documentedProblems = ({ responses }: ShownOperation): object => {
+  const bodies = Object.values(responses).flatMap(({ content }) => content?.['application/problem+json'] ?? []);
+  const problems = bodies.flatMap(({ schema: { required }, examples }) =>
+    Object.entries(examples).map(([code, { value }]) => [
+      code,
+      Object.fromEntries(Object.entries(value).filter(([name]) => !required?.includes(name))),
+    ]),
+  );
+  return Object.fromEntries(problems) as object;
+};
+
 const forReaders = new Set(['description', 'example', 'examples', 'links']);
 
 /** The contract for the server, which reads it at each start: without what only readers need. */
@@ -136,6 +157,8 @@ const writeForServer = async (dereferenced: string, output: string): Promise<voi
     ...contract
   } = JSON.parse(await readFile(join(root, dereferenced), 'utf8')) as OpenAPI3;
   const { securitySchemes } = components ?? {};
+  const operations = Object.values(contract.paths ?? {}).flatMap((item) => Object.values(item) as ShownOperation[]);
+  for (const operation of operations) operation['x-problems'] = documentedProblems(operation);
   await writeFile(join(root, output), JSON.stringify(needed({ ...contract, components: { securitySchemes } })));
 };
 

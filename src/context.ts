@@ -113,6 +113,8 @@ export interface PublicContext extends Services {
 /** What a secured operation gets. `now` is the tenant's time, which the clock of a sandbox moves. */
 export interface Context extends PublicContext {
   readonly caller: Caller;
+  /** Method and path template of each operation of the contract, by its name. */
+  readonly routes: ReadonlyMap<string, { readonly method: string; readonly path: string }>;
   /** The time of the real world, for what is not of the domain: the expiry of links. */
   readonly realNow: () => Date;
   /** The request's Idempotency-Key; null when it has none. */

@@ -18,6 +18,7 @@ import { planOf, type Plan, type Run } from './plan.js';
 import { requestAudit, type ValidatedRequest } from './requestAudit.js';
 import { sampled, type Answer } from './responseCheck.js';
 import { setRoute, type Locals, type Request, type Response } from './route.js';
+import { behaviorOf, sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
 import { openShares } from './shares.js';
 import { schemaCompiler } from './validators.js';
@@ -47,6 +48,10 @@ export async function createBackend(
   const { validateResponses, databasePoolSize } = services.config;
   const record = auditRecorder(services);
   const shares = openShares(databasePoolSize);
+  const behave = sandboxBehavior();
+  const routes = new Map(
+    plans.map(({ operationId, method, path }) => [operationId as string, { method: method.toUpperCase(), path }]),
+  );
   const sampleFiles = { download: withSampleFiles(services.download) };
 
   /** What a secured operation gets. A sandbox has its own time, and sample files. */
@@ -55,7 +60,7 @@ export async function createBackend(
     { caller, clockOffsetMs }: Authenticated,
     ofRequest: Pick<Context, 'idempotency' | 'aside'>,
   ): Context => {
-    const live = withMembers(context, { caller, realNow: context.now, ...ofRequest });
+    const live = withMembers(context, { caller, routes, realNow: context.now, ...ofRequest });
     return caller.tenantMode === 'live' ? live : inTenantTime(withMembers(live, sampleFiles), clockOffsetMs);
   };
 
@@ -75,12 +80,14 @@ export async function createBackend(
       await countCall(context, plan.limit, authenticated);
       requirePermissions(authenticated.caller, plan.permissions);
     }
+    const behavior = caller && behaviorOf(head.headers, caller, plan);
     Object.assign(request, plan.readParameters(head));
     // 401, 429 and 403 go before 400 and 413: not a byte of the body is read for a caller who may not send it.
     const body = plan.mediaTypes ? await readBody(req, res, plan.mediaTypes) : undefined;
     plan.checkBody(body);
     request.body = body;
     const key = plan.takesKey ? idempotencyOf(plan.operationId, head, body) : null;
+    if (caller && behavior) await behave(behavior, caller, res.locals);
     const result = await (authenticated
       ? shares
           .run(authenticated.caller, (aside) =>

@@ -18,7 +18,8 @@ export const MOST_FAULTS = 50;
 export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const problem = refusalOf(routeOf(res)?.operationId, error);
-    if (!(problem instanceof OAuthProblem) && problems[problem.code].status >= 500) {
+    const { behavior } = res.locals as Locals;
+    if (problem instanceof Problem && problem !== behavior?.problem && problems[problem.code].status >= 500) {
       const sqlstate = sqlState(problem.cause);
       log.error({ ...logIdsOf(res), code: problem.code, sqlstate, causes: describeCauses(problem) }, 'request failed');
     }

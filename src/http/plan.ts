@@ -14,6 +14,9 @@ import { nullsOf } from './withoutNulls.js';
 /** An operation of `src/operations` without its types. */
 export type Run = (input: object, context: PublicContext | Context) => Promise<Answer>;
 
+/** The problems of an operation by code, each with what its example has besides the members that all problems have. */
+export type DocumentedProblems = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
 /** What the contract says about one operation and its requests, made ready once at the start. */
 export interface Plan {
   readonly operationId: OperationId;
@@ -31,6 +34,8 @@ export interface Plan {
   readonly audit: AuditRule | null;
   /** Whether it may change the time of a sandbox. */
   readonly mayMoveClock: boolean;
+  /** Those that a sandbox can ask for. */
+  readonly problems: DocumentedProblems;
   readonly readParameters: ReadParameters;
   /**
    * Leaves out optional members that are null, then validates.
@@ -45,6 +50,7 @@ export interface Plan {
 /** Makes the plan of an operation, with openapi-backend's validators. */
 export function planOf({ validator }: OpenAPIBackend, operation: ContractOperation, run: Run): Plan {
   const { operationId = '', path, method, security = [], parameters = [] } = operation;
+  const { 'x-problems': problems = {} } = operation as ContractOperation & { 'x-problems'?: DocumentedProblems };
   const { requestBody, responses = {} } = operation as ContractOperation<OpenAPIV3_1.Document>;
   // The body's, if there is one, and the parameters'.
   const [checkParameters, checkBody] = validator.getRequestValidatorsForOperation(operationId).toReversed();
@@ -62,6 +68,7 @@ export function planOf({ validator }: OpenAPIBackend, operation: ContractOperati
     takesKey: parameters.some((parameter) => 'name' in parameter && parameter.name === KEY_HEADER),
     audit: auditRule(operation),
     mayMoveClock: permissions.flat().includes('sandbox:simulate' satisfies Permission),
+    problems,
     readParameters: parameterReader(parameters, checkParameters),
     checkBody(body) {
       leaveOutNulls(body);

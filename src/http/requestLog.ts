@@ -13,11 +13,12 @@ export function logWhenClosed(log: Logger, req: Request, res: Response): void {
   res.locals.traceId = span?.traceId ?? traceIdOf(req.headers['traceparent']);
   const start = performance.now();
   res.once('close', () => {
-    const { route, caller, code } = res.locals;
+    const { route, caller, code, behavior } = res.locals;
     // Null: no response was sent.
     const status = res.headersSent ? res.statusCode : null;
     const durationMs = performance.now() - start;
-    countRequest(route?.operationId, status, durationMs);
+    const ownMs = Math.max(0, durationMs - (behavior?.delayMs ?? 0));
+    if (!behavior?.problem) countRequest(route?.operationId, status, ownMs);
     span?.end({ route: route?.path, operationId: route?.operationId, status });
     log.info(
       {

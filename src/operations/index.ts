@@ -27,6 +27,7 @@ import { listEncounters } from './listEncounters.js';
 import { listEvents } from './listEvents.js';
 import { listOrders } from './listOrders.js';
 import { listProducts } from './listProducts.js';
+import { listRequests } from './listRequests.js';
 import { listReviewQueue } from './listReviewQueue.js';
 import { listStates } from './listStates.js';
 import { listWebhookDeliveries } from './listWebhookDeliveries.js';
@@ -85,6 +86,7 @@ export const operations = {
   listEvents,
   listOrders,
   listProducts,
+  listRequests,
   listReviewQueue,
   listStates,
   listWebhookDeliveries,

@@ -21,6 +21,7 @@ import { secondOfTwo } from '../support/limits.js';
 import { oncePerName } from '../support/oncePerName.js';
 import { expectProvoked, together, type Answers, type Provocation } from '../support/provoked.js';
 import { whileAnotherResets } from '../support/sandbox.js';
+import { withAuditOfTexts } from '../support/sqlFaults.js';
 import { newEndpoints } from '../support/webhooks.js';
 import { neededTables, unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
 
@@ -176,6 +177,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   ),
   'setClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('setClock')]),
   'getClock internal_error': whileFailing((ask) => withoutTable(harness, 'tenant', ask), [operationOf('getClock')]),
+  'listRequests internal_error': whileFailing((ask) => withAuditOfTexts(harness, ask), [operationOf('listRequests')]),
   'issueToken internal_error': whileFailing((ask) => withoutTable(harness, 'api_client', ask), [issueToken]),
   dependency_unavailable: whileFailing((ask) => withoutDatabase(harness, ask)),
 

@@ -52,9 +52,9 @@ async function sendExample(
 
 const newRefreshToken = async (): Promise<string> => (await login(harness, partner)).body.refresh_token;
 
-/** The contract's examples of all headers that the operation knows. */
+/** The contract's examples of all headers that the operation knows, but that which asks for a failure. */
 function headersOf({ parameters }: ContractOperation): Record<string, string> {
-  const headers = parameters.filter((parameter) => parameter.in === 'header');
+  const headers = parameters.filter((parameter) => parameter.in === 'header' && parameter.name !== 'Sandbox-Behavior');
   return Object.fromEntries(headers.map(({ name, example }) => [name, String(example)]));
 }
 
@@ -117,13 +117,7 @@ async function auditCursor(): Promise<string> {
   const nothing = { patientId: cast.nobody, clientId: undefined, operationId: undefined };
   const { body } = await ask('listAuditEvents', nothing)();
   await sealAudit(harness.domain);
-  const all = {
-    patientId: undefined,
-    clientId: undefined,
-    operationId: undefined,
-    limit: 100,
-    after: body.next_cursor,
-  };
+  const all = { ...nothing, patientId: undefined, limit: 100, after: body.next_cursor };
   let page = await ask('listAuditEvents', all)();
   while (page.body.has_more) page = await ask('listAuditEvents', { ...all, after: page.body.next_cursor })();
   return page.body.next_cursor;
@@ -234,6 +228,13 @@ const occasions: Readonly<Record<string, () => Promise<Answer>>> = {
     return ask('listAuditEvents', { after: started })();
   },
   'listAuditEvents none': async () => ask('listAuditEvents', { after: await auditCursor() })(),
+  'listRequests some': async () => {
+    const json = { ...exampleBody(operationOf('createPatient')), email: cast.jane.email };
+    await call(harness, 'POST /clients', { token: partner.token, json });
+    await ask('findPatients')();
+    return call(harness, 'GET /sandbox/requests?limit=2', partner);
+  },
+  'listRequests none': () => call(harness, 'GET /sandbox/requests?code=nothing_of_this_name', partner),
   'simulateEncounter completed': by('simulateEncounter', 'approve_and_pay'),
   'simulateEncounter no_show': by('simulateEncounter', 'no_show'),
   'getClock real_time': ask('getClock'),

@@ -119,6 +119,8 @@ const probes: Readonly<Record<string, Probe>> = {
     // The others only leave rows of the own tenant out.
     inputs: { patientId: 'patientId', clientId: null, operationId: null },
   },
+  // Only leaves requests of the own tenant out.
+  listRequests: { request: () => ({}), inputs: { operationId: null } },
   getEncounter: { request: () => ({}), inputs: { encounter_id: 'encounter_id' } },
   claimEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },
   releaseEncounter: { request: () => ({ reviewerRef: 'NPI-1' }), inputs: { encounter_id: 'encounter_id' } },

@@ -26,5 +26,6 @@ export const minted: Readonly<Record<string, readonly string[]>> = {
   listWebhookDeliveries: ['event_id'],
   retryWebhookDelivery: ['event_id'],
   listAuditEvents: ['next_cursor'],
+  listRequests: ['next_cursor', 'requestId'],
   getJwks: ['x', 'y', 'kid'],
 };

@@ -5,6 +5,7 @@ export const withoutRequest = {
   requestId: '',
   authorization: undefined,
   requestLimits: limitsOf(null, { requestId: '' }, () => ''),
+  routes: new Map(),
   idempotency: null,
   audit: {
     tenantId: null,

@@ -4,11 +4,16 @@ import { Problem } from '../../problem.js';
 export const cursorOf = (owner: string, position: bigint): string =>
   Buffer.from(`${owner} ${position}`).toString('base64url');
 
-/** @throws Problem cursor_invalid unless the cursor was issued for this owner's feed */
-export function positionOf(cursor: string, owner: string): bigint {
+/**
+ * @param parameter what the cursor was sent as
+ * @throws Problem cursor_invalid unless the cursor was issued for this owner's feed
+ */
+export function positionOf(cursor: string, owner: string, parameter = 'after'): bigint {
   const [issuedTo, position = ''] = Buffer.from(cursor, 'base64url').toString().split(' ');
   // No more digits than bigint holds.
-  if (issuedTo !== owner || !/^\d{1,18}$/.test(position)) throw cursorInvalid('is not a cursor of this list');
+  if (issuedTo !== owner || !/^\d{1,18}$/.test(position)) {
+    throw cursorInvalid('is not a cursor of this list', parameter);
+  }
   return BigInt(position);
 }
 

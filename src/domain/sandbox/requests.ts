@@ -1,0 +1,75 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { Context } from '../../context.js';
+import { MOST_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';
+import { requireSandbox } from './requireSandbox.js';
+
+/** A request of an API client, as the audit has it. */
+export interface RequestRow {
+  readonly position: bigint;
+  readonly at: Date;
+  readonly clientId: string;
+  readonly operationId: string;
+  readonly status: number;
+  readonly code: string | null;
+  readonly requestId: string;
+}
+
+export interface RequestFilter {
+  readonly operationId?: string;
+  readonly status?: number;
+  readonly code?: string;
+  /** `nextCursor` of an earlier page; undefined: from the newest. */
+  readonly cursor?: string;
+  readonly limit: number;
+}
+
+const KEPT_MS = 7 * 86_400_000;
+/** Above all positions; a cursor has no more digits. */
+const NEWEST = 10n ** 18n - 1n;
+
+/**
+ * What the API clients of a sandbox asked in the last week, newest first (R-142): the rows of the audit, sealed or not. A
+ * client that is limited to clinics sees its own.
+ * @throws Problem sandbox_only, cursor_invalid
+ */
+export async function listRequests(context: Context, filter: RequestFilter): Promise<ScannedPage<RequestRow>> {
+  requireSandbox(context);
+  const { limit, cursor } = filter;
+  const owner = `${context.caller.tenantId}/requests`;
+  const before = cursor === undefined ? NEWEST : positionOf(cursor, owner, 'cursor');
+  const rows = await scan(context, filter, before);
+  const [frame] = rows;
+  if (!frame) throw new Error('an aggregate has a row');
+  const found = rows.filter((row) => row.position !== null);
+  return scannedPage(owner, frame, found, limit, before);
+}
+
+type Row = Scanned & (RequestRow | { readonly position: null });
+
+/** Rows older than a week end the scan: they do not count, so that nothing says that more may come. */
+function scan({ db, caller, routes, realNow }: Context, filter: RequestFilter, before: bigint): Promise<Row[]> {
+  const { tenantId, clientId: own, allowedClinicIds } = caller;
+  const { operationId = null, status = null, code = null, limit } = filter;
+  const onlyClient = allowedClinicIds === null ? null : own;
+  const isSelective = [operationId, status, code, onlyClient].some((wanted) => wanted !== null);
+  const since = new Date(realNow().getTime() - KEPT_MS);
+  return db.rows<Row>(Prisma.sql`
+    WITH scanned AS (
+      SELECT position, at, client_id AS "clientId", operation_id AS "operationId", status, code,
+        request_id AS "requestId"
+      FROM audit_event
+      WHERE tenant_id = ${tenantId} AND position < ${before} AND operation_id = ANY(${[...routes.keys()]})
+      ORDER BY position DESC LIMIT ${isSelective ? MOST_SCANNED : limit + 1}
+    ), recent AS (
+      SELECT * FROM scanned WHERE at >= ${since}
+    ), found AS (
+      SELECT * FROM recent
+      WHERE (${operationId}::text IS NULL OR "operationId" = ${operationId})
+        AND (${status}::int IS NULL OR status = ${status}::int) AND (${code}::text IS NULL OR code = ${code})
+        AND (${onlyClient}::text IS NULL OR "clientId" = ${onlyClient})
+      ORDER BY position DESC LIMIT ${limit + 1}
+    )
+    SELECT frame.*, found.*
+    FROM (SELECT count(*)::int AS scanned, min(position) AS "end" FROM recent) AS frame
+    LEFT JOIN found ON true ORDER BY found.position DESC`);
+}

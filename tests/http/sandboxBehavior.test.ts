@@ -1,0 +1,193 @@
+import { createMetrics } from '../../src/adapters/metrics/createMetrics.js';
+import { sandboxBehavior } from '../../src/http/sandboxBehavior.js';
+import { startTelemetry } from '../../src/telemetry.js';
+import { cast, seedCast } from '../support/cast.js';
+import {
+  contractFaults,
+  exampleBody,
+  failureExamples,
+  operationOf,
+  requiredHeaders,
+  securedOperations,
+  targetOf,
+  type ContractOperation,
+} from '../support/contract.js';
+import { everyCase } from '../support/everyCase.js';
+import { newPartner, patientBody, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { thingsOf } from '../support/sandbox.js';
+
+const metrics = createMetrics();
+
+let harness: Harness;
+let partner: Partner;
+let live: Partner;
+beforeAll(async () => {
+  startTelemetry({ metrics });
+  harness = await startHarness({
+    environment: {
+      // A sandbox has a place for one request at a time.
+      DATABASE_POOL_SIZE: '4',
+      RATE_LIMIT: 'on',
+      RATE_LIMIT_REQUESTS: '100000',
+      RATE_LIMIT_BURST: '100000',
+      RATE_LIMIT_UPLOADS: '100000',
+      RATE_LIMIT_BULK: '100000',
+    },
+  });
+  partner = await seedCast(harness);
+  live = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+/** The example of the operation, with the header. */
+function send(operation: ContractOperation, behavior: string, { token } = partner): Promise<Answer> {
+  const keyed = operation.parameters.some(({ name }) => name === 'Idempotency-Key');
+  return call(harness, targetOf(operation), {
+    token,
+    headers: {
+      ...requiredHeaders(operation),
+      ...(keyed ? { 'Idempotency-Key': 'of the sandbox' } : {}),
+      'X-Request-Id': cast.requestId,
+      'Sandbox-Behavior': behavior,
+    },
+    ...(operation.requestBody ? { json: exampleBody(operation) } : {}),
+  });
+}
+
+// An example is named after its code.
+const documented = failureExamples.filter(
+  ({ mediaType, operationId }) =>
+    mediaType === 'application/problem+json' && securedOperations.includes(operationOf(operationId)),
+);
+/** Requests that the service has counted so far. */
+const countOf = async (): Promise<number> =>
+  (await metrics.requests.get()).values
+    .filter(({ metricName }) => metricName?.endsWith('_count'))
+    .reduce((sum, { value }) => sum + value, 0);
+
+it('every operation has every problem that it documents on demand, and does nothing', async () => {
+  const before = await thingsOf(harness, cast.tenantId);
+  const requests = await countOf();
+  await everyCase(
+    documented,
+    ({ title }) => title,
+    async ({ operationId, status, name: code, example }) => {
+      const operation = operationOf(operationId);
+      const answer = await send(operation, `error=${code}`);
+      const { headers, body } = answer;
+      const header = (name: string): string | undefined => headers.get(name) ?? undefined;
+      expect(body).toEqual(example);
+      const sent = { status: answer.status, contentType: header('Content-Type') ?? '', header, body };
+      expect(contractFaults(operationId, sent)).toEqual([]);
+      expect(answer.status).toBe(status);
+      expect([header('RateLimit'), header('RateLimit-Policy')]).not.toContain(undefined);
+      expect(header('WWW-Authenticate') !== undefined).toBe([401, 403].includes(status));
+      const isLater = ['sandbox_busy', 'idempotency_in_progress', 'rate_limited'].includes(code) || status === 503;
+      expect(header('Retry-After') !== undefined).toBe(isLater);
+      if (code === 'rate_limited') expect(header('RateLimit')).toMatch(/;r=0;/);
+      if (code === 'insufficient_permission')
+        expect(header('WWW-Authenticate')).toContain(`scope="${operation.scopes.join(' ')}"`);
+    },
+    4,
+  );
+  expect(await thingsOf(harness, cast.tenantId)).toEqual(before);
+  expect(await countOf()).toBe(requests);
+  expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
+}, 120_000);
+
+it('is documented at every operation that needs a token, and at no other', () => {
+  const parameter = expect.objectContaining({ name: 'Sandbox-Behavior', in: 'header' });
+  for (const { parameters } of securedOperations) expect(parameters).toContainEqual(parameter);
+  expect(operationOf('issueToken').parameters).toEqual([]);
+});
+
+it('a live tenant is refused, and nothing is done', async () => {
+  const before = await thingsOf(harness, live.tenantId);
+  await everyCase(
+    securedOperations,
+    ({ operationId }) => operationId,
+    async (operation) => {
+      const answer = await send(operation, 'delay=0', live);
+      expectProblem(answer, 400, 'validation_failed', [{ parameter: 'sandbox-behavior', code: 'sandbox_only' }]);
+    },
+  );
+  expect(await thingsOf(harness, live.tenantId)).toEqual(before);
+});
+
+it('what is malformed is refused, and so is a problem that the operation does not have', () =>
+  everyCase(
+    [
+      ['', 'format'],
+      ['error', 'format'],
+      ['error=', 'format'],
+      ['rate_limited', 'format'],
+      ['Error=rate_limited', 'format'],
+      ['delay=10;error=rate_limited', 'format'],
+      ['delay=10,', 'format'],
+      ['delay=10, delay=20', 'format'],
+      ['delay=-1', 'format'],
+      ['delay=1.5', 'format'],
+      ['delay=1e3', 'range'],
+      ['delay=30001', 'range'],
+      ['delay=999999999999', 'range'],
+      ['error=not_due', 'enum'],
+      ['error=constructor', 'enum'],
+      ['error=invalid_client', 'enum'],
+    ] as const,
+    ([header]) => header,
+    async ([header, code]) => {
+      const answer = await send(operationOf('listClinics'), header);
+      expectProblem(answer, 400, 'validation_failed', [{ parameter: 'sandbox-behavior', code }]);
+      if (code === 'enum') expect(answer.body.errors[0].detail).toContain('token_expired, client_inactive');
+    },
+  ));
+
+it('what is wrong with the request itself goes first', async () => {
+  const headers = { 'Sandbox-Behavior': 'error=clinic_inactive' };
+  const json = { clinicId: 'x' };
+  expectProblem(
+    await call(harness, 'POST /encounters', { token: partner.token, json, headers }),
+    400,
+    'validation_failed',
+  );
+});
+
+it('a delay keeps nobody waiting but its own request, which then does what it does', async () => {
+  const order: string[] = [];
+  const start = performance.now();
+  const create = async (name: string, headers: Record<string, string>): Promise<number> => {
+    const { status } = await call(harness, 'POST /clients', { token: partner.token, json: patientBody(), headers });
+    order.push(name);
+    return status;
+  };
+  const late = create('late', { 'Sandbox-Behavior': 'delay=300' });
+  const failing = send(operationOf('listClinics'), 'delay=50, error=dependency_unavailable');
+  expect(await create('prompt', {})).toBe(201);
+  expect(await late).toBe(201);
+  expect(performance.now() - start).toBeGreaterThanOrEqual(300);
+  expect(order).toEqual(['prompt', 'late']);
+  expectProblem(await failing, 503, 'dependency_unavailable');
+});
+
+it('of one tenant a hundred requests are delayed at the same time, of another as many', async () => {
+  const behave = sandboxBehavior();
+  const delayed = (tenantId: string, delayMs: number): Promise<void> =>
+    behave({ delayMs, problem: null }, { ...caller, tenantId }, { requestId: '' });
+  const hundred = Array.from({ length: 100 }, () => delayed('one', 20));
+  await expect(delayed('one', 20)).rejects.toMatchObject({ code: 'dependency_unavailable' });
+  await delayed('other', 20);
+  await Promise.all(hundred);
+  await delayed('one', 20);
+});
+
+const caller = {
+  tenantMode: 'sandbox' as const,
+  apiClientId: '',
+  clientId: '',
+  permissions: new Set<never>(),
+  allowedClinicIds: null,
+  allowedPharmacyIds: null,
+};

@@ -1,0 +1,153 @@
+import { permissions } from '../../src/domain/access/permissions.js';
+import {
+  newClient,
+  newClinic,
+  newPartner,
+  newPatient,
+  newToken,
+  patientBody,
+  type Partner,
+} from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { expectProblem } from '../support/refusals.js';
+import { newSandbox, reset, setClock } from '../support/sandbox.js';
+import { loginBody } from '../support/tokens.js';
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
+const DAY = 86_400;
+
+const list = ({ token }: Pick<Partner, 'token'>, query = ''): Promise<Answer> =>
+  call(harness, `GET /sandbox/requests${query}`, { token });
+
+const asked = ({ body }: Answer): string[] =>
+  body.data.map((row: { operationId: string; status: number }) => `${row.operationId} ${row.status}`);
+
+describe('200', () => {
+  it('shows what was asked and how it ended, the newest first, and nothing of what was sent', async () => {
+    const partner = await newPartner(harness, 'sandbox');
+    const patientId = await newPatient(harness, partner, { email: 'found@example.com' });
+    const read = await call(harness, `GET /clients/${patientId}`, partner);
+    const refused = [
+      await call(harness, 'GET /clients?email=found%40example.com&serch=secret', partner),
+      await call(harness, 'POST /clients', { ...partner, json: patientBody({ email: 'found@example.com' }) }),
+      await call(harness, 'POST /oauth/token', { json: loginBody({ ...partner, clientSecret: 'wrong' }) }),
+    ];
+    const answer = await list(partner);
+    const idOf = ({ headers }: Answer) => headers.get('X-Request-Id');
+    const [invalid, taken, login] = refused.map(idOf);
+    const common = { at: harness.clock.now.toISOString(), clientId: partner.clientId };
+    const token = { ...common, method: 'POST', path: '/oauth/token', operationId: 'issueToken' };
+    const create = { ...common, method: 'POST', path: '/clients', operationId: 'createPatient' };
+    const byEmail = { ...common, method: 'GET', path: '/clients', operationId: 'findPatients' };
+    const get = { ...common, method: 'GET', path: '/clients/{id}', operationId: 'getPatient' };
+    expect(answer.body).toEqual({
+      data: [
+        { ...token, status: 401, code: 'invalid_client', requestId: login },
+        { ...create, status: 409, code: 'patient_email_taken', requestId: taken },
+        { ...byEmail, status: 400, code: 'validation_failed', requestId: invalid },
+        { ...get, status: 200, code: null, requestId: idOf(read) },
+        { ...create, status: 201, code: null, requestId: expect.any(String) },
+        { ...token, status: 200, code: null, requestId: expect.any(String) },
+      ],
+      next_cursor: null,
+      has_more: false,
+    });
+    for (const sent of [patientId, 'example.com', 'secret']) expect(answer.text).not.toContain(sent);
+  });
+
+  it('goes on page by page without a repetition, whatever is asked meanwhile', async () => {
+    const partner = await newPartner(harness, 'sandbox');
+    for (const target of ['/clinics', '/clinics?limit=0', '/tenants/products'])
+      await call(harness, `GET ${target}`, partner);
+    const first = await list(partner, '?limit=2');
+    const second = await list(partner, `?limit=2&cursor=${first.body.next_cursor}`);
+    expect([asked(first), first.body.has_more]).toEqual([['listProducts 200', 'listClinics 400'], true]);
+    expect(second.body).toMatchObject({ next_cursor: null, has_more: false });
+    expect(asked(second)).toEqual(['listClinics 200', 'issueToken 200']);
+  });
+
+  it('takes the operation, the status and the code as filters, together too', async () => {
+    const partner = await newPartner(harness, 'sandbox');
+    for (const target of ['/clinics', '/clinics?limit=0', '/tenants/products?limit=0']) {
+      await call(harness, `GET ${target}`, partner);
+    }
+    const found = async (query: string): Promise<string[]> => asked(await list(partner, query));
+    expect(await found('?operationId=listClinics')).toEqual(['listClinics 400', 'listClinics 200']);
+    expect(await found('?status=400')).toEqual(['listProducts 400', 'listClinics 400']);
+    expect(await found('?code=validation_failed&operationId=listClinics')).toEqual(['listClinics 400']);
+    expect(await found('?code=nothing_of_this_name')).toEqual([]);
+  });
+
+  it('shows a week of real time, across a reset and wherever the clock of the sandbox is', async () => {
+    const sandbox = await newSandbox(harness);
+    await call(harness, 'GET /clinics', sandbox);
+    expect((await reset(harness, sandbox)).status).toBe(204);
+    expect((await setClock(harness, sandbox, 400 * DAY)).status).toBe(200);
+    const all = ['setClock 200', 'resetSandbox 204', 'listClinics 200', 'issueToken 200'];
+    expect(asked(await list(sandbox))).toEqual(all);
+    harness.clock.advance(7 * DAY);
+    const later = { token: await newToken(harness, sandbox) };
+    expect(asked(await list(later))).toEqual(['issueToken 200', 'listRequests 200', ...all]);
+    harness.clock.advance(1);
+    const page = await list(later, '?limit=2');
+    expect([asked(page), page.body.has_more]).toEqual([['listRequests 200', 'issueToken 200'], false]);
+    expect(asked(await list(later, '?operationId=resetSandbox'))).toEqual([]);
+  });
+
+  it('looks through 1000 requests at a time for those that are wanted', async () => {
+    const partner = await newPartner(harness, 'sandbox');
+    await harness.domain.db.$executeRaw`
+      INSERT INTO audit_event (at, tenant_id, client_id, operation_id, status, request_id, outcome)
+      SELECT ${harness.clock.now}, ${partner.tenantId}, ${partner.clientId}, 'listClinics', 200, gen_random_uuid(), 'success'
+      FROM generate_series(1, 1000)`;
+    const first = await list(partner, '?operationId=issueToken');
+    expect(first.body).toMatchObject({ data: [], has_more: true });
+    const second = await list(partner, `?operationId=issueToken&cursor=${first.body.next_cursor}`);
+    expect([asked(second), second.body.has_more]).toEqual([['issueToken 200'], false]);
+  });
+
+  it('is for a client limited to clinics its own requests, and has no commands of the operator', async () => {
+    const partner = await newPartner(harness, 'sandbox');
+    const clinicId = await newClinic(harness, partner);
+    const limited = await newClient(harness, partner.tenantId, permissions, [clinicId]);
+    await harness.domain.db.$executeRaw`
+      INSERT INTO audit_event (at, tenant_id, operator, operation_id, outcome)
+      VALUES (${harness.clock.now}, ${partner.tenantId}, 'somebody', 'client list', 'success')`;
+    const clientsOf = async (caller: Partner): Promise<Set<string>> =>
+      new Set((await list(caller)).body.data.map(({ clientId }: { clientId: string }) => clientId));
+    expect(await clientsOf(limited)).toEqual(new Set([limited.clientId]));
+    expect(await clientsOf(partner)).toEqual(new Set([limited.clientId, partner.clientId]));
+  });
+
+  it('has nothing of another tenant', async () => {
+    const [one, other] = [await newPartner(harness, 'sandbox'), await newPartner(harness, 'sandbox')];
+    await call(harness, 'GET /clinics', one);
+    expect(asked(await list(other))).toEqual(['issueToken 200']);
+  });
+});
+
+describe('400', () => {
+  it('refuses a cursor of another list or tenant, and a status that is none', async () => {
+    const partner = await newPartner(harness, 'sandbox');
+    const other = await newPartner(harness, 'sandbox');
+    for (const text of [`${partner.tenantId}/audit 1`, `${other.tenantId}/requests 1`, 'nonsense']) {
+      const cursor = Buffer.from(text).toString('base64url');
+      expectProblem(await list(partner, `?cursor=${cursor}`), 400, 'cursor_invalid', [
+        { parameter: 'cursor', code: 'cursor_invalid' },
+      ]);
+    }
+    expectProblem(await list(partner, '?status=4xx'), 400, 'validation_failed', [{ parameter: 'status' }]);
+  });
+});
+
+describe('403', () => {
+  it('is there for sandboxes only', async () => {
+    expectProblem(await list(await newPartner(harness)), 403, 'sandbox_only');
+  });
+});
