@@ -7,6 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { renderMermaidSVG } from 'beautiful-mermaid';
+import { codeSamples, type SampledOperation } from './samples.js';
 
 const root = join(import.meta.dirname, '..');
 const page = join(root, 'generated/docs/index.html');
@@ -35,9 +36,21 @@ interface Vocabulary {
   readonly 'x-extensible-enum': readonly string[];
 }
 
-const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8'), shown) as {
-  info: { description: string };
-};
+interface Contract<Operation> {
+  readonly info: { description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8'), shown) as Contract<object>;
+const { paths } = JSON.parse(
+  await readFile(join(root, 'generated/dereferenced.json'), 'utf8'),
+) as Contract<SampledOperation>;
+for (const [path, methods] of Object.entries(paths)) {
+  for (const [method, operation] of Object.entries(methods)) {
+    const samples = await codeSamples(method, path, operation);
+    Object.assign(contract.paths[path]?.[method] ?? {}, { 'x-codeSamples': samples });
+  }
+}
 const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
 contract.info.description = `${withDiagrams(contract.info.description)}\n\n${changes}`;
 await writeFile(source, JSON.stringify(contract));
