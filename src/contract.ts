@@ -11,7 +11,7 @@ export type OAuthErrorCode = Schemas['OAuthError']['error'];
 
 /** Types of events: one that the contract does not list does not compile. */
 export type EventType = Schemas['Event']['type'];
-/** What an event of this type tells: the schema of an event is named after its type. */
+/** The data of an event of this type: the schema of an event is named after its type. */
 export type EventDataOf<Type extends EventType> = Schemas[Type]['data'];
 export type EncounterState = Schemas['Encounter']['status'];
 

@@ -5,6 +5,7 @@ import type { DomainContext } from '../context.js';
 import { latestCursor, readEvents, type FeedEvent } from '../domain/events/feed.js';
 import type { ScannedPage } from '../domain/values/positionCursor.js';
 import { Problem } from '../problem.js';
+import { eventView } from '../views/eventView.js';
 import { recorded, withDatabase } from './operator.js';
 import { example } from './output.js';
 import type { CliIo } from './cliIo.js';
@@ -60,7 +61,7 @@ interface Feed {
  */
 async function follow({ read, first }: Feed, { out }: CliIo, signal: AbortSignal): Promise<string> {
   for (let page = first; ; page = await read(page.nextCursor)) {
-    for (const { id, type, timestamp, data } of page.rows) out(`${JSON.stringify({ id, type, timestamp, data })}\n`);
+    for (const event of page.rows) out(`${JSON.stringify(eventView(event))}\n`);
     if (!page.hasMore) await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return page.nextCursor;
   }

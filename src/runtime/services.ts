@@ -10,6 +10,7 @@ import { openTokens } from '../adapters/tokens/tokens.js';
 import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
+import { ATTEMPT_TIMEOUT } from '../domain/webhooks/retries.js';
 import { reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
 import { partsCheck } from './readiness.js';
@@ -56,7 +57,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     checkParts: partsCheck(databaseUrl, { objects, scanner, config }),
     limits: config.rateLimit && (await openLimits(config.rateLimit.quotas, config.rateLimit.redisUrl, log)),
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
-    sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts }),
+    sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts, timeout: ATTEMPT_TIMEOUT }),
     isWebhookTarget: targetRule(config.webhookAllowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
     get baseUrl() {
       return baseUrl();

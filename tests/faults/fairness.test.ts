@@ -1,10 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openDatabase } from '../../src/adapters/database/database.js';
 import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
@@ -12,28 +8,23 @@ import { createSandbox } from '../../src/domain/sandbox/reset.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { killServers, startServer } from '../support/serverProcess.js';
+import { startServer } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
 import { figure, isFull, percentile, tally } from './faults.js';
 
 /** Requests of the tenant that is measured. */
 const REQUESTS = isFull ? 300 : 50;
 
-let database: TestDatabase;
-let dataDir: string;
+let stage: Stage;
 beforeAll(async () => {
-  [database, dataDir] = await Promise.all([createTestDatabase(), mkdtemp(join(tmpdir(), 'ces-faults-'))]);
+  stage = await openStage();
 });
-afterAll(async () => {
-  await killServers();
-  await database.drop();
-  await rm(dataDir, { recursive: true });
-});
+afterAll(() => stage.close());
 
 it('40 callers of one sandbox: another tenant gets only 200, and hardly later than alone', async () => {
-  const baseUrl = await startServer({ DATABASE_URL: database.url, DATA_DIR: dataDir }).started;
-  const context = systemContext(openDatabase(database.url));
-  const store = await openObjectStore({ dataDir, baseUrl: () => baseUrl, store: { kind: 'file' } });
+  const baseUrl = await startServer(stage.environment).started;
+  const context = systemContext(stage.db);
+  const store = await openObjectStore({ dataDir: stage.dataDir, baseUrl: () => baseUrl, store: { kind: 'file' } });
   const sandbox = await createSandbox(context, { name: 'Busy' }, store);
   const live = await createTenant(context, { name: 'Quiet', mode: 'live' });
   const [noisy, quiet] = await Promise.all(
@@ -75,5 +66,4 @@ it('40 callers of one sandbox: another tenant gets only 200, and hardly later th
   figure('what they got', JSON.stringify(seen));
   figure('p95 beside them over p95 alone', (busy / alone).toFixed(1));
   expect(Object.keys(seen).filter((status) => !['200', '204', '409', '429', '503'].includes(status))).toEqual([]);
-  await context.db.$disconnect();
 }, 120_000);

@@ -1,15 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openDatabase } from '../../src/adapters/database/database.js';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken } from '../support/factories.js';
 import { call } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { hasRedis, startRedis, type RedisServer } from '../support/redis.js';
-import { killServers, startServer } from '../support/serverProcess.js';
+import { startServer } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
 import { figure, isFull, tally } from './faults.js';
 
 const itIfRedis = hasRedis() ? it : it.skip;
@@ -21,16 +17,13 @@ const CALLERS = 100;
 const WINDOW_MS = 60_000;
 
 let redis: RedisServer | undefined;
-let database: TestDatabase;
-let dataDir: string;
+let stage: Stage;
 beforeAll(async () => {
-  [database, dataDir] = await Promise.all([createTestDatabase(), mkdtemp(join(tmpdir(), 'ces-faults-'))]);
+  stage = await openStage();
 });
 afterAll(async () => {
-  await killServers();
   await redis?.kill();
-  await database.drop();
-  await rm(dataDir, { recursive: true });
+  await stage.close();
 });
 
 itIfRedis(
@@ -38,19 +31,17 @@ itIfRedis(
   async () => {
     redis = await startRedis();
     const environment = {
-      DATABASE_URL: database.url,
-      DATA_DIR: dataDir,
+      ...stage.environment,
       RATE_LIMIT_REQUESTS: String(LIMIT),
       RATE_LIMIT_BURST: '1000000',
       RATE_LIMIT_REDIS_URL: redis.url,
     };
     const servers = await Promise.all([1, 2].map(() => startServer(environment).started));
-    const db = openDatabase(database.url);
-    const { id: tenant } = await createTenant(systemContext(db), { name: 'Lakeside', mode: 'live' });
+    const { id: tenant } = await createTenant(systemContext(stage.db), { name: 'Lakeside', mode: 'live' });
 
     /** How many of the requests of a new client, which both servers get in turn, had which status. */
     const ask = async (name: string, halfway: () => unknown) => {
-      const client = await createApiClient(systemContext(db), { tenant, preset: 'partner', name });
+      const client = await createApiClient(systemContext(stage.db), { tenant, preset: 'partner', name });
       const tokens = await Promise.all(servers.map((baseUrl) => newToken({ baseUrl }, client)));
       const statuses: number[] = [];
       let sent = 0;
@@ -82,7 +73,6 @@ itIfRedis(
     // What was counted in Redis is lost with it, and each process counts on alone.
     expect(alone.served).toBeGreaterThanOrEqual(LIMIT);
     expect(alone.served).toBeLessThanOrEqual(LIMIT + 2 * LIMIT * alone.minutes);
-    await db.$disconnect();
   },
   180_000,
 );

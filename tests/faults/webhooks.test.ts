@@ -1,37 +1,24 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { recordPaid } from '../support/events.js';
 import { newToken } from '../support/factories.js';
 import { call } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { startReceiver, verified, type Received } from '../support/receiver.js';
-import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
+import { startServer, type ServerProcess } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
 import { newEndpoint } from '../support/webhooks.js';
 import { figure, isFull } from './faults.js';
 
 const EVENTS = isFull ? 10_000 : 200;
 const KILLS = isFull ? 5 : 1;
 
-let database: TestDatabase;
-let db: Database;
-let dataDir: string;
+let stage: Stage;
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'ces-webhooks-'));
-  database = await createTestDatabase();
-  db = openDatabase(database.url);
+  stage = await openStage();
 });
-afterAll(async () => {
-  await killServers();
-  await db.$disconnect();
-  await database.drop();
-  await rm(dataDir, { recursive: true });
-});
+afterAll(() => stage.close());
 
 it('every event reaches every endpoint, signed, though receivers fail, secrets change and servers are killed', async () => {
   const paths = ['/one', '/two', '/three'];
@@ -50,14 +37,15 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
     return response.writeHead(204).end();
   });
   const environment = {
-    ...{ DATABASE_URL: database.url, DATA_DIR: dataDir, LOG_LEVEL: 'info', RATE_LIMIT: 'off' },
+    ...stage.environment,
+    ...{ LOG_LEVEL: 'info', RATE_LIMIT: 'off' },
     WEBHOOK_ALLOWED_HOSTS: receiver.host,
   };
   const start = (): ServerProcess => startServer(environment);
   let servers = [start()];
   await servers[0]?.started;
   servers.push(start());
-  const context = systemContext(db);
+  const context = systemContext(stage.db);
   const { id: tenantId } = await createTenant(context, { name: 'Lakeside', mode: 'sandbox' });
   const credentials = await createApiClient(context, { tenant: tenantId, preset: 'partner' });
   const baseUrlOf = async (server = servers[0]): Promise<{ baseUrl: string }> => ({
@@ -85,7 +73,7 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
       servers.forEach(({ child }) => child.kill('SIGKILL'));
       await Promise.all(servers.map(({ ended }) => ended));
       // As if their leases were over.
-      await db.$executeRaw`UPDATE webhook_endpoint SET busy_until = now() WHERE busy_until IS NOT NULL`;
+      await stage.db.$executeRaw`UPDATE webhook_endpoint SET busy_until = now() WHERE busy_until IS NOT NULL`;
       servers = [start(), start()];
       for (const { id, path } of endpoints) {
         const rotated = await call(await baseUrlOf(), `POST /webhook-endpoints/${id}/rotate-secret`, { token });
@@ -93,13 +81,13 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
       }
     }
     // What failed is due again when the time of the sandbox has moved.
-    await db.$executeRaw`UPDATE tenant SET clock_offset_ms = clock_offset_ms + 3600000 WHERE id = ${tenantId}`;
+    await stage.db.$executeRaw`UPDATE tenant SET clock_offset_ms = clock_offset_ms + 3600000 WHERE id = ${tenantId}`;
     await delay(250);
   }
   figure('events × endpoints, webhooks received', `${EVENTS} × 3, ${receiver.received.length}`);
   figure('seconds', ((performance.now() - began) / 1000).toFixed(0));
 
-  const feed = await db.event.findMany({ where: { tenantId, type: 'order_paid' }, select: { id: true } });
+  const feed = await stage.db.event.findMany({ where: { tenantId, type: 'order_paid' }, select: { id: true } });
   for (const path of paths) expect(accepted.get(path)).toEqual(new Set(feed.map(({ id }) => id)));
   expect(unverified).toEqual([]);
   await receiver.close();

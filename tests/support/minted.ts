@@ -1,4 +1,4 @@
-/** Members of examples: what is new in every answer, and the place of the storage. */
+/** Members of examples, by operation or by operation and example: what is new in every answer, and the place of the storage. */
 export const minted: Readonly<Record<string, readonly string[]>> = {
   issueToken: ['access_token', 'refresh_token'],
   createPatient: ['user_id'],
@@ -12,6 +12,7 @@ export const minted: Readonly<Record<string, readonly string[]>> = {
     'sizeBytes',
     'checksum',
   ],
+  'getEncounterStatus mixed': ['encounter_id', 'gfe_no', 'order_no'],
   createEncounter: ['id', 'encounter_id', 'gfe_no'],
   recordPayment: ['id'],
   refundPayment: ['id'],

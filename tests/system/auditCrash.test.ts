@@ -1,38 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
-import { killServers, startServer } from '../support/serverProcess.js';
+import { startServer } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
 
 const REQUESTS = 1_000;
 const AT_ONCE = 40;
 
-let database: TestDatabase;
-let db: Database;
-let dataDir: string;
+let stage: Stage;
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'ces-audit-'));
-  database = await createTestDatabase();
-  db = openDatabase(database.url);
+  stage = await openStage();
 });
-afterAll(async () => {
-  await killServers();
-  await db.$disconnect();
-  await database.drop();
-  await rm(dataDir, { recursive: true });
-});
+afterAll(() => stage.close());
 
 it('no request is answered without its row of the audit, also when the server is killed under load', async () => {
-  const server = startServer({ DATABASE_URL: database.url, DATA_DIR: dataDir, LOG_LEVEL: 'info' });
+  const server = startServer({ ...stage.environment, LOG_LEVEL: 'info' });
   const baseUrl = await server.started;
-  const context = systemContext(db);
+  const context = systemContext(stage.db);
   const { id: tenant } = await createTenant(context, { name: 'Lakeside', mode: 'live' });
   const token = await newToken({ baseUrl }, await createApiClient(context, { tenant, preset: 'partner' }));
   const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
@@ -60,7 +47,7 @@ it('no request is answered without its row of the audit, also when the server is
 
   expect(answered.length).toBeGreaterThanOrEqual(REQUESTS / 2);
   expect(answered.length).toBeLessThan(REQUESTS);
-  const rows = await db.$queryRaw<{ id: string; count: number }[]>`
+  const rows = await stage.db.$queryRaw<{ id: string; count: number }[]>`
     SELECT request_id AS id, count(*)::int AS count FROM audit_event
     WHERE request_id = ANY (${answered}::uuid[]) GROUP BY 1`;
   expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(answered));

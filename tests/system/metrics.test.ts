@@ -1,31 +1,28 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newToken, patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { hasPromtool, promtool } from '../support/promtool.js';
-import { killServers, startServer } from '../support/serverProcess.js';
+import { startServer } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
 
 const folder = join(import.meta.dirname, '../../scripts/monitoring');
 const alerts = join(folder, 'alerts.yml');
 
-let database: TestDatabase;
-let dataDir: string;
 /** Before and after some requests to a server of two workers. */
 let pages: [string, string];
 
+let stage: Stage;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  dataDir = await mkdtemp(join(tmpdir(), 'ces-metrics-'));
-  const place = { DATABASE_URL: database.serviceUrl, DATA_DIR: dataDir };
+  stage = await openStage();
+  const place = { DATABASE_URL: stage.database.serviceUrl, DATA_DIR: stage.dataDir };
   const server = startServer({ ...place, WORKERS: '2', METRICS_PORT: '0' }, '--demo');
   const baseUrl = await server.started;
   const url = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
   const read = async (): Promise<string> => (await fetch(url)).text();
   const before = await read();
-  const { tenants } = JSON.parse(await readFile(join(dataDir, 'demo-credentials.json'), 'utf8'));
+  const { tenants } = JSON.parse(await readFile(join(stage.dataDir, 'demo-credentials.json'), 'utf8'));
   const token = await newToken({ baseUrl }, tenants[0]);
   // Each on a connection of its own, which are dealt out in turn: both workers get some.
   for (let sent = 0; sent < 4; sent += 1) {
@@ -39,11 +36,7 @@ beforeAll(async () => {
   expect(await server.ended).toEqual({ code: 0, signal: null });
 });
 
-afterAll(async () => {
-  await killServers();
-  await database.drop();
-  await rm(dataDir, { recursive: true });
-});
+afterAll(() => stage.close());
 
 /** The sum of a metric's values that have these labels. */
 function valueOf(page: string, name: string, labels = ''): number {

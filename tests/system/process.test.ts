@@ -5,29 +5,26 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { openDatabase } from '../../src/adapters/database/database.js';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createEmptyDatabase } from '../support/postgres.js';
 import { openConnection } from '../support/rawHttp.js';
 import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
 
-let dataDir: string;
-let database: TestDatabase;
-let db: Database;
+let stage: Stage;
 let files: FileHost;
 let credentials: { clientId: string; clientSecret: string };
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'ces-process-'));
-  database = await createTestDatabase();
-  db = openDatabase(database.url);
+  stage = await openStage();
   files = await startFileHost();
-  const domain = systemContext(db);
+  const domain = systemContext(stage.db);
   const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
   credentials = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
 });
@@ -35,17 +32,15 @@ beforeAll(async () => {
 afterEach(killServers);
 
 afterAll(async () => {
-  await db.$disconnect();
-  await database.drop();
   await files.close();
-  await rm(dataDir, { recursive: true });
+  await stage.close();
 });
 
 const start = (environment: Record<string, string> = {}, ...args: string[]) =>
   startServer(
     {
-      DATA_DIR: dataDir,
-      DATABASE_URL: database.serviceUrl,
+      DATA_DIR: stage.dataDir,
+      DATABASE_URL: stage.database.serviceUrl,
       DOCUMENT_FETCH_ALLOWED_HOSTS: files.host,
       ...environment,
     },
@@ -91,7 +86,7 @@ describe('with DATABASE_URL', () => {
       const baseUrl = await server.started;
       expect(await call({ baseUrl }, 'GET /readyz')).toMatchObject({ status: 200 });
       expect(await fresh.tenant.count()).toBe(0);
-      expect(await readdir(dataDir)).not.toContain('demo-credentials.json');
+      expect(await readdir(stage.dataDir)).not.toContain('demo-credentials.json');
       expect(server.stderr()).toBe(`Clinical Encounter Service on ${baseUrl}\n  reference    ${baseUrl}/docs\n`);
       expect(await call({ baseUrl }, 'GET /docs')).toMatchObject({ status: 200 });
     } finally {
@@ -107,7 +102,7 @@ describe('with DATABASE_URL', () => {
     await server.started;
     expect(await readdir(folder)).toContain('demo-credentials.json');
     expect(server.stderr()).toContain(join(folder, 'demo-credentials.json'));
-    expect(await db.tenant.count({ where: { id: { in: ['demo', 'harbor'] } } })).toBe(2);
+    expect(await stage.db.tenant.count({ where: { id: { in: ['demo', 'harbor'] } } })).toBe(2);
     server.child.kill('SIGINT');
     expect(await server.ended).toEqual({ code: 0, signal: null });
     await rm(folder, { recursive: true });
@@ -144,7 +139,7 @@ describe('SIGTERM', () => {
 
     expect(await upload).toMatchObject({ status: 200, body: { userDocument: { user_id: patientId } } });
     expect(await server.ended).toEqual({ code: 0, signal: null });
-    expect(await db.document.count({ where: { tenantId: 'lakeside', patientId } })).toBe(1);
+    expect(await stage.db.document.count({ where: { tenantId: 'lakeside', patientId } })).toBe(1);
     expect(stopped(server)).toBe(1);
     expect(server.logged().filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
@@ -172,6 +167,6 @@ describe('SIGTERM', () => {
     server.child.kill('SIGTERM');
     expect(await upload).toBeNull();
     expect(await server.ended).toEqual({ code: 0, signal: null });
-    expect(await db.document.count({ where: { tenantId: 'lakeside', patientId } })).toBe(0);
+    expect(await stage.db.document.count({ where: { tenantId: 'lakeside', patientId } })).toBe(0);
   });
 });

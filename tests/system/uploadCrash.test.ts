@@ -1,11 +1,9 @@
 import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import { type ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { readConfig } from '../../src/config.js';
@@ -17,9 +15,9 @@ import { newToken, patientBody } from '../support/factories.js';
 import { portOf, startFileHost, type FileHost } from '../support/fileHost.js';
 import { call } from '../support/http.js';
 import { bodyOf } from '../support/objectStores.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
-import { killServers, startServer } from '../support/serverProcess.js';
+import { startServer } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
 
 /** Servers that are killed; `KILLS=30` for a longer look. */
 const kills = Number(process.env['KILLS'] ?? 8);
@@ -36,26 +34,16 @@ interface Acknowledged {
   readonly link: string;
 }
 
-let database: TestDatabase;
-let db: Database;
 let host: FileHost;
-let dataDir: string;
-
+let stage: Stage;
 beforeAll(async () => {
   host = await startFileHost();
 });
 afterAll(() => host.close());
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'ces-crash-'));
-  database = await createTestDatabase();
-  db = openDatabase(database.url);
+  stage = await openStage();
 });
-afterEach(async () => {
-  await killServers();
-  await db.$disconnect();
-  await database.drop();
-  await rm(dataDir, { recursive: true });
-});
+afterEach(() => stage.close());
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
 function randomFrom(seed: number): () => number {
@@ -93,7 +81,7 @@ interface Plan {
 /** A patient to upload for, made by a server that nobody kills. */
 async function provision(environment: Readonly<Record<string, string>>) {
   const { server, baseUrl } = await started(environment);
-  const domain = systemContext(db);
+  const domain = systemContext(stage.db);
   const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
   const client = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
   const token = await newToken({ baseUrl }, client);
@@ -160,26 +148,26 @@ async function keysOf(objects: ObjectStore): Promise<string[]> {
 
 /** What must hold whenever servers were killed, wherever they were. */
 async function holds(plan: Plan): Promise<void> {
-  const environment = { DATA_DIR: dataDir, BASE_URL: publicUrl, ...plan.environment };
+  const environment = { DATA_DIR: stage.dataDir, BASE_URL: publicUrl, ...plan.environment };
   const seed = Number(process.env['CRASH_SEED'] ?? randomInt(2 ** 31));
   try {
     const acknowledged = await uploadAmongCrashes(
       {
         ...plan,
-        environment: { ...environment, DATABASE_URL: database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: host.host },
+        environment: { ...environment, DATABASE_URL: stage.database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: host.host },
       },
       randomFrom(seed),
     );
     const { objectStore } = readConfig(environment);
-    const objects = await openObjectStore({ dataDir, baseUrl: () => publicUrl, store: objectStore });
-    const rows = await db.document.findMany({ where: { tenantId }, orderBy: { blobPath: 'asc' } });
+    const objects = await openObjectStore({ dataDir: stage.dataDir, baseUrl: () => publicUrl, store: objectStore });
+    const rows = await stage.db.document.findMany({ where: { tenantId }, orderBy: { blobPath: 'asc' } });
     const rowKeys = rows.map(({ blobPath }) => blobPath).sort();
 
     expect(acknowledged.length).toBeGreaterThanOrEqual(plan.uploads);
     const known = new Map(rows.map((row) => [row.id, row]));
     expect(acknowledged.filter(({ id, checksum }) => known.get(id)?.checksum !== checksum)).toEqual([]);
 
-    const { baseUrl } = await started({ ...environment, DATABASE_URL: database.url });
+    const { baseUrl } = await started({ ...environment, DATABASE_URL: stage.database.url });
     const contentOf = async (link: string): Promise<string> => {
       const response = await fetch(link.replace(publicUrl, baseUrl));
       return sha256(Buffer.from(await response.arrayBuffer()));
@@ -192,11 +180,11 @@ async function holds(plan: Plan): Promise<void> {
     // There is something to remove also when no server was killed at the moment that leaves it.
     const orphan = `${tenantId}/clients/${randomUUID()}/lab-results/${randomUUID()}/blood.pdf`;
     await objects.put(orphan, bodyOf('%PDF-'), 'application/pdf');
-    const incoming = join(dataDir, plan.incoming);
+    const incoming = join(stage.dataDir, plan.incoming);
     await writeFile(join(incoming, 'left'), '%PDF-');
     expect(await keysOf(objects)).toEqual(expect.arrayContaining([orphan, ...rowKeys]));
     // Every server that uploads is dead, so nothing is too young.
-    const later = { ...systemContext(db), now: () => new Date(Date.now() + 60_000), objects };
+    const later = { ...systemContext(stage.db), now: () => new Date(Date.now() + 60_000), objects };
     await removeOrphanedObjects(later, { safeAge: 0 });
     expect(await keysOf(objects)).toEqual(rowKeys);
     expect(await readdir(incoming)).toEqual([]);

@@ -10,24 +10,17 @@ export interface SenderOptions {
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string;
   /** Milliseconds for everything. */
-  readonly timeout?: number;
+  readonly timeout: number;
   /** Replaces the lookup of host names. */
   readonly lookup?: HostLookup;
 }
 
-/** Milliseconds that a receiver has to respond. */
-const DELIVERY_TIMEOUT = 15_000;
 const CONNECT_TIMEOUT = 5_000;
 /** Bytes of a response that are read, so that a receiver can end it in order. Nothing is made of them. */
 const READ_BYTES = 1_024;
 
 /** Makes the one function that sends webhooks. The address is checked at each attempt, like that of a document. */
-export function createWebhookSender({
-  allowedHosts,
-  timeout = DELIVERY_TIMEOUT,
-  ca,
-  lookup,
-}: SenderOptions): WebhookSender {
+export function createWebhookSender({ allowedHosts, timeout, ca, lookup }: SenderOptions): WebhookSender {
   const request = guardedRequests({
     allowed: allowedOrigins(allowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
     ca,

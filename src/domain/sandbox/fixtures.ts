@@ -11,7 +11,7 @@ import { recordPayment } from '../orders/payments.js';
 import { createPatient } from '../patients/patients.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 import { downloadSample, SAMPLE_HOST } from './sampleFiles.js';
-import { replayWebhooks } from './webhookFixtures.js';
+import { restoreWebhooks } from './webhookFixtures.js';
 
 /** The store as far as fixtures need it. */
 export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
@@ -162,7 +162,7 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   // Consumers ignore an event whose id they have seen, so each reset has events of its own.
   const told = events.map((event) => ({ ...event, id: context.newId() }));
   context.events.push(...told);
-  await replayWebhooks(at(now), told);
+  await restoreWebhooks(at(now), told);
 }
 
 /** Imports a catalog that is a part of this build: a fault in it is a defect. */

@@ -11,7 +11,7 @@ const failedId = '01a1f9b8-cbc0-7000-8000-00000000de02';
  * is not active, so it gets nothing, and its secret protects nothing.
  * @param events of the fixtures, as they are about to be written
  */
-export async function replayWebhooks(context: CallerContext, events: readonly NewEvent[]): Promise<void> {
+export async function restoreWebhooks(context: CallerContext, events: readonly NewEvent[]): Promise<void> {
   const { tenantId, apiClientId } = context.caller;
   const now = context.now();
   const endpoint = {

@@ -2,9 +2,8 @@ import type { WebhookInbox, WebhookInboxMessage } from '../../../generated/prism
 import type { Context } from '../../context.js';
 import type { Bodies } from '../../contract.js';
 import type { CallerContext } from '../transactions/transaction.js';
+import { INBOX_MESSAGES } from '../webhooks/inbox.js';
 import { requireSandbox } from './requireSandbox.js';
-
-const SHOWN = 100;
 
 /**
  * What the receiver of a sandbox has got, the newest first (R-134).
@@ -13,7 +12,11 @@ const SHOWN = 100;
 export async function listInbox(context: Context): Promise<WebhookInboxMessage[]> {
   requireSandbox(context);
   const { tenantId } = context.caller;
-  return context.db.webhookInboxMessage.findMany({ where: { tenantId }, orderBy: { id: 'desc' }, take: SHOWN });
+  return context.db.webhookInboxMessage.findMany({
+    where: { tenantId },
+    orderBy: { id: 'desc' },
+    take: INBOX_MESSAGES,
+  });
 }
 
 /**

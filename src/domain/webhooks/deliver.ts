@@ -2,11 +2,10 @@ import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.j
 import type { Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
-import { recordEvent } from '../events/record.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
 import { inTenantTime, inTransaction, type TransactionContext } from '../transactions/transaction.js';
-import { isInbox } from './inbox.js';
-import { receive } from './receive.js';
+import { disable } from './endpoints.js';
+import { isInbox, receive } from './inbox.js';
 import { nextAttempt, wishOf } from './retries.js';
 import { signedHeaders } from './sign.js';
 import { mayReceive } from './subscriptions.js';
@@ -155,11 +154,9 @@ async function record(
       ...(outcomes.length > 0 && { failingSince }),
       ...(isSuccess && { lastSuccessAt: now }),
       ...(isFailure && { lastFailureAt: now }),
-      ...(disabledReason && { status: 'disabled' as const, disabledReason, updatedAt: now }),
     },
   });
-  if (disabledReason === null) return;
-  recordEvent(context, { tenantId, clinicId: null }, 'webhook.disabled', { endpoint_id: id, reason: disabledReason });
+  if (disabledReason) await disable(context, { tenantId, id }, disabledReason);
 }
 
 /** One that was retried or replayed meanwhile is due at another time: it gets the attempt, and goes on waiting. */

@@ -1,9 +1,9 @@
 import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
-import type { Bodies, EventType, Schemas } from '../../contract.js';
+import type { Bodies, EventDataOf, EventType, Schemas } from '../../contract.js';
 import { invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
-import type { CallerContext, LookupContext } from '../transactions/transaction.js';
+import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
 import { isInbox } from './inbox.js';
 
 /** An endpoint without its secrets. */
@@ -125,8 +125,23 @@ export async function updateEndpoint(
   );
 }
 
+/**
+ * Disables an endpoint for another one than its partner, who learns it from the feed (R-128, R-132).
+ * @param id of an endpoint that is active and locked
+ */
+export async function disable(
+  context: TransactionContext,
+  { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+  reason: EventDataOf<'webhook.disabled'>['reason'],
+): Promise<void> {
+  await context.db.$executeRaw`
+    UPDATE webhook_endpoint SET ${disabling(reason)}, updated_at = ${context.now()}
+    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid`;
+  recordEvent(context, { tenantId, clinicId: null }, 'webhook.disabled', { endpoint_id: id, reason });
+}
+
 /** An endpoint that is disabled already keeps its reason. */
-export const disabling = (reason: NonNullable<Endpoint['disabledReason']>): Prisma.Sql =>
+const disabling = (reason: NonNullable<Endpoint['disabledReason']>): Prisma.Sql =>
   Prisma.sql`status = 'disabled', disabled_reason = coalesce(disabled_reason, ${reason})`;
 
 /** One that is active already misses nothing. */

@@ -1,4 +1,10 @@
-import type { Caller } from '../../context.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Sent } from '../../adapters/webhooks/sender.js';
+import type { Caller, DomainContext } from '../../context.js';
+import { ATTEMPT_TIMEOUT } from './retries.js';
+
+/** Messages that an inbox keeps (R-134). */
+export const INBOX_MESSAGES = 100;
 
 /**
  * Whether a URL is the receiver that a sandbox has built in: what is sent there does not leave the service, so the rules for
@@ -7,4 +13,24 @@ import type { Caller } from '../../context.js';
  */
 export function isInbox(url: string, baseUrl: string, tenantMode: Caller['tenantMode']): boolean {
   return tenantMode === 'sandbox' && url === `${baseUrl}/sandbox/webhook-inbox`;
+}
+
+/** The built-in receiver of a sandbox: it keeps what it gets, and responds as the partner wants it to. */
+export async function receive(
+  { db, now, newId }: DomainContext,
+  { tenantId, id: endpointId }: { readonly tenantId: string; readonly id: string },
+  headers: Readonly<Record<string, string>>,
+  body: string,
+): Promise<Sent> {
+  const { status, delayMs } = (await db.webhookInbox.findUnique({ where: { tenantId } })) ?? {
+    status: 204,
+    delayMs: 0,
+  };
+  const message = { id: newId(), tenantId, endpointId, headers, body, status, receivedAt: now() };
+  await db.webhookInboxMessage.create({ data: message });
+  await db.$executeRaw`
+    DELETE FROM webhook_inbox_message WHERE tenant_id = ${tenantId} AND id IN (SELECT id FROM webhook_inbox_message
+      WHERE tenant_id = ${tenantId} ORDER BY id DESC OFFSET ${INBOX_MESSAGES} FOR UPDATE SKIP LOCKED)`;
+  await delay(Math.min(delayMs, ATTEMPT_TIMEOUT));
+  return delayMs >= ATTEMPT_TIMEOUT ? { error: 'timeout' } : { status, retryAfter: null };
 }

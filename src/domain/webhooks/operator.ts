@@ -1,8 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { recordEvent } from '../events/record.js';
 import type { QueryContext, TransactionContext } from '../transactions/transaction.js';
 import { MOST_REPLAYED, replay, type ReplayedTime } from './deliveries.js';
-import { disabling, shown, type Endpoint } from './endpoints.js';
+import { disable, shown, type Endpoint } from './endpoints.js';
 
 /** An endpoint and whose it is. */
 export interface OwnedEndpoint extends Endpoint {
@@ -25,12 +24,7 @@ export function listEndpointsOf({ db }: QueryContext, tenantId: string): Promise
  */
 export async function disableEndpointOf(context: TransactionContext, tenantId: string, id: string): Promise<void> {
   const { disabledReason } = await endpointOf(context, tenantId, id);
-  if (disabledReason !== null) return;
-  await context.db.$executeRaw`
-    UPDATE webhook_endpoint SET ${disabling('operator')}, updated_at = ${context.now()}
-    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid`;
-  const data = { endpoint_id: id, reason: 'operator' } as const;
-  recordEvent(context, { tenantId, clinicId: null }, 'webhook.disabled', data);
+  if (disabledReason === null) await disable(context, { tenantId, id }, 'operator');
 }
 
 /**

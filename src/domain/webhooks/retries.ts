@@ -1,5 +1,7 @@
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
 
+/** Milliseconds that a receiver has to respond. */
+export const ATTEMPT_TIMEOUT = 15 * SECOND;
 /** Milliseconds before each retry. */
 const delays = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR)];
 /** Of a delay, at most, to either side: receivers that were down are not met by everything at once. */

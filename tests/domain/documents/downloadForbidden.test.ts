@@ -18,7 +18,7 @@ const downloaderFor = (options: Partial<DownloaderOptions> = {}) =>
   createDownloader({ allowedHosts: [host.host], ...options });
 
 const deliver = (url: string, options: Partial<SenderOptions> = {}) =>
-  createWebhookSender({ allowedHosts: [host.host], ...options })(url, {}, '{}');
+  createWebhookSender({ allowedHosts: [host.host], timeout: 15_000, ...options })(url, {}, '{}');
 
 beforeAll(async () => {
   host = await startFileHost();

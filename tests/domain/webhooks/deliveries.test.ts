@@ -19,6 +19,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { startReceiver, verified, type Received, type Receiver } from '../../support/receiver.js';
 import { setClock } from '../../support/sandbox.js';
+import { withSql } from '../../support/sqlFaults.js';
 import { deliverAll, deliverDue, newEndpoint } from '../../support/webhooks.js';
 
 let harness: Harness;
@@ -84,7 +85,7 @@ describe('an endpoint', () => {
     }
   });
 
-  it('gets nothing that its API client may not see, and nothing at all once that is deactivated', async () => {
+  it('gets nothing that its API client may not see, and nothing once that lost the permission or is deactivated', async () => {
     const [own, other] = [await newClinic(harness, partner), await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, [own]);
     const path = newPath();
@@ -93,11 +94,20 @@ describe('an endpoint', () => {
     await newEncounter(harness, partner, { clinicId: other });
     await deliverAll(harness);
     expect(at(path).map(({ body }) => JSON.parse(body).data.encounter_id)).toEqual([seen.encounter_id]);
-    await newEncounter(harness, partner, { clinicId: own });
-    await deactivateApiClient(harness.domain, limited.clientId);
-    await newEncounter(harness, partner, { clinicId: own });
-    await deliverAll(harness);
-    expect(at(path)).toHaveLength(1);
+    const { db } = harness.domain;
+    const { clientId, tenantId } = limited;
+    const where = { clientId, tenantId };
+    for (const lost of [
+      () => db.apiClient.update({ where, data: { permissions: ['read:event'] } }),
+      () => deactivateApiClient(harness.domain, clientId),
+    ]) {
+      await db.apiClient.update({ where, data: { permissions: [...permissions] } });
+      await newEncounter(harness, partner, { clinicId: own });
+      await lost();
+      await newEncounter(harness, partner, { clinicId: own });
+      await deliverAll(harness);
+      expect(at(path)).toHaveLength(1);
+    }
   });
 
   it('is tried again by the schedule, with the same id, until the delivery has failed', async () => {
@@ -200,6 +210,34 @@ describe('an endpoint', () => {
     const [first, second] = at(path).map(({ headers }) => headers['webhook-timestamp']);
     expect(second).toBe(first);
   });
+});
+
+it('a fault of the database that concerns one tenant does not stop the webhooks of others', async () => {
+  const other = await newPartner(harness);
+  const path = newPath();
+  for (const tenant of [partner, other]) await newEndpoint(harness, tenant, { url: receiver.url(path) });
+  for (const [faulty, sound] of [
+    [partner, other],
+    [other, partner],
+  ] as const) {
+    const count = at(path).length;
+    await withSql(
+      harness,
+      `CREATE FUNCTION cancel() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'cancelled' USING ERRCODE = '57014'; END $$;;
+      CREATE TRIGGER cancel BEFORE INSERT ON webhook_delivery FOR EACH ROW
+        WHEN (NEW.tenant_id = '${faulty.tenantId}') EXECUTE FUNCTION cancel()`,
+      'DROP TRIGGER cancel ON webhook_delivery;; DROP FUNCTION cancel',
+      async () => {
+        await pay(1, faulty);
+        await pay(1, sound);
+        await deliverAll(harness);
+      },
+    );
+    expect(at(path)).toHaveLength(count + 1);
+    await deliverAll(harness);
+    expect(at(path)).toHaveLength(count + 2);
+  }
 });
 
 describe('several processes', () => {

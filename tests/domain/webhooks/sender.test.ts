@@ -11,29 +11,35 @@ beforeAll(async () => {
 afterEach(() => until(() => host.openConnections() === 0));
 afterAll(() => host.close());
 
-const send = (url: string, allowedHosts = [host.host]) =>
-  createWebhookSender({ allowedHosts, timeout: 1_000 })(url, { 'webhook-id': 'one' }, '{}');
+const send = (url: string, { allowedHosts = [host.host], timeout = 10_000 } = {}) =>
+  createWebhookSender({ allowedHosts, timeout })(url, { 'webhook-id': 'one' }, '{}');
 
 it('a response counts by its status, whatever follows it', async () => {
   const cases: [string, Parameters<FileHost['serve']>[1], object][] = [
     ['/ok', (_req, res) => res.writeHead(204).end(), { status: 204, retryAfter: null }],
     ['/later', (_req, res) => res.writeHead(429, { 'retry-after': '60' }).end('x'), { status: 429, retryAfter: '60' }],
     ['/endless', endless, { status: 200, retryAfter: null }],
-    ['/stalled', (_req, res) => res.writeHead(200).write('a'), { status: 200, retryAfter: null }],
     ['/redirect', (_req, res) => res.writeHead(307, { location: '/ok' }).end(), { status: 307, retryAfter: null }],
   ];
   for (const [path, answer, sent] of cases) expect(await send(host.serve(path, answer))).toEqual(sent);
   expect(host.requests.map(({ path }) => path)).toEqual(cases.map(([path]) => path));
+  const stalled = host.serve('/stalled', (_req, res) => res.writeHead(200).write('a'));
+  expect(await send(stalled, { timeout: 2_000 })).toEqual({ status: 200, retryAfter: null });
 });
 
 it('no response is a timeout, or a receiver that cannot be reached', async () => {
   const closed = await startRawServer('', false);
   closed.close();
   const broken = await startRawServer('no HTTP\r\n\r\n', false);
-  expect(await send(`http://${closed.host}/`, [closed.host])).toEqual({ error: 'unreachable' });
-  expect(await send(`http://${broken.host}/`, [broken.host])).toEqual({ error: 'unreachable' });
+  expect(await send(`http://${closed.host}/`, { allowedHosts: [closed.host] })).toEqual({ error: 'unreachable' });
+  expect(await send(`http://${broken.host}/`, { allowedHosts: [broken.host] })).toEqual({ error: 'unreachable' });
   broken.close();
-  expect(await send(host.serve('/silent', () => undefined))).toEqual({ error: 'timeout' });
+  expect(
+    await send(
+      host.serve('/silent', () => undefined),
+      { timeout: 500 },
+    ),
+  ).toEqual({ error: 'timeout' });
 });
 
 it('a delivery is tried ten times within four days, later if the receiver wishes, never earlier', () => {

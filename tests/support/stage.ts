@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
+import { createTestDatabase, type TestDatabase } from './postgres.js';
+import { killServers } from './serverProcess.js';
+
+/** What processes of the service run on: a database and a folder of their own. */
+export interface Stage {
+  readonly database: TestDatabase;
+  /** A look at the database beside the processes. */
+  readonly db: Database;
+  readonly dataDir: string;
+  /** The variables that name both. The role owns the schema. */
+  readonly environment: { readonly DATABASE_URL: string; readonly DATA_DIR: string };
+  /** Kills the processes of this test file, and removes everything. */
+  close(): Promise<void>;
+}
+
+export async function openStage(): Promise<Stage> {
+  const [database, dataDir] = await Promise.all([createTestDatabase(), mkdtemp(join(tmpdir(), 'ces-stage-'))]);
+  const db = openDatabase(database.url);
+  const close = async (): Promise<void> => {
+    await killServers();
+    await db.$disconnect();
+    await database.drop();
+    await rm(dataDir, { recursive: true });
+  };
+  return { database, db, dataDir, environment: { DATABASE_URL: database.url, DATA_DIR: dataDir }, close };
+}
