@@ -92,5 +92,5 @@ describe('every code sample succeeds on the service', () => {
     await installClient(folder);
     await compile(folder, files);
     expect(await statuses(process.execPath, 'run.js')).toEqual(successes);
-  }, 90_000);
+  }, 180_000);
 });

@@ -1,4 +1,4 @@
-/** Runs the compiled samples that the file `operations` names, and prints the status of each. What one changed is reset. */
+/** Runs the compiled samples that the file `operations` names, and prints their statuses. What one changed is reset. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';

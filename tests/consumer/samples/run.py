@@ -1,4 +1,4 @@
-"""Runs the samples in Python that the file `operations` names, and prints the status of each. What a sample changed is reset."""
+"""Runs the samples in Python that the file `operations` names, and prints their statuses. What one changed is reset."""
 
 import contextlib
 import os

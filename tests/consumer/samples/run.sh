@@ -1,4 +1,4 @@
-# Runs the samples in curl that the file `operations` names, and prints the status of each. What a sample changed is reset.
+# Runs the samples in curl that the file `operations` names, and prints their statuses. What one changed is reset.
 curl() { command curl -s -o /dev/null -w "$operation %{http_code}\n" "$@"; }
 while read -r operation method; do
   . "./$operation.sh"
