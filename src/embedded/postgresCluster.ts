@@ -6,6 +6,7 @@ import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeDataDir } from '../adapters/dataDir.js';
+import { reasonOf } from '../failures.js';
 
 const run = promisify(execFile);
 
@@ -62,7 +63,7 @@ async function initialise(folder: string): Promise<boolean> {
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'EEXIST')) return false;
-    throw new Error(`PostgreSQL could not be initialised in ${folder}`, { cause: error });
+    throw new Error(`PostgreSQL could not be initialised in ${folder}: ${reasonOf(error)}`, { cause: error });
   }
 }
 

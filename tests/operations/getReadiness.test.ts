@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../src/config.js';
 import { partsCheck } from '../../src/runtime/readiness.js';
-import { startDatabaseProxy, type DatabaseProxy } from '../support/databaseProxy.js';
+import { startProxy, type Proxy } from '../support/proxy.js';
 import { startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { expectProblem } from '../support/refusals.js';
 
 let database: TestDatabase;
-let proxy: DatabaseProxy;
+let proxy: Proxy;
 let clamd: FakeClamd;
 let store: Awaited<ReturnType<typeof listen>>;
 let harness: Harness;
@@ -23,7 +23,7 @@ let storeRequests = 0;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  proxy = await startDatabaseProxy(database.url);
+  proxy = await startProxy(database.url);
   clamd = await startFakeClamd();
   store = await listen((request, response) => {
     storeRequests += 1;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { openDatabase } from '../../src/adapters/database/database.js';
-import { startDatabaseProxy, type DatabaseProxy } from '../support/databaseProxy.js';
+import { startProxy, type Proxy } from '../support/proxy.js';
 import {
   operationOf,
   requiredHeaders,
@@ -20,7 +20,7 @@ import { expectProblem } from '../support/refusals.js';
 import { loginBody } from '../support/tokens.js';
 
 let database: TestDatabase;
-let proxy: DatabaseProxy;
+let proxy: Proxy;
 let files: FileHost;
 let harness: Harness;
 let partner: Partner;
@@ -32,7 +32,7 @@ let observer: Client;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  proxy = await startDatabaseProxy(database.url);
+  proxy = await startProxy(database.url);
   files = await startFileHost();
   harness = await startHarness({ databaseUrl: proxy.url, environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
   partner = await newPartner(harness);

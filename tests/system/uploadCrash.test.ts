@@ -20,7 +20,7 @@ import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 /** Servers that are killed; `KILLS=30` for a longer look. */
-const kills = Number(process.env['KILLS'] ?? 8);
+const kills = Number(process.env['KILLS'] ?? 4);
 
 /** Tokens are for this address, wherever a server of the deployment listens. */
 const publicUrl = 'http://crash.example.com';

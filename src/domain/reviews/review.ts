@@ -41,7 +41,9 @@ export function claimEncounter(
     nextState(encounter.status, encounter.status === 'in_review' ? 'renew' : 'claim', actor);
     await requireLicence(context, encounter, reviewerRef, now);
     if (encounter.status === 'in_review') return { event: 'renew', actor, set: lease, effects: nothingElse };
-    if (now < encounter.claimableFrom) throw new Problem('not_due');
+    const { claimableFrom, createdAt } = encounter;
+    // What can be claimed at once is not compared with its creation, because servers' clocks differ.
+    if (claimableFrom > createdAt && now < claimableFrom) throw new Problem('not_due');
     const claim = { claimedById: context.caller.apiClientId, ...context.fixed?.claim };
     const set = { reviewerRef, ...claim, claimedAt: now, ...lease };
     return { event: 'claim', actor, set, effects: announce('encounter.review_started') };

@@ -2,24 +2,26 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { portOf } from './fileHost.js';
 
-/** The way to a database, which can be cut while the database goes on. */
-export interface DatabaseProxy {
-  /** The database's address by way of the proxy. */
+/** The way to a server, which can be cut while the server goes on. */
+export interface Proxy {
+  /** The server's address by way of the proxy. */
   readonly url: string;
   /** Ends every connection and refuses new ones. */
   cut(): Promise<void>;
   /** Takes connections and hands nothing on, as a host that hangs. */
   hang(): void;
+  /** Ends every connection and does this with new ones. */
+  divert(onConnection: (socket: Socket) => unknown): void;
   /** As before, at the same address. */
   mend(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts a proxy on 127.0.0.1 in front of the database. */
-export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
-  const target = new URL(databaseUrl);
+/** Starts a proxy on 127.0.0.1 in front of a server on this machine. */
+export async function startProxy(serverUrl: string): Promise<Proxy> {
+  const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
-  let hanging = false;
+  let diverted: ((socket: Socket) => unknown) | undefined;
   const keep = (socket: Socket): void => {
     sockets.add(socket);
     // The other end is told by the pipe's end; why it failed is nobody's concern here.
@@ -27,7 +29,10 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   };
   const server = createServer((inner) => {
     keep(inner);
-    if (hanging) return;
+    if (diverted) {
+      diverted(inner);
+      return;
+    }
     const outer = connect(Number(target.port), target.hostname);
     keep(outer);
     inner.pipe(outer).pipe(inner);
@@ -37,7 +42,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const port = portOf(server.address());
-  const url = new URL(databaseUrl);
+  const url = new URL(serverUrl);
   url.host = `127.0.0.1:${port}`;
   const endAll = (): void => sockets.forEach((socket) => socket.destroy());
   const cut = async (): Promise<void> => {
@@ -50,11 +55,15 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     url: url.href,
     cut,
     hang() {
-      hanging = true;
+      diverted = () => undefined;
       sockets.forEach((socket) => socket.unpipe().pause());
     },
+    divert(onConnection) {
+      diverted = onConnection;
+      endAll();
+    },
     async mend() {
-      hanging = false;
+      diverted = undefined;
       endAll();
       if (server.listening) return;
       server.listen(port, '127.0.0.1');

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { newToken } from '../support/factories.js';
+import { call } from '../support/http.js';
+import { killServers, startServer } from '../support/serverProcess.js';
+import { figure, isFull, tally } from './faults.js';
+import { healedAfter, startLoad } from './load.js';
+
+/** Room for PostgreSQL and a little more. */
+const DISK_MB = 256;
+const FAILURES = isFull ? 200 : 20;
+
+let disk: string;
+let isMounted: boolean;
+beforeAll(async () => {
+  disk = await mkdtemp(join(tmpdir(), 'ces-disk-'));
+  isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m`, 'tmpfs', disk]).status === 0;
+  if (!isMounted) process.stderr.write('SKIPPED: tests on a full disk, which only root can mount.\n');
+});
+afterAll(async () => {
+  await killServers();
+  if (isMounted) spawnSync('umount', ['--lazy', disk]);
+  await rm(disk, { recursive: true });
+});
+
+it('a full disk: changes get 503 and /readyz says why; with space again everything goes on, nothing acknowledged is lost', async () => {
+  if (!isMounted) return;
+  const server = startServer(
+    { DATA_DIR: join(disk, 'data'), MIN_FREE_DISK: '1', RATE_LIMIT: 'off', METRICS_PORT: '0' },
+    '--demo',
+  );
+  const baseUrl = await server.started;
+  const { tenants } = JSON.parse(await readFile(join(disk, 'data/demo-credentials.json'), 'utf8'));
+  const token = await newToken({ baseUrl }, tenants[1]);
+  const load = startLoad(baseUrl, token);
+  await healedAfter(load, Date.now());
+
+  await fill(join(disk, 'filler'));
+  const failed = () => load.seen.filter(({ status }) => status >= 300);
+  while (failed().length < FAILURES) await delay(20);
+  expect(await call({ baseUrl }, 'GET /readyz')).toMatchObject({ body: { checks: { disk: 'failing' } } });
+  const filledUntil = Date.now();
+  await rm(join(disk, 'filler'));
+  const healed = await healedAfter(load, filledUntil);
+  await healedAfter(load, healed);
+  const seen = await load.stop();
+  figure(
+    'disk full',
+    `${JSON.stringify(tally(seen.map(({ status }) => status)))}, healed after ${healed - filledUntil} ms`,
+  );
+
+  expect(failed().filter(({ status, retryAfter }) => status !== 503 || retryAfter !== '5')).toEqual([]);
+  const created = seen.flatMap(({ created: id }) => id ?? []);
+  for (const id of created) expect((await call({ baseUrl }, `GET /clients/${id}`, { token })).status).toBe(200);
+}, 120_000);
+
+/** Takes what is left of the disk, to the last page. */
+async function fill(path: string): Promise<void> {
+  const page = Buffer.alloc(4_096);
+  const file = await open(path, 'w');
+  const takesOne = (): Promise<boolean> =>
+    file.write(page).then(
+      ({ bytesWritten }) => bytesWritten > 0,
+      () => false,
+    );
+  while (await takesOne());
+  await file.close();
+}
