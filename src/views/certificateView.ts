@@ -1,5 +1,4 @@
 import { createRequire } from 'node:module';
-import PDFDocument from 'pdfkit';
 import { displayedStatus } from '../domain/reviews/approvals.js';
 import type { Certificate, CertifiedItem } from '../domain/reviews/certificate.js';
 
@@ -19,8 +18,10 @@ type Page = PDFKit.PDFDocument;
  * The certificate as a PDF of one page, tagged for screen readers.
  * @param now the tenant's time, by which approvals run out
  */
-export function certificateView(certificate: Certificate, now: Date): Promise<Uint8Array> {
+export async function certificateView(certificate: Certificate, now: Date): Promise<Uint8Array> {
   const { gfeNo } = certificate;
+  // Loaded by those who use it.
+  const { default: PDFDocument } = await import('pdfkit');
   const page = new PDFDocument({
     size: 'LETTER',
     margin: MARGIN,
