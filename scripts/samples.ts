@@ -53,15 +53,13 @@ export async function codeSamples(method: string, path: string, operation: Sampl
   ];
 }
 
-/** Where a page begins is in the response before it, so the first request has none. */
-const positions = ['after', 'cursor'];
+/** Where a page begins is in the response before it, and nobody asks for a failure first. */
+const leftOut = ['after', 'cursor', 'Sandbox-Behavior'];
 const FORM = 'application/x-www-form-urlencoded';
 
 function sampled(method: string, path: string, operation: SampledOperation): Sampled {
   const { security, parameters = [], requestBody: { content = {} } = {}, responses } = operation;
-  const told = parameters.filter(
-    ({ name, schema, example }) => !positions.includes(name) && example !== schema.default,
-  );
+  const told = parameters.filter(({ name, schema, example }) => !leftOut.includes(name) && example !== schema.default);
   const placed = (place: string): Values =>
     Object.fromEntries(told.filter((one) => one.in === place).map(({ name, example }) => [name, example]));
   const [, { content: given = {} } = {}] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
