@@ -8,10 +8,13 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { renderMermaidSVG } from 'beautiful-mermaid';
 import { writeArtifacts } from './artifacts/write.js';
+import { codeSamples, type SampledOperation } from './samples.js';
+import { markSince, type Versioned } from './since.js';
 
 const root = join(import.meta.dirname, '..');
 const page = join(root, 'generated/docs/index.html');
 const source = join(root, 'generated/docs/reference.json');
+const template = 'openapi/docs-template.hbs';
 
 /** Redoc shows Mermaid as code: diagrams become images, which the page's policy admits as data. */
 const withDiagrams = (markdown: string): string =>
@@ -19,7 +22,8 @@ const withDiagrams = (markdown: string): string =>
     // The font of another host would not be loaded anyway.
     const svg = renderMermaidSVG(diagram).replaceAll(/^ *@import .*$/gm, '');
     const data = Buffer.from(svg).toString('base64');
-    return `<img alt="The same as in the table below" src="data:image/svg+xml;base64,${data}" />`;
+    const image = `<img alt="The same as in the table below" src="data:image/svg+xml;base64,${data}" />`;
+    return `<div class="diagram" tabindex="0">${image}</div>`;
   });
 
 /** What Redoc shows poorly: an open vocabulary is raw JSON, and a schema that says that it is open has another member. */
@@ -36,9 +40,28 @@ interface Vocabulary {
   readonly 'x-extensible-enum': readonly string[];
 }
 
-const contract = JSON.parse(await readFile(join(root, 'generated/openapi.json'), 'utf8'), shown) as {
-  info: { description: string };
+const read = async (file: string, reviver?: typeof shown): Promise<unknown> =>
+  JSON.parse(await readFile(join(root, file), 'utf8'), reviver);
+
+const contract = (await read('generated/openapi.json', shown)) as Versioned & { info: { description: string } };
+markSince(contract, (await read('generated/released.json')) as Versioned);
+
+const { paths } = (await read('generated/dereferenced.json')) as {
+  paths: Readonly<Record<string, Readonly<Record<string, SampledOperation>>>>;
 };
+for (const [path, methods] of Object.entries(paths)) {
+  for (const [method, operation] of Object.entries(methods)) {
+    const samples = await codeSamples(method, path, operation);
+    Object.assign(contract.paths[path]?.[method] ?? {}, { 'x-codeSamples': samples });
+  }
+}
+
+// The logo is the icon of the page.
+const [, icon] = /rel="icon" href="([^"]+)"/.exec(await readFile(join(root, template), 'utf8')) ?? [];
+Object.assign(contract.info, { 'x-logo': { url: icon, altText: 'Clinical Encounter Service' } });
+// It would lead from the page to itself.
+Object.assign(contract, { externalDocs: undefined });
+
 const changes = await readFile(join(root, 'openapi/CHANGELOG.md'), 'utf8');
 contract.info.description = `${withDiagrams(contract.info.description)}\n\n${changes}`;
 await writeFile(source, JSON.stringify(contract));
@@ -49,7 +72,7 @@ execFileSync(
     join(root, 'node_modules/.bin/redocly'),
     'build-docs',
     source,
-    ...['--config', 'openapi/redocly.yaml', '--template', 'openapi/docs-template.hbs'],
+    ...['--config', 'openapi/redocly.yaml', '--template', template],
     ...['--title', 'Clinical Encounter Service', '--inlineBundle', '--output', page],
   ],
   { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },

@@ -26,14 +26,22 @@ export type Result<Path extends keyof paths, Method extends Methods> = MethodRes
  * Calls an operation by its path in the contract.
  * @throws ApiError when the service refuses it; what `fetch` throws when the service cannot be reached
  */
-type Call<Method extends Methods> = <Path extends PathOf<Method>>(
-  path: Path,
-  ...init: Arguments<Init<Path, Method>>
-) => Promise<Result<Path, Method>>;
+interface Call<Method extends Methods> {
+  <Path extends PathOf<Method>>(path: Path, ...init: Arguments<Init<Path, Method>>): Promise<Result<Path, Method>>;
+}
+
+interface Get extends Call<'get'> {
+  /** Reads a file. */
+  <Path extends PathOf<'get'>>(path: Path, init: Init<Path, 'get'> & Bytes): Promise<ArrayBuffer>;
+}
+
+interface Bytes {
+  readonly parseAs: 'arrayBuffer';
+}
 
 /** A client of the Clinical Encounter Service, typed by its contract. */
 export interface Client {
-  readonly get: Call<'get'>;
+  readonly get: Get;
   /** Sends an Idempotency-Key of its own where the operation takes one, unless you give one. */
   readonly post: Call<'post'>;
   readonly put: Call<'put'>;

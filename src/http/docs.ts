@@ -28,7 +28,8 @@ const COMPRESSED = { br: `${PAGE}.br`, gzip: `${PAGE}.gz` } as const;
 
 /** The members of the bundled contract that depend on where the service runs. */
 interface Addressed {
-  servers: { url: string }[];
+  /** The service itself, then others. */
+  servers: [{ url: string }];
   components: {
     securitySchemes: { oauth2: { flows: { clientCredentials: { tokenUrl: string; refreshUrl: string } } } };
   };
@@ -84,7 +85,7 @@ function addressedDocument(name: string, baseUrl: string): string {
 function addressedContract(baseUrl: string): string {
   const contract = JSON.parse(readFileSync(CONTRACT, 'utf8')) as Addressed;
   const flow = contract.components.securitySchemes.oauth2.flows.clientCredentials;
-  for (const server of contract.servers) server.url = baseUrl;
+  contract.servers[0].url = baseUrl;
   flow.tokenUrl = flow.refreshUrl = `${baseUrl}/oauth/token`;
   return `${JSON.stringify(contract, null, 2)}\n`;
 }

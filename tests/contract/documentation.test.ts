@@ -1,10 +1,7 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { launch, type Browser } from 'puppeteer-core';
 import { variables } from '../../src/configVariables.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { problems } from '../../src/problem.js';
@@ -12,12 +9,6 @@ import { contract, operationOf, operations } from '../support/contract.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { rawCall } from '../support/rawHttp.js';
-
-/** What the reference shows of the contract. */
-interface Document {
-  readonly paths: Record<string, Record<string, { readonly tags: string[]; readonly summary: string }>>;
-  readonly webhooks: Document['paths'];
-}
 
 const run = promisify(execFile);
 const pathOf = (file: string): string => fileURLToPath(new URL(file, packageRoot));
@@ -111,8 +102,9 @@ describe('GET /openapi.json', () => {
   it('names the address of the service, for tools that read it from elsewhere', async () => {
     const { body } = await call(harness, 'GET /openapi.json');
     const { clientCredentials } = body.components.securitySchemes.oauth2.flows;
-    const address = { url: harness.baseUrl, tokenUrl: `${harness.baseUrl}/oauth/token` };
-    expect({ url: body.servers[0].url, tokenUrl: clientCredentials.tokenUrl }).toEqual(address);
+    const address = { urls: [harness.baseUrl, 'http://{host}:{port}'], tokenUrl: `${harness.baseUrl}/oauth/token` };
+    const urls = body.servers.map(({ url }: { url: string }) => url);
+    expect({ urls, tokenUrl: clientCredentials.tokenUrl }).toEqual(address);
   });
 
   it('is the contract that the service runs from, with named components, for everybody', async () => {
@@ -192,99 +184,4 @@ describe('a number has one value everywhere', () => {
     expect(others).toEqual([]);
     expect(keys.filter(({ schema }) => 'maxLength' in schema)).toEqual([]);
   });
-});
-
-const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-const inBrowser = existsSync(chromium) ? describe : describe.skip;
-if (!existsSync(chromium)) {
-  // As in CI: nothing may be skipped there.
-  if (process.env['REQUIRE_CHROMIUM']) throw new Error(`REQUIRE_CHROMIUM is set and ${chromium} is not there`);
-  process.stderr.write(`SKIPPED: the reference in a browser. ${chromium} is not there; CHROMIUM may name one.\n`);
-}
-
-inBrowser('the reference in a browser', () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await launch({
-      executablePath: chromium,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
-  }, 60_000);
-
-  afterAll(() => browser.close());
-
-  it('cuts off no block of code, on a phone neither', async () => {
-    const page = await browser.newPage();
-    for (const width of [1440, 390]) {
-      await page.setViewport({ width, height: 900 });
-      await page.goto(`${harness.baseUrl}/docs`, { waitUntil: 'networkidle0' });
-      await page.waitForSelector('pre');
-      const cut = "[...document.querySelectorAll('pre')].filter((block) => block.scrollWidth > block.clientWidth + 1)";
-      expect(await page.evaluate(`${cut}.map((block) => block.textContent)`)).toEqual([]);
-    }
-  });
-
-  it('lists the known values of an open vocabulary', async () => {
-    const page = await browser.newPage();
-    await page.goto(`${harness.baseUrl}/docs#/orders/getorder`, { waitUntil: 'networkidle0' });
-    await page.waitForFunction("document.body.innerText.includes('Known values: pending, paid, cancelled, refunded.')");
-    expect(await page.evaluate('document.body.innerText')).not.toContain('extensible-enum');
-  });
-
-  it('has the changes of the contract as a chapter', async () => {
-    const page = await browser.newPage();
-    await page.goto(`${harness.baseUrl}/docs#/section/changes-of-the-contract/unreleased`, {
-      waitUntil: 'networkidle0',
-    });
-    const headings = await page.$$eval('h1, h2', (all) => all.map((one) => one.textContent?.trim()));
-    expect(headings).toEqual(expect.arrayContaining(['Changes of the contract', 'Unreleased', '1.0.0 (2026-11-20)']));
-  });
-
-  it('opens at the code of a problem, where its doc_url leads', async () => {
-    const { body } = await call(harness, 'GET /nowhere');
-    const page = await browser.newPage();
-    await page.setViewport({ width: 1440, height: 900 });
-    await page.goto(`${harness.baseUrl}${body.doc_url}`, { waitUntil: 'networkidle0' });
-    const heading = "[...document.querySelectorAll('h3')].find((one) => one.innerText === 'route_not_found')";
-    await page.waitForFunction(`(${heading})?.getBoundingClientRect().top < 200`);
-    expect(await page.evaluate(`${heading}.getBoundingClientRect().top`)).toBeGreaterThanOrEqual(0);
-  });
-
-  it('shows every operation and every webhook, and asks no other host for anything', async () => {
-    const page = await browser.newPage();
-    const asked: string[] = [];
-    const complaints: string[] = [];
-    page.on('request', (request) => asked.push(request.url()));
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-    page.on('pageerror', (error) => complaints.push(String(error)));
-    await page.goto(`${harness.baseUrl}/docs`, { waitUntil: 'networkidle0' });
-    // As text, because the page's policy forbids what a function would need.
-    const shows = async (text: string): Promise<boolean> =>
-      String(await page.evaluate('document.body.innerText')).includes(text);
-
-    const document = (await call(harness, 'GET /openapi.json')).body as Document;
-    const shown = Object.values({ ...document.paths, ...document.webhooks }).flatMap((methods) =>
-      Object.values(methods),
-    );
-    for (const {
-      tags: [tag = ''],
-      summary,
-    } of shown) {
-      const link = `a[href="/${tag.toLowerCase()}"]`;
-      await page.waitForSelector(link);
-      // A click that comes before the page's script goes nowhere.
-      for (await page.click(link); !(await shows(summary)); await page.click(link)) await delay(200);
-    }
-    expect(asked.filter((url) => !url.startsWith(`${harness.baseUrl}/`) && !/^(data|blob):/.test(url))).toEqual([]);
-    expect(complaints).toEqual([]);
-  }, 120_000);
 });

@@ -13,6 +13,7 @@ export interface Schema {
   readonly enum?: readonly string[];
   readonly items?: Schema;
   readonly const?: string;
+  readonly default?: unknown;
   readonly examples?: readonly unknown[];
   readonly oneOf?: readonly Schema[];
   readonly 'x-extensible-enum'?: readonly string[];

@@ -1,0 +1,207 @@
+/** Code samples of the operations: what their examples say, in the languages of partners. */
+import { format } from 'prettier';
+
+/** A member of `x-codeSamples`. */
+export interface CodeSample {
+  readonly lang: string;
+  readonly label: string;
+  readonly source: string;
+}
+
+/** An operation of the dereferenced contract. */
+export interface SampledOperation {
+  readonly security: readonly unknown[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly schema: { readonly default?: unknown };
+    readonly example: unknown;
+  }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
+}
+
+interface Content {
+  readonly schema: { readonly properties?: Readonly<Record<string, { readonly type?: unknown }>> };
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** A request in no language yet. */
+interface Sampled {
+  readonly method: string;
+  /** Template. */
+  readonly path: string;
+  readonly isPublic: boolean;
+  readonly params: Readonly<Record<'path' | 'query' | 'header', Values>>;
+  readonly form: Values | undefined;
+  readonly json: unknown;
+  /** What the response is stored as, if it is a file. */
+  readonly file: string | undefined;
+  readonly hasBody: boolean;
+  readonly isList: boolean;
+}
+
+/** The samples of one operation, the simplest language first. */
+export async function codeSamples(method: string, path: string, operation: SampledOperation): Promise<CodeSample[]> {
+  const request = sampled(method, path, operation);
+  return [
+    { lang: 'bash', label: 'curl', source: curl(request) },
+    { lang: 'typescript', label: 'TypeScript', source: await typescript(request) },
+    { lang: 'python', label: 'Python', source: python(request) },
+  ];
+}
+
+/** Where a page begins is in the response before it, and nobody asks for a failure first. */
+const leftOut = ['after', 'cursor', 'Sandbox-Behavior'];
+const FORM = 'application/x-www-form-urlencoded';
+
+function sampled(method: string, path: string, operation: SampledOperation): Sampled {
+  const { security, parameters = [], requestBody: { content = {} } = {}, responses } = operation;
+  const told = parameters.filter(({ name, schema, example }) => !leftOut.includes(name) && example !== schema.default);
+  const placed = (place: string): Values =>
+    Object.fromEntries(told.filter((one) => one.in === place).map(({ name, example }) => [name, example]));
+  const [, { content: given = {} } = {}] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
+  const [type] = Object.keys(given);
+  return {
+    method,
+    path,
+    isPublic: security.length === 0,
+    params: { path: placed('path'), query: placed('query'), header: placed('header') },
+    form: exampleOf(content[FORM]) as Values | undefined,
+    json: content[FORM] ? undefined : exampleOf(content['application/json']),
+    file: type?.endsWith('/pdf') ? `${path.slice(path.lastIndexOf('/') + 1)}.pdf` : undefined,
+    hasBody: type !== undefined,
+    isList: !path.includes('{') && given['application/json']?.schema.properties?.['data']?.type === 'array',
+  };
+}
+
+const exampleOf = (content?: Content): unknown => Object.values(content?.examples ?? {})[0]?.value;
+
+/** What nobody writes into code, by its member in a body. */
+const secrets: Readonly<Record<string, string>> = { client_id: 'CLIENT_ID', client_secret: 'CLIENT_SECRET' };
+
+function curl({ method, path, isPublic, params, form, json, file }: Sampled): string {
+  const query = new URLSearchParams(
+    Object.entries(params.query).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  const url = `"$BASE_URL${filled(path, params.path)}${query.size > 0 ? `?${query.toString()}` : ''}"`;
+  const implied = form || json ? 'post' : 'get';
+  const fields = Object.entries(form ?? {}).map(([name, value]) =>
+    secrets[name] ? `-d "${name}=$${secrets[name]}"` : `-d '${name}=${String(value)}'`,
+  );
+  return [
+    ['curl', method !== implied && `-X ${method.toUpperCase()}`, url].filter(Boolean).join(' '),
+    ...(isPublic ? [] : ['-H "Authorization: Bearer $TOKEN"']),
+    ...Object.entries(params.header).map(([name, value]) => `-H '${name}: ${String(value)}'`),
+    ...fields,
+    ...(json ? ["-H 'Content-Type: application/json'", `-d '${literal(json).replaceAll("'", String.raw`'\''`)}'`] : []),
+    ...(file ? [`-o ${file}`] : []),
+  ].join(' \\\n  ');
+}
+
+/** With the client, which has the token and the idempotency key by itself; what is public needs no client. */
+async function typescript(request: Sampled): Promise<string> {
+  const { method, path, isPublic, params, form, json, file, hasBody, isList } = request;
+  const lines: string[] = [];
+  if (isPublic) {
+    const members = Object.entries(form ?? {}).map(
+      ([name, value]) => `${name}: ${secrets[name] ?? JSON.stringify(value)}`,
+    );
+    const init = form ? `, { method: 'POST', body: new URLSearchParams({ ${members.join(', ')} }) }` : '';
+    const names = ['BASE_URL', ...Object.keys(form ?? {}).flatMap((name) => secrets[name] ?? [])];
+    lines.push(`const { ${names.map((name) => `${name} = ''`).join(', ')} } = process.env;`);
+    lines.push(`const response = await fetch(\`\${BASE_URL}${path}\`${init});`, 'console.log(await response.json());');
+  } else {
+    if (file) lines.push("import { writeFile } from 'node:fs/promises';");
+    lines.push("import { createClient } from 'clinical-encounter-client';", '');
+    lines.push("const { BASE_URL = '', CLIENT_ID = '', CLIENT_SECRET = '' } = process.env;");
+    lines.push(
+      'const ces = createClient({ baseUrl: BASE_URL, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET });',
+      '',
+    );
+    const given = { path: some(params.path), query: some(params.query) };
+    const init = { params: some(given), body: json, parseAs: file && 'arrayBuffer' };
+    const shown = some(isList ? params.query : init);
+    const call = `ces.${isList ? 'list' : method}(${[path, shown]
+      .filter(Boolean)
+      .map((one) => JSON.stringify(one))
+      .join(', ')})`;
+    if (isList) lines.push(`for await (const one of ${call}) {`, 'console.log(one);', '}');
+    else if (file) lines.push(`const file = await ${call};`, `await writeFile('${file}', Buffer.from(file));`);
+    else if (hasBody) lines.push(`const result = await ${call};`, 'console.log(result);');
+    else lines.push(`await ${call};`);
+  }
+  return (await format(lines.join('\n'), { parser: 'typescript', singleQuote: true })).trimEnd();
+}
+
+/** The members that there are, or undefined. */
+function some(values: Values): Values | undefined {
+  const members = Object.entries(values).filter(([, value]) => value !== undefined);
+  return members.length > 0 ? Object.fromEntries(members) : undefined;
+}
+
+function python({ method, path, isPublic, params, form, json, file, hasBody }: Sampled): string {
+  const env = (name: string): string => `os.environ["${name}"]`;
+  const texts = (values: Values): Member[] =>
+    Object.entries(values).map(([name, value]) => [name, JSON.stringify(String(value))]);
+  const token: Member[] = isPublic ? [] : [['Authorization', '"Bearer " + os.environ["TOKEN"]']];
+  const fields = texts(form ?? {}).map(([name, text]): Member => [name, secrets[name] ? env(secrets[name]) : text]);
+  const named = { params: texts(params.query), headers: [...token, ...texts(params.header)], data: fields };
+  const options = Object.entries(named).flatMap(([name, members]) =>
+    members.length > 0 ? [[name, dict(members)]] : [],
+  );
+  if (json) options.push(['json', literal(json, pythonWords)]);
+  const url = `${env('BASE_URL')} + "${filled(path, params.path)}"`;
+  const lines = [url, ...options.map(([name, text]) => `${name}=${text}`)];
+  const given = lines.length > 1 ? `\n${lines.map((line) => `${indented(line)},\n`).join('')}` : lines.join('');
+  return [
+    'import os',
+    '',
+    'import requests',
+    '',
+    `response = requests.${method}(${given})`,
+    'response.raise_for_status()',
+    ...(file ? [`with open("${file}", "wb") as file:`, '    file.write(response.content)'] : []),
+    ...(hasBody && !file ? ['print(response.json())'] : []),
+  ].join('\n');
+}
+
+const pythonWords: Readonly<Record<string, string>> = { null: 'None', true: 'True', false: 'False' };
+
+/** A value as JSON, or with other words as another language has it; in one line if it is short. */
+function literal(value: unknown, words: Readonly<Record<string, string>> = {}): string {
+  if (typeof value !== 'object' || value === null) {
+    const text = JSON.stringify(value);
+    return words[text] ?? text;
+  }
+  if (Array.isArray(value))
+    return enclosed(
+      '[',
+      value.map((item) => literal(item, words)),
+      ']',
+    );
+  return dict(Object.entries(value).map(([name, member]) => [name, literal(member, words)]));
+}
+
+/** A name, and its value as code. */
+type Member = readonly [string, string];
+
+const dict = (members: readonly Member[]): string =>
+  enclosed(
+    '{',
+    members.map(([name, text]) => `"${name}": ${text}`),
+    '}',
+  );
+
+function enclosed(open: string, items: readonly string[], close: string): string {
+  const line = `${open}${items.join(', ')}${close}`;
+  if (line.length <= 64 && !line.includes('\n')) return line;
+  return `${open}\n${items.map(indented).join(',\n')}\n${close}`;
+}
+
+const indented = (text: string): string => text.replaceAll(/^/gm, '    ');
+
+const filled = (path: string, values: Values): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));

@@ -1,0 +1,70 @@
+/** Marks what the released contract lacks, so that the reference shows since which version it is there. */
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly allOf?: readonly Schema[];
+}
+
+interface Operation {
+  readonly parameters?: readonly Parameter[];
+}
+
+interface Parameter {
+  readonly $ref?: string;
+  readonly in?: string;
+  readonly name?: string;
+}
+
+type Methods = Readonly<Record<string, Operation>>;
+
+/** The parts of a bundled contract that are compared. */
+export interface Versioned {
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, Methods>>;
+  readonly webhooks?: Readonly<Record<string, Methods>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
+  };
+}
+
+/** Gives operations, their parameters and fields of schemas the mark `Since` if the released contract lacks them. */
+export function markSince(contract: Versioned, released: Versioned): void {
+  const badges = [{ name: `Since ${contract.info.version}`, position: 'after' }];
+  const mark = (target: object): unknown => Object.assign(target, { 'x-badges': badges });
+
+  const markFields = (now: Schema = {}, before: Schema = {}): void => {
+    for (const [name, property] of Object.entries(now.properties ?? {})) {
+      const known = before.properties?.[name];
+      if (known) markFields(property, known);
+      else mark(property);
+    }
+    if (before.items) markFields(now.items, before.items);
+    before.allOf?.forEach((part, index) => markFields(now.allOf?.[index], part));
+  };
+  for (const [name, schema] of Object.entries(contract.components.schemas)) {
+    const known = released.components.schemas[name];
+    if (known) markFields(schema, known);
+  }
+
+  const resolved = ({ components }: Versioned, parameter: Parameter): Parameter =>
+    components.parameters[parameter.$ref?.split('/').at(-1) ?? ''] ?? parameter;
+  for (const places of ['paths', 'webhooks'] as const) {
+    for (const [path, methods] of Object.entries(contract[places] ?? {})) {
+      for (const [method, operation] of Object.entries(methods)) {
+        const known = released[places]?.[path]?.[method];
+        if (!known) {
+          mark(operation);
+          continue;
+        }
+        const names = known.parameters?.map((parameter) => resolved(released, parameter).name) ?? [];
+        const parameters = operation.parameters?.map((one) => {
+          const parameter = resolved(contract, one);
+          return names.includes(parameter.name) ? one : mark({ ...parameter });
+        });
+        Object.assign(operation, parameters && { parameters });
+      }
+    }
+  }
+}

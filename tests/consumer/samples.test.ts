@@ -1,0 +1,96 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { codeSamples } from '../../scripts/samples.js';
+import { castTime } from '../support/cast.js';
+import { operations } from '../support/contract.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { compile, installClient } from '../support/packedClient.js';
+import { newSandbox } from '../support/sandbox.js';
+
+const run = promisify(execFile);
+
+let harness: Harness;
+let folder: string;
+beforeAll(async () => {
+  harness = await startHarness();
+  harness.clock.now = castTime;
+  folder = await mkdtemp(join(tmpdir(), 'ces-samples-'));
+});
+afterAll(async () => {
+  await harness.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Writes the samples in a language to the folder, and what is to be run. */
+async function writeSamples(label: string, extension: string): Promise<string[]> {
+  const files = operations.map(async (operation) => {
+    const samples = await codeSamples(operation.method.toLowerCase(), operation.path, operation);
+    const file = `${operation.operationId}.${extension}`;
+    await writeFile(join(folder, file), samples.find((sample) => sample.label === label)?.source ?? '');
+    return file;
+  });
+  const lines = operations.map(({ operationId, method }) => `${operationId} ${method}\n`);
+  await writeFile(join(folder, 'operations'), lines.join(''));
+  return Promise.all(files);
+}
+
+/** `operationId status` of each sample, as the program ran it in a new sandbox. */
+async function statuses(program: string, script: string): Promise<string[]> {
+  const { clientId, clientSecret, token } = await newSandbox(harness);
+  const env = {
+    ...{ BASE_URL: harness.baseUrl, TOKEN: token, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret },
+    PATH: process.env['PATH'],
+  };
+  const runner = fileURLToPath(new URL(`samples/${script}`, import.meta.url));
+  const { stdout } = await run(program, [runner], { cwd: folder, env });
+  return stdout.trimEnd().split('\n');
+}
+
+const successes = operations.map(
+  ({ operationId, statuses: declared }) => `${operationId} ${declared.find((status) => status < 300)}`,
+);
+
+/** Whether the machine can run the samples of a language; where REQUIRE_SAMPLES is set, as in CI, it must. */
+function canRun(label: string, check: readonly string[]): boolean {
+  const [program = '', ...args] = check;
+  const found = spawnSync(program, args).status === 0;
+  if (!found && process.env['REQUIRE_SAMPLES']) throw new Error(`REQUIRE_SAMPLES is set, but ${check.join(' ')} fails`);
+  if (!found) process.stderr.write(`SKIPPED: samples in ${label}. They need: apt-get install curl python3-requests\n`);
+  return found;
+}
+
+/** Debian's packages belong to the system's Python, which need not be the first one in PATH. */
+const python = '/usr/bin/python3';
+
+describe('every code sample succeeds on the service', () => {
+  const inCurl = canRun('curl', ['curl', '--version']) ? it : it.skip;
+  inCurl(
+    'in curl',
+    async () => {
+      await writeSamples('curl', 'sh');
+      expect(await statuses('bash', 'run.sh')).toEqual(successes);
+    },
+    60_000,
+  );
+
+  const inPython = canRun('Python', [python, '-c', 'import requests']) ? it : it.skip;
+  inPython(
+    'in Python',
+    async () => {
+      await writeSamples('Python', 'py');
+      expect(await statuses(python, 'run.py')).toEqual(successes);
+    },
+    60_000,
+  );
+
+  it('in TypeScript, which compiles against the packed client', async () => {
+    const files = await writeSamples('TypeScript', 'ts');
+    await installClient(folder);
+    await compile(folder, ['--skipLibCheck', ...files]);
+    expect(await statuses(process.execPath, 'run.js')).toEqual(successes);
+  }, 180_000);
+});

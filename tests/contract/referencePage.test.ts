@@ -1,0 +1,203 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { launch, type Browser, type Page } from 'puppeteer-core';
+import { packageRoot } from '../../src/packageRoot.js';
+import { contract } from '../support/contract.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+
+/** What the reference shows of the contract. */
+interface Document {
+  readonly paths: Record<string, Record<string, { readonly tags: string[]; readonly summary: string }>>;
+  readonly webhooks: Document['paths'];
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string;
+    readonly nodes: readonly { readonly target: readonly string[]; readonly html: string }[];
+  }[];
+}
+
+const pathOf = (file: string): string => fileURLToPath(new URL(file, packageRoot));
+const anOperation = '#/encounters/createencounter';
+
+/** Code that is cut off, parts of the page that are wider than it is, and diagrams that are drawn smaller than they are. */
+const wideParts = `[
+  ...[...document.querySelectorAll('pre')].filter((block) => block.scrollWidth > block.clientWidth + 1),
+  ...[document.documentElement].filter((page) => page.scrollWidth > innerWidth),
+  ...[...document.querySelectorAll('table')].filter(
+    (table) => table.getBoundingClientRect().right > innerWidth && !/auto|scroll/.test(getComputedStyle(table.parentElement).overflowX),
+  ),
+  ...[...document.querySelectorAll('.diagram img')].filter((image) => image.width < Math.floor(image.naturalWidth)),
+].map((part) => part.outerHTML.slice(0, 200))`;
+
+let harness: Harness;
+
+beforeAll(async () => {
+  harness = await startHarness();
+});
+
+afterAll(() => harness.close());
+
+const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const inBrowser = existsSync(chromium) ? describe : describe.skip;
+if (!existsSync(chromium)) {
+  // As in CI: nothing may be skipped there.
+  if (process.env['REQUIRE_CHROMIUM']) throw new Error(`REQUIRE_CHROMIUM is set and ${chromium} is not there`);
+  process.stderr.write(`SKIPPED: the reference in a browser. ${chromium} is not there; CHROMIUM may name one.\n`);
+}
+
+inBrowser('the reference in a browser', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launch({
+      executablePath: chromium,
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
+  }, 60_000);
+
+  afterAll(() => browser.close());
+
+  /** A page of the reference, rendered. */
+  async function open(hash = '', { width = 1440, scheme = 'light' } = {}): Promise<Page> {
+    const page = await browser.newPage();
+    await page.setViewport({ width, height: 900 });
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+    await page.goto(`${harness.baseUrl}/docs${hash}`, { waitUntil: 'networkidle0' });
+    await page.waitForSelector('pre');
+    return page;
+  }
+
+  it('cuts off no code and no table and keeps the text of diagrams readable, on a phone too', async () => {
+    for (const [hash, width] of [
+      ['', 1440],
+      ['', 390],
+      [anOperation, 390],
+    ] as const) {
+      const page = await open(hash, { width });
+      expect(await page.evaluate(wideParts)).toEqual([]);
+      await page.close();
+    }
+  }, 60_000);
+
+  it('has no serious fault of accessibility, by day and by night', async () => {
+    const axe = await readFile(pathOf('node_modules/axe-core/axe.min.js'), 'utf8');
+    for (const scheme of ['light', 'dark']) {
+      for (const hash of ['', anOperation]) {
+        const page = await open(hash, { scheme });
+        await page.evaluate(axe);
+        const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
+        const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+        const faults = serious.flatMap(({ id, nodes }) =>
+          nodes.map(({ target, html }) => `${id} ${target.join(' ')} ${html}`),
+        );
+        expect([scheme, hash, faults]).toEqual([scheme, hash, []]);
+        await page.close();
+      }
+    }
+  }, 120_000);
+
+  it('shows samples of all operations in the language that was chosen at one, and again at the next visit', async () => {
+    const page = await open(anOperation);
+    const panel = '.panel-request-samples';
+    /** Clicks at the button or item with this text. */
+    const choose = async (selector: string, text: string): Promise<void> => {
+      const found = `[...document.querySelectorAll('${selector}')].find((one) => one.textContent === '${text}')`;
+      await page.waitForFunction(found);
+      await page.evaluate(`${found}.click()`);
+    };
+    const languages = async (): Promise<Set<string>> => {
+      await page.waitForSelector(panel);
+      const buttons = `[...document.querySelectorAll('${panel}')].map((one) => one.querySelectorAll('button[aria-haspopup]')[1])`;
+      return new Set((await page.evaluate(`${buttons}.map((one) => one.textContent)`)) as string[]);
+    };
+    expect(await languages()).toEqual(new Set(['curl']));
+    await choose(`${panel} button`, 'curl');
+    await choose('[role=menuitem]', 'TypeScript');
+    await page.waitForFunction(`document.querySelector('${panel}').textContent.includes('createClient')`);
+    expect(await languages()).toEqual(new Set(['TypeScript']));
+    await page.reload({ waitUntil: 'networkidle0' });
+    await page.waitForFunction(`document.querySelector('${panel}').textContent.includes('createClient')`);
+    expect(await languages()).toEqual(new Set(['TypeScript']));
+  }, 60_000);
+
+  it('says since which version what the released contract lacks is there', async () => {
+    const textOf = async (hash: string): Promise<string> => {
+      const text = String(await (await open(hash)).evaluate('document.body.innerText'));
+      return text.replaceAll(/\s+/g, ' ');
+    };
+    const since = `Since ${contract.info.version}`;
+    const patient = await textOf('#/patients/createpatient');
+    expect(patient).toMatch(new RegExp(`Idempotency-Key string .{0,100}${since} Makes`));
+    expect(patient).not.toMatch(new RegExp(`firstName string .{0,60}${since}`));
+    expect(await textOf('#/orders/getorder')).toMatch(new RegExp(`Retrieve an order .{0,60}${since}`));
+  }, 60_000);
+
+  it('lists the known values of an open vocabulary', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${harness.baseUrl}/docs#/orders/getorder`, { waitUntil: 'networkidle0' });
+    await page.waitForFunction("document.body.innerText.includes('Known values: pending, paid, cancelled, refunded.')");
+    expect(await page.evaluate('document.body.innerText')).not.toContain('extensible-enum');
+  });
+
+  it('has the changes of the contract as a chapter', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${harness.baseUrl}/docs#/section/changes-of-the-contract/unreleased`, {
+      waitUntil: 'networkidle0',
+    });
+    const headings = await page.$$eval('h1, h2', (all) => all.map((one) => one.textContent?.trim()));
+    expect(headings).toEqual(expect.arrayContaining(['Changes of the contract', 'Unreleased', '1.0.0 (2026-11-20)']));
+  });
+
+  it('opens at the code of a problem, where its doc_url leads', async () => {
+    const { body } = await call(harness, 'GET /nowhere');
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1440, height: 900 });
+    await page.goto(`${harness.baseUrl}${body.doc_url}`, { waitUntil: 'networkidle0' });
+    const heading = "[...document.querySelectorAll('h3')].find((one) => one.innerText === 'route_not_found')";
+    await page.waitForFunction(`(${heading})?.getBoundingClientRect().top < 200`);
+    expect(await page.evaluate(`${heading}.getBoundingClientRect().top`)).toBeGreaterThanOrEqual(0);
+  });
+
+  it('shows every operation and every webhook, and asks no other host for anything', async () => {
+    const page = await browser.newPage();
+    const asked: string[] = [];
+    const complaints: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    await page.goto(`${harness.baseUrl}/docs`, { waitUntil: 'networkidle0' });
+    // As text, because the page's policy forbids what a function would need.
+    const shows = async (text: string): Promise<boolean> =>
+      String(await page.evaluate('document.body.innerText')).includes(text);
+
+    const document = (await call(harness, 'GET /openapi.json')).body as Document;
+    const shown = Object.values({ ...document.paths, ...document.webhooks }).flatMap((methods) =>
+      Object.values(methods),
+    );
+    for (const {
+      tags: [tag = ''],
+      summary,
+    } of shown) {
+      const link = `a[href="/${tag.toLowerCase()}"]`;
+      await page.waitForSelector(link);
+      // A click that comes before the page's script goes nowhere.
+      for (await page.click(link); !(await shows(summary)); await page.click(link)) await delay(200);
+    }
+    expect(asked.filter((url) => !url.startsWith(`${harness.baseUrl}/`) && !/^(data|blob):/.test(url))).toEqual([]);
+    expect(complaints).toEqual([]);
+  }, 120_000);
+});

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { packageRoot } from '../../src/packageRoot.js';
+
+const run = promisify(execFile);
+const root = fileURLToPath(packageRoot);
+
+/** Packs the TypeScript client and installs it in a folder, as partners do; returns where it is. */
+export async function installClient(folder: string): Promise<string> {
+  const packed = join(folder, 'packed');
+  await run(process.execPath, ['--import', 'tsx', 'scripts/client.ts', packed], { cwd: root });
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: packed });
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+  const modules = join(folder, 'node_modules');
+  const installed = join(modules, 'clinical-encounter-client');
+  await mkdir(installed, { recursive: true });
+  await run('tar', ['-xzf', join(folder, filename), '-C', installed, '--strip-components=1']);
+  // Its one dependency, and what code is compiled with.
+  for (const name of ['openapi-fetch', 'openapi-typescript-helpers', '@types', 'undici-types']) {
+    await symlink(join(root, 'node_modules', name), join(modules, name));
+  }
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+  return installed;
+}
+
+/** Compiles files of the folder strictly; options of the compiler may stand before them. */
+export async function compile(folder: string, files: readonly string[]): Promise<void> {
+  const strict = ['--strict', '--noUncheckedIndexedAccess', '--target', 'ES2022', '--module', 'NodeNext'];
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  await run(process.execPath, [tsc, ...strict, '--types', 'node', ...files], { cwd: folder }).catch(
+    (error: unknown) => {
+      throw new Error((error as { stdout: string }).stdout);
+    },
+  );
+}
