@@ -71,10 +71,27 @@ inBrowser('the reference in a browser', () => {
 
   afterAll(() => browser.close());
 
-  /** A page of the reference, rendered. */
+  /** What all pages asked for, and what their consoles say. */
+  const asked: string[] = [];
+  const complaints: string[] = [];
+  const pages = new Map<string, Page>();
+
+  /** A page of the reference, rendered, which takes seconds: the next test gets the same one. */
   async function open(hash = '', { width = 1440, scheme = 'light' } = {}): Promise<Page> {
-    const page = await browser.newPage();
+    const name = `${hash} ${scheme}`;
+    const page = pages.get(name) ?? (await load(hash, scheme));
+    pages.set(name, page);
+    await page.bringToFront();
     await page.setViewport({ width, height: 900 });
+    return page;
+  }
+
+  async function load(hash: string, scheme: string): Promise<Page> {
+    const page = await browser.newPage();
+    page.on('request', (request) => asked.push(request.url()));
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    await page.setViewport({ width: 1440, height: 900 });
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
     await page.goto(`${harness.baseUrl}/docs${hash}`, { waitUntil: 'networkidle0' });
     await page.waitForSelector('pre');
@@ -89,7 +106,6 @@ inBrowser('the reference in a browser', () => {
     ] as const) {
       const page = await open(hash, { width });
       expect(await page.evaluate(wideParts)).toEqual([]);
-      await page.close();
     }
   }, 60_000);
 
@@ -105,7 +121,6 @@ inBrowser('the reference in a browser', () => {
           nodes.map(({ target, html }) => `${id} ${target.join(' ')} ${html}`),
         );
         expect([scheme, hash, faults]).toEqual([scheme, hash, []]);
-        await page.close();
       }
     }
   }, 120_000);
@@ -147,39 +162,27 @@ inBrowser('the reference in a browser', () => {
   }, 60_000);
 
   it('lists the known values of an open vocabulary', async () => {
-    const page = await browser.newPage();
-    await page.goto(`${harness.baseUrl}/docs#/orders/getorder`, { waitUntil: 'networkidle0' });
+    const page = await open('#/orders/getorder');
     await page.waitForFunction("document.body.innerText.includes('Known values: pending, paid, cancelled, refunded.')");
     expect(await page.evaluate('document.body.innerText')).not.toContain('extensible-enum');
   });
 
   it('has the changes of the contract as a chapter', async () => {
-    const page = await browser.newPage();
-    await page.goto(`${harness.baseUrl}/docs#/section/changes-of-the-contract/unreleased`, {
-      waitUntil: 'networkidle0',
-    });
+    const page = await open('#/section/changes-of-the-contract/unreleased');
     const headings = await page.$$eval('h1, h2', (all) => all.map((one) => one.textContent?.trim()));
     expect(headings).toEqual(expect.arrayContaining(['Changes of the contract', 'Unreleased', '1.0.0 (2026-11-20)']));
   });
 
   it('opens at the code of a problem, where its doc_url leads', async () => {
     const { body } = await call(harness, 'GET /nowhere');
-    const page = await browser.newPage();
-    await page.setViewport({ width: 1440, height: 900 });
-    await page.goto(`${harness.baseUrl}${body.doc_url}`, { waitUntil: 'networkidle0' });
+    const page = await open(body.doc_url.replace('/docs', ''));
     const heading = "[...document.querySelectorAll('h3')].find((one) => one.innerText === 'route_not_found')";
     await page.waitForFunction(`(${heading})?.getBoundingClientRect().top < 200`);
     expect(await page.evaluate(`${heading}.getBoundingClientRect().top`)).toBeGreaterThanOrEqual(0);
   });
 
   it('shows every operation and every webhook, and asks no other host for anything', async () => {
-    const page = await browser.newPage();
-    const asked: string[] = [];
-    const complaints: string[] = [];
-    page.on('request', (request) => asked.push(request.url()));
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-    page.on('pageerror', (error) => complaints.push(String(error)));
-    await page.goto(`${harness.baseUrl}/docs`, { waitUntil: 'networkidle0' });
+    const page = await open();
     // As text, because the page's policy forbids what a function would need.
     const shows = async (text: string): Promise<boolean> =>
       String(await page.evaluate('document.body.innerText')).includes(text);
