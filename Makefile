@@ -119,5 +119,5 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	$(call quietly,node_modules/.bin/tsc -p src/tsconfig.json)
 	@touch $@
 
-generated/docs/index.html: generated/.fresh generated/released.json $(wildcard scripts/docs.ts scripts/samples.ts scripts/since.ts scripts/artifacts/*)
+generated/docs/index.html: generated/.fresh $(wildcard generated/released.json scripts/docs.ts scripts/samples.ts scripts/since.ts scripts/artifacts/*)
 	$(call quietly,$(TSX) scripts/docs.ts)

@@ -100,7 +100,9 @@ it(
     const shown = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, encoding: 'utf8' });
     expect(shown).toContain('"encounter_id":100124');
     expect(shown).toContain('"type":"order.paid"');
-    expect(shown).not.toContain('urn:clinical-encounter:problem:');
+    // Those that are asked for.
+    const problems = [...shown.matchAll(/urn:clinical-encounter:problem:(\w+)/g)].map(([, code]) => code);
+    expect(problems).toEqual(['rate_limited', 'dependency_unavailable']);
   },
   patience,
 );
