@@ -30,6 +30,7 @@ const COMPRESSED = { br: `${PAGE}.br`, gzip: `${PAGE}.gz` } as const;
 interface Addressed {
   /** The service itself, then others. */
   servers: [{ url: string }];
+  externalDocs: { url: string };
   components: {
     securitySchemes: { oauth2: { flows: { clientCredentials: { tokenUrl: string; refreshUrl: string } } } };
   };
@@ -86,6 +87,7 @@ function addressedContract(baseUrl: string): string {
   const contract = JSON.parse(readFileSync(CONTRACT, 'utf8')) as Addressed;
   const flow = contract.components.securitySchemes.oauth2.flows.clientCredentials;
   contract.servers[0].url = baseUrl;
+  contract.externalDocs.url = `${baseUrl}/docs`;
   flow.tokenUrl = flow.refreshUrl = `${baseUrl}/oauth/token`;
   return `${JSON.stringify(contract, null, 2)}\n`;
 }

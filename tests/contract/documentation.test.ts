@@ -102,9 +102,14 @@ describe('GET /openapi.json', () => {
   it('names the address of the service, for tools that read it from elsewhere', async () => {
     const { body } = await call(harness, 'GET /openapi.json');
     const { clientCredentials } = body.components.securitySchemes.oauth2.flows;
-    const address = { urls: [harness.baseUrl, 'http://{host}:{port}'], tokenUrl: `${harness.baseUrl}/oauth/token` };
+    const address = {
+      urls: [harness.baseUrl, 'http://{host}:{port}'],
+      docs: `${harness.baseUrl}/docs`,
+      tokenUrl: `${harness.baseUrl}/oauth/token`,
+    };
     const urls = body.servers.map(({ url }: { url: string }) => url);
-    expect({ urls, tokenUrl: clientCredentials.tokenUrl }).toEqual(address);
+    const { url: docs } = body.externalDocs;
+    expect({ urls, docs, tokenUrl: clientCredentials.tokenUrl }).toEqual(address);
   });
 
   it('is the contract that the service runs from, with named components, for everybody', async () => {
