@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { renderMermaidSVG } from 'beautiful-mermaid';
 import { writeArtifacts } from './artifacts/write.js';
-import { codeSamples, type SampledOperation } from './samples.js';
+import { operationsOf, readContract } from './artifacts/sources.js';
+import { codeSamples } from './samples.js';
 import { markSince, type Versioned } from './since.js';
 
 const root = join(import.meta.dirname, '..');
@@ -46,14 +47,10 @@ const read = async (file: string, reviver?: typeof shown): Promise<unknown> =>
 const contract = (await read('generated/openapi.json', shown)) as Versioned & { info: { description: string } };
 markSince(contract, (await read('generated/released.json')) as Versioned);
 
-const { paths } = (await read('generated/dereferenced.json')) as {
-  paths: Readonly<Record<string, Readonly<Record<string, SampledOperation>>>>;
-};
-for (const [path, methods] of Object.entries(paths)) {
-  for (const [method, operation] of Object.entries(methods)) {
-    const samples = await codeSamples(method, path, operation);
-    Object.assign(contract.paths[path]?.[method] ?? {}, { 'x-codeSamples': samples });
-  }
+for (const operation of operationsOf(await readContract())) {
+  const [method, path] = [operation.method.toLowerCase(), operation.path];
+  const samples = await codeSamples(method, path, operation);
+  Object.assign(contract.paths[path]?.[method] ?? {}, { 'x-codeSamples': samples });
 }
 
 // The logo is the icon of the page.

@@ -1,5 +1,6 @@
 /** Code samples of the operations: what their examples say, in the languages of partners. */
 import { format } from 'prettier';
+import type { Content, Operation } from './artifacts/sources.js';
 
 /** A member of `x-codeSamples`. */
 export interface CodeSample {
@@ -8,24 +9,7 @@ export interface CodeSample {
   readonly source: string;
 }
 
-/** An operation of the dereferenced contract. */
-export interface SampledOperation {
-  readonly security: readonly unknown[];
-  readonly parameters?: readonly {
-    readonly name: string;
-    readonly in: string;
-    readonly schema: { readonly default?: unknown };
-    readonly example: unknown;
-  }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
-}
-
-interface Content {
-  readonly schema: { readonly properties?: Readonly<Record<string, { readonly type?: unknown }>> };
-  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
-}
-
+type SampledOperation = Pick<Operation, 'security' | 'parameters' | 'requestBody' | 'responses'>;
 type Values = Readonly<Record<string, unknown>>;
 
 /** A request in no language yet. */
@@ -59,11 +43,12 @@ const FORM = 'application/x-www-form-urlencoded';
 
 function sampled(method: string, path: string, operation: SampledOperation): Sampled {
   const { security, parameters = [], requestBody: { content = {} } = {}, responses } = operation;
-  const told = parameters.filter(({ name, schema, example }) => !leftOut.includes(name) && example !== schema.default);
+  const given = parameters.filter(({ name, schema, example }) => !leftOut.includes(name) && example !== schema.default);
   const placed = (place: string): Values =>
-    Object.fromEntries(told.filter((one) => one.in === place).map(({ name, example }) => [name, example]));
-  const [, { content: given = {} } = {}] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
-  const [type] = Object.keys(given);
+    Object.fromEntries(given.filter((one) => one.in === place).map(({ name, example }) => [name, example]));
+  const [, { content: returned = {} } = {}] =
+    Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
+  const [type] = Object.keys(returned);
   return {
     method,
     path,
@@ -73,7 +58,7 @@ function sampled(method: string, path: string, operation: SampledOperation): Sam
     json: content[FORM] ? undefined : exampleOf(content['application/json']),
     file: type?.endsWith('/pdf') ? `${path.slice(path.lastIndexOf('/') + 1)}.pdf` : undefined,
     hasBody: type !== undefined,
-    isList: !path.includes('{') && given['application/json']?.schema.properties?.['data']?.type === 'array',
+    isList: !path.includes('{') && returned['application/json']?.schema.properties?.['data']?.type === 'array',
   };
 }
 

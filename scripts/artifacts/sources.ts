@@ -20,7 +20,13 @@ export interface Operation {
   readonly description: string;
   readonly security: readonly object[];
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly examples: Examples }>> };
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Content>> }>>;
+}
+
+export interface Content {
+  readonly schema: { readonly properties?: Readonly<Record<string, { readonly type?: unknown }>> };
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
 }
 
 export interface Parameter {
@@ -28,10 +34,9 @@ export interface Parameter {
   readonly in: 'path' | 'query' | 'header';
   readonly required?: boolean;
   readonly description: string;
+  readonly schema: { readonly default?: unknown };
   readonly example: unknown;
 }
-
-type Examples = Readonly<Record<string, { readonly value: unknown }>>;
 
 /** An operation with its place. */
 export interface Placed extends Operation {

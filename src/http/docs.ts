@@ -9,7 +9,6 @@ const DOCS_POLICY =
   "worker-src blob:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 const PAGE = fileURLToPath(new URL('generated/docs/index.html', packageRoot));
-const CONTRACT = new URL('generated/openapi.json', packageRoot);
 
 /** What else `make docs` writes: name → media type. */
 const DOCUMENTS = {
@@ -20,7 +19,7 @@ const DOCUMENTS = {
   'postman.json': 'application/json',
 } as const;
 
-/** Stands for the address of the service in these. */
+/** Stands for the address of the service in these and in the contract. */
 export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:3000';
 
 /** What `make docs` writes beside the page, smallest first. */
@@ -30,7 +29,6 @@ const COMPRESSED = { br: `${PAGE}.br`, gzip: `${PAGE}.gz` } as const;
 interface Addressed {
   /** The service itself, then others. */
   servers: [{ url: string }];
-  externalDocs: { url: string };
   components: {
     securitySchemes: { oauth2: { flows: { clientCredentials: { tokenUrl: string; refreshUrl: string } } } };
   };
@@ -48,7 +46,7 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
   for (const [name, type] of Object.entries(DOCUMENTS)) {
     router.get(
       `/docs/${name}`,
-      sender(type, () => addressedDocument(name, service.baseUrl)),
+      sender(type, () => addressed(`docs/${name}`, service.baseUrl)),
     );
   }
   return router;
@@ -79,15 +77,14 @@ function sender(type: string, make: () => string): RequestHandler {
   };
 }
 
-function addressedDocument(name: string, baseUrl: string): string {
-  return readFileSync(new URL(`generated/docs/${name}`, packageRoot), 'utf8').replaceAll(DOCUMENTED_ADDRESS, baseUrl);
+function addressed(file: string, baseUrl: string): string {
+  return readFileSync(new URL(`generated/${file}`, packageRoot), 'utf8').replaceAll(DOCUMENTED_ADDRESS, baseUrl);
 }
 
 function addressedContract(baseUrl: string): string {
-  const contract = JSON.parse(readFileSync(CONTRACT, 'utf8')) as Addressed;
+  const contract = JSON.parse(addressed('openapi.json', baseUrl)) as Addressed;
   const flow = contract.components.securitySchemes.oauth2.flows.clientCredentials;
   contract.servers[0].url = baseUrl;
-  contract.externalDocs.url = `${baseUrl}/docs`;
   flow.tokenUrl = flow.refreshUrl = `${baseUrl}/oauth/token`;
   return `${JSON.stringify(contract, null, 2)}\n`;
 }
