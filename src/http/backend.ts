@@ -118,7 +118,7 @@ export async function createBackend(
       throw error;
     });
     await recorded(result);
-    send(res, { ...common, ...limitHeaders(locals) }, result);
+    send(res, common, result);
   };
   return { match: buildMatcher(plans), headers: common, answer };
 }
@@ -165,7 +165,8 @@ async function countCall(
 }
 
 function send(res: Response, common: Readonly<Record<string, string>>, { status, headers, body }: Answer): void {
-  const all: Record<string, string | number> = { 'X-Request-Id': res.locals.requestId, ...common };
+  const { locals } = res;
+  const all: Record<string, string | number> = { 'X-Request-Id': locals.requestId, ...common, ...limitHeaders(locals) };
   if (status === 503) all['Retry-After'] = RETRY_AFTER;
   if (headers) Object.assign(all, headers);
   const isPdf = body instanceof Uint8Array;

@@ -29,7 +29,7 @@ export function requestAudit(
     isCommitted: false,
     request,
     rowOf({ status, code = null, body }) {
-      const parts = { ...request, response: body };
+      const parts = { response: body, ...request };
       return {
         at: now(),
         tenantId: this.tenantId,

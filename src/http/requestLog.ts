@@ -22,8 +22,8 @@ export function logWhenClosed(log: Logger, req: Request, res: Response): void {
     span?.end({ route: route?.path, operationId: route?.operationId, status });
     log.info(
       {
-        ...logIdsOf(res),
         method: req.method,
+        ...logIdsOf(res),
         route: route?.path ?? null,
         operationId: route?.operationId ?? null,
         status,

@@ -19,7 +19,7 @@ export function clinicSummaryView(clinic: Omit<ListedClinic, 'locations'>): Sche
 
 /** A clinic with its locations. */
 export function clinicView(clinic: ListedClinic): Schemas['Clinic'] {
-  return { ...clinicSummaryView(clinic), locations: clinic.locations.map(locationView) };
+  return Object.assign(clinicSummaryView(clinic), { locations: clinic.locations.map(locationView) });
 }
 
 function locationView(location: ListedClinic['locations'][number]): Schemas['ClinicLocation'] {

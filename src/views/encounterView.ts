@@ -42,12 +42,11 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
 
 /** The same with what only its retrieval shows. */
 export function encounterDetailsView(encounter: DetailedEncounter, now: Date): Schemas['Encounter'] {
-  return {
-    ...encounterView(encounter, now),
+  return Object.assign(encounterView(encounter, now), {
     visitUrl: encounter.visitUrl,
     information: encounter.information.map(informationView),
     addenda: encounter.addenda.map(({ addedAt }) => ({ addedAt: isoTime(addedAt) })),
-  };
+  });
 }
 
 function informationView({
@@ -55,7 +54,7 @@ function informationView({
   providedAt,
   ...exchange
 }: DetailedEncounter['information'][number]): Schemas['InformationExchange'] {
-  return { ...exchange, requestedAt: isoTime(requestedAt), providedAt: providedAt && isoTime(providedAt) };
+  return { requestedAt: isoTime(requestedAt), providedAt: providedAt && isoTime(providedAt), ...exchange };
 }
 
 /** What it costs if every treatment is approved, as numbers. */
@@ -92,8 +91,7 @@ function itemView(item: ShownItem, now: Date): Schemas['GfeItem'] {
 
 function recordItemView({ treatments }: ShownEncounter, item: ShownItem, now: Date): Schemas['EncounterGfeItem'] {
   const { categoryId, subcategoryId } = item;
-  return {
-    ...itemView(item, now),
+  return Object.assign(itemView(item, now), {
     categoryId,
     subcategoryId,
     treatmentIds: treatments
@@ -104,7 +102,7 @@ function recordItemView({ treatments }: ShownEncounter, item: ShownItem, now: Da
     denialReason: item.denialReason,
     reusedFromEncounterId: item.reusedFromEncounterId,
     revocationReason: item.revocationReason,
-  };
+  });
 }
 
 function orderDetailsView(order: ShownOrder): Schemas['OrderDetails'] {

@@ -29,8 +29,7 @@ export function patientView(patient: Patient): Schemas['Patient'] {
 
 /** The whole patient with its user account. insuranceInfo and medicalHistory are never returned. */
 export function patientRecordView(patient: PatientRecord): Schemas['PatientRecord'] {
-  return {
-    ...patientView(patient),
+  return Object.assign(patientView(patient), {
     timezone: patient.timezone,
     locale: patient.locale,
     notes: patient.notes,
@@ -51,7 +50,7 @@ export function patientRecordView(patient: PatientRecord): Schemas['PatientRecor
     commsUserId: patient.commsUserId,
     state: patient.state,
     adminUser: adminUserView(patient),
-  };
+  });
 }
 
 function adminUserView(patient: Patient): Schemas['AdminUser'] {

@@ -7,8 +7,7 @@ type Audited = Pick<ListedProduct, 'createdAt' | 'createdBy' | 'updatedAt' | 'up
 
 /** A treatment with everything nested. */
 export function productView(product: ListedProduct): Schemas['Product'] {
-  return {
-    ...productSummaryView(product),
+  return Object.assign(productSummaryView(product), {
     category: categoryView(product.category),
     subcategory: subcategoryView(product.subcategory),
     productRx: product.rx && rxView(product.rx),
@@ -22,7 +21,7 @@ export function productView(product: ListedProduct): Schemas['Product'] {
       clinic: clinicSummaryView(entry.clinic),
     })),
     productOffer: offerView(product),
-  };
+  });
 }
 
 function productSummaryView(product: ListedProduct): Schemas['ProductSummary'] {

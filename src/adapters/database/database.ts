@@ -96,6 +96,10 @@ export function openDatabase(
         if (!('$connect' in db)) return (db as unknown as Statements).$queryRaw<Row[]>(sql);
         return (await send<Row>(pool, statementNameGenerator, sql)).rows;
       },
+      /** See {@link TransactionStatements}. */
+      write(sql: Prisma.Sql): Promise<number> {
+        return Prisma.getExtensionContext(this).$executeRaw(sql);
+      },
       /** One statement by itself, whose rows name their tenants. */
       $statement: async (sql: Prisma.Sql): Promise<void> => {
         await send(pool, statementNameGenerator, sql);

@@ -29,7 +29,13 @@ export interface Atomic {
   readonly [inTransaction]: true;
 }
 
-export type TransactionStatements = Statements & Atomic;
+export interface TransactionStatements extends Statements, Atomic {
+  /**
+   * Runs a statement whose rows nobody reads. Statements alone do not wait for it: what is sent later runs after it, and
+   * when it fails the transaction does.
+   */
+  write(sql: Prisma.Sql): Promise<unknown>;
+}
 
 const utcDate = (text: string): Date => new Date(`${text}T00:00:00.000Z`);
 type TypeId = Parameters<typeof types.getTypeParser>[0];
@@ -73,24 +79,34 @@ export async function runTransaction<T>(
   // A session that ends fails the statement that runs; without a listener it would end the process.
   connection.on('error', ignore);
   const { stream } = connection.connection;
-  let begun: Promise<unknown> | undefined;
-  const run = (statement: Statement, values: unknown[] = []) =>
-    inOnePacket(stream, () => {
-      begun ??= begin(connection);
-      return send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);
-    });
+  /** Whose responses come before those of what is sent later. */
+  const unread: Promise<unknown>[] = [];
+  const sendUnread = (response: Promise<unknown>): void => {
+    response.catch(ignore);
+    unread.push(response);
+  };
+  const run = (statement: Statement, values: unknown[] = []) => {
+    inOnePacket(stream);
+    if (unread.length === 0) sendUnread(connection.query('BEGIN'));
+    return send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);
+  };
   const db = {
     rows: async (sql: Prisma.Sql) => (await run(assertTenantFirst(sql))).rows,
     $queryRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rows,
     $executeRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rowCount ?? 0,
+    write: async (sql: Prisma.Sql) => sendUnread(run(sql)),
   } as TransactionStatements;
   let isBroken = false;
   try {
     const { result, last } = await work(db);
-    await inOnePacket(stream, () => Promise.all([last && run(last), begun, connection.query('COMMIT')]));
+    inOnePacket(stream);
+    if (last) sendUnread(run(last));
+    await Promise.all([...unread, connection.query('COMMIT')]);
     return result;
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => (isBroken = true));
+    // What fails first is the reason; the statements after it fail because the transaction has.
+    await Promise.all(unread);
     throw error;
   } finally {
     connection.off('error', ignore);
@@ -98,21 +114,10 @@ export async function runTransaction<T>(
   }
 }
 
-function begin(connection: PoolClient): Promise<unknown> {
-  const begun = connection.query('BEGIN');
-  // The statement that follows fails, too.
-  begun.catch(ignore);
-  return begun;
-}
-
-/** Each packet is a system call, which costs more than most statements. */
-function inOnePacket<T>(stream: Duplex, sends: () => T): T {
+/** What is sent before other work has its turn; each packet is a system call, which costs more than most statements. */
+function inOnePacket(stream: Duplex): void {
   stream.cork();
-  try {
-    return sends();
-  } finally {
-    stream.uncork();
-  }
+  process.nextTick(() => stream.uncork());
 }
 
 const ignore = (): void => undefined;

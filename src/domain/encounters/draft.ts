@@ -42,10 +42,15 @@ export function checkEncounterRequest(body: EncounterRequest): void {
 /**
  * The encounter that a checked body asks for. To create and to preview one differ only in what is done with the draft,
  * so that they cannot disagree. What it consists of must exist; whether it can be used is reported as `faults`.
+ * @param isNew whether it takes a number, to be stored
  * @throws Problem *_not_found, schedule_time_zone_required, schedule_time_nonexistent
  */
-export async function draftEncounter(context: DraftContext, body: EncounterRequest): Promise<EncounterDraft> {
-  const parts = await loadParts(context, body);
+export async function draftEncounter(
+  context: DraftContext,
+  body: EncounterRequest,
+  isNew = false,
+): Promise<EncounterDraft> {
+  const parts = await loadParts(context, body, isNew);
   const needsClinicZone = body.scheduledTime !== undefined && body.scheduledTimeZone === undefined;
   // A schedule without a zone has a meaning only at a clinic; without one "clinic not found" says more.
   if (needsClinicZone && !parts.clinic) requireFound(parts);
@@ -53,7 +58,7 @@ export async function draftEncounter(context: DraftContext, body: EncounterReque
   const found = requireFound(parts);
   const lines = found.treatments.map((treatment, position) => treatmentLine(context, treatment, position));
   const items = await gfeItems(context, body, found);
-  return { ...found, schedule, faults: unusableParts(found), lines, items, amounts: amountsOf(lines) };
+  return { schedule, faults: unusableParts(found), lines, items, amounts: amountsOf(lines), ...found };
 }
 
 /** What the estimate and a later order are made of: name, price, shipping and pharmacy as they are now (D-36). */

@@ -1,4 +1,4 @@
-import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
+import { Prisma } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
@@ -6,7 +6,7 @@ import { refuse } from './references.js';
 import { recordEvent } from '../events/record.js';
 import { createOrder } from '../orders/orders.js';
 import { claimableFrom, expiresAt } from './schedule.js';
-import { fieldsOf, identifier, tenantInsertion } from '../transactions/bulkSql.js';
+import { identifier, tenantInsertion } from '../transactions/bulkSql.js';
 import type { ReadContext, StatementContext } from '../transactions/transaction.js';
 
 /** What an encounter's record includes besides its own row. */
@@ -27,7 +27,7 @@ export type EncounterRecord = Prisma.EncounterGetPayload<{ include: typeof encou
  * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch
  */
 export async function createEncounter(context: StatementContext, body: EncounterRequest): Promise<EncounterRecord> {
-  const draft = await draftEncounter(context, body);
+  const draft = await draftEncounter(context, body, true);
   const [failing] = draft.faults;
   if (failing) throw refuse(failing);
   const created = await insertEncounter(context, body, draft);
@@ -70,41 +70,62 @@ async function insertEncounter(
   const row = newEncounter(context, body, draft);
   const encounterId = row.id;
   const parts = {
-    encounter_treatment: draft.lines.map((line) => ({ ...line, encounterId })),
+    encounter_treatment: draft.lines.map((line) => ({ encounterId, ...line })),
     encounter_document: draft.documents.map(({ id }, position) => ({ encounterId, documentId: id, position })),
-    gfe_item: draft.items.map((item) => ({ ...item, encounterId })),
+    gfe_item: draft.items.map((item) => ({ encounterId, ...item })),
   };
   const insertions = Object.entries(parts)
     .filter(([, rows]) => rows.length > 0)
     .map(([table, rows]) => Prisma.sql`${identifier(`new ${table}`)} AS (${tenantInsertion(tenantId, table, rows)})`);
-  const [encounter] = await context.db.rows<Encounter>(Prisma.sql`
-    WITH ${Prisma.join(insertions)}
-    ${tenantInsertion(tenantId, 'encounter', [row])} RETURNING ${fieldsOf('Encounter', 'encounter')}`);
-  if (!encounter) throw new Error('an insertion returned no row');
+  await context.db.write(Prisma.sql`WITH ${Prisma.join(insertions)} ${tenantInsertion(tenantId, 'encounter', [row])}`);
   const unnotified = { expiringNotifiedAt: null, expiredNotifiedAt: null };
   const undecided = { ...unnotified, denialReason: null, revokedBy: null, revocationReason: null };
   return {
-    ...encounter,
-    treatments: parts.encounter_treatment.map((line) => ({ ...line, tenantId })),
-    documents: parts.encounter_document.map((document) => ({ ...document, tenantId })),
-    gfeItems: parts.gfe_item.map((item) => ({ ...undecided, ...item, tenantId })),
+    tenantId,
+    gfeNo: gfeNoOf(row.encounterNo),
+    ...row,
+    ...unreviewed,
+    treatments: parts.encounter_treatment.map((line) => ({ tenantId, ...line })),
+    documents: parts.encounter_document.map((document) => ({ tenantId, ...document })),
+    gfeItems: parts.gfe_item.map((item) => ({ tenantId, ...undecided, ...item })),
     order: null,
   };
 }
 
+/** What the database gives to a new encounter. */
+const unreviewed = {
+  reviewerRef: null,
+  claimedAt: null,
+  claimedById: null,
+  reviewedById: null,
+  leaseExpiresAt: null,
+  visitUrl: null,
+  visitStartedAt: null,
+  visitEndedAt: null,
+  reviewNotes: null,
+  cancelledAt: null,
+  cancelReason: null,
+  version: 1,
+} satisfies Partial<EncounterRecord>;
+
+/** As the column of this name is generated (R-14). */
+const gfeNoOf = (encounterNo: bigint): string => `GFE-${encounterNo}`;
+
 function newEncounter(
   context: StatementContext,
   body: EncounterRequest,
-  { clinic, patient, schedule, items, amounts }: EncounterDraft,
+  { clinic, patient, schedule, items, amounts, nextNumber }: EncounterDraft,
 ) {
   const now = context.now();
+  if (nextNumber === null) throw new Error('a draft that is stored has a number');
   const isDecided = items.every(({ status }) => status === 'approved');
   return {
     id: context.newId(),
+    encounterNo: nextNumber,
     ...context.fixed?.encounter,
     clinicId: clinic.id,
     patientId: patient.id,
-    status: isDecided ? 'completed' : 'pending_review',
+    status: isDecided ? ('completed' as const) : ('pending_review' as const),
     reviewType: body.reviewType,
     serviceQueue: body.serviceQueue,
     additionalNotes: body.additionalNotes ?? null,

@@ -145,13 +145,13 @@ function permitted<Row extends ShownRow>(context: LookupContext, row: Row | unde
 }
 
 export function shownEncounter<Row extends ShownRow>({ gfeItems, order, ...row }: Row) {
-  return { ...row, gfeItems: gfeItems.map(itemOf), order: order && orderOf(order) };
+  return { gfeItems: gfeItems.map(itemOf), order: order && orderOf(order), ...row };
 }
 
 const timeOf = (time: string | null): Date | null => (time === null ? null : new Date(time));
 
-function itemOf(item: JsonOf<ShownItem>): ShownItem {
-  return { ...item, decidedAt: timeOf(item.decidedAt), validUntil: timeOf(item.validUntil) };
+function itemOf({ decidedAt, validUntil, ...item }: JsonOf<ShownItem>): ShownItem {
+  return { decidedAt: timeOf(decidedAt), validUntil: timeOf(validUntil), ...item };
 }
 
 function orderOf({ orderNo, orderStatus, ...order }: JsonOf<ShownOrder>): ShownOrder {

@@ -51,6 +51,8 @@ export interface EncounterParts {
   readonly documents: FoundDocuments;
   /** For how many months the tenant reuses an approval; null = it reuses none. */
   readonly reuseMonths: number | null;
+  /** For an encounter that is going to be stored (R-14). */
+  readonly nextNumber: bigint | null;
 }
 
 /** The same with nothing missing. */
@@ -60,6 +62,7 @@ export interface FoundParts {
   readonly treatments: readonly Treatment[];
   readonly documents: readonly { readonly id: string; readonly patientId: string }[];
   readonly reuseMonths: number | null;
+  readonly nextNumber: bigint | null;
 }
 
 /** Amounts come as text: a number of JSON would lose their type. */
@@ -70,8 +73,11 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
   readonly documents: readonly Pick<Document, 'id' | 'patientId'>[];
 };
 
-/** Loads everything that the body names, by one statement. */
-export async function loadParts(context: LookupContext, body: Body): Promise<EncounterParts> {
+/**
+ * Loads everything that the body names, by one statement.
+ * @param isNew whether it takes a number as well
+ */
+export async function loadParts(context: LookupContext, body: Body, isNew: boolean): Promise<EncounterParts> {
   const { tenantId } = context.caller;
   const treatmentIds = body.treatmentIds.map(canonicalUuid);
   const documentIds = (body.documentIds ?? []).map(canonicalUuid);
@@ -100,15 +106,17 @@ export async function loadParts(context: LookupContext, body: Body): Promise<Enc
       JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id
       WHERE p.tenant_id = ${tenantId} AND p.id = ANY(${treatmentIds}::uuid[]) AND NOT p.is_deleted) AS treatments,
     ${visibleDocuments(context.caller, documentIds)} AS documents,
-    (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS \"reuseMonths\"`);
+    (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS "reuseMonths",
+    ${isNew ? Prisma.sql`nextval('encounter_encounter_no_seq')` : Prisma.sql`NULL`} AS "nextNumber"`);
   if (!row) throw new Error('a statement returned no row');
-  const treatments = row.treatments.map(({ offer, ...treatment }) => ({ ...treatment, offer: offer && priced(offer) }));
+  const treatments = row.treatments.map(({ offer, ...treatment }) => ({ offer: offer && priced(offer), ...treatment }));
   return {
     clinic: mayUseClinic(context, body.clinicId) ? row.clinic : null,
     patient: row.patient,
     treatments: treatmentIds.map((id) => treatments.find((treatment) => treatment.id === id)),
     documents: documentIds.map((id) => row.documents.find((document) => document.id === id)),
     reuseMonths: row.reuseMonths,
+    nextNumber: row.nextNumber,
   };
 }
 
@@ -130,8 +138,8 @@ export async function findDocuments({ db, caller }: LookupContext, ids: readonly
   return documentIds.map((id) => row?.documents.find((document) => document.id === id));
 }
 
-function priced<Offer extends { readonly price: string; readonly shippingAmount: string }>(offer: Offer) {
-  return { ...offer, price: new Prisma.Decimal(offer.price), shippingAmount: new Prisma.Decimal(offer.shippingAmount) };
+function priced({ price, shippingAmount, ...offer }: NonNullable<Row['treatments'][number]['offer']>) {
+  return { price: new Prisma.Decimal(price), shippingAmount: new Prisma.Decimal(shippingAmount), ...offer };
 }
 
 /**
@@ -154,11 +162,12 @@ export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'doc
  * Step 6 of R-29: everything exists in the tenant (D-30).
  * @throws Problem clinic_not_found, patient_not_found, treatment_not_found, document_not_found
  */
-export function requireFound({ clinic, patient, treatments, documents, reuseMonths }: EncounterParts): FoundParts {
+export function requireFound(parts: EncounterParts): FoundParts {
+  const { clinic, patient, treatments, documents, ...others } = parts;
   const found = treatments.filter((treatment) => treatment !== undefined);
   const foundDocuments = documents.filter((document) => document !== undefined);
   if (clinic && patient && found.length === treatments.length && foundDocuments.length === documents.length) {
-    return { clinic, patient, treatments: found, documents: foundDocuments, reuseMonths };
+    return { clinic, patient, treatments: found, documents: foundDocuments, ...others };
   }
   throw refuse([
     ...(clinic ? [] : [fault('clinic_not_found', '#/clinicId')]),

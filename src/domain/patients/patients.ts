@@ -44,9 +44,9 @@ export async function createPatient(context: StatementContext, body: Bodies['Cre
   const { tenantId } = context.caller;
   const now = context.now();
   const row = {
+    id: context.newId(),
     ...unsaid,
     ...given,
-    id: context.newId(),
     dateOfBirth: birthDate(dateOfBirth, now),
     sex: gender ?? null,
     address1: address ?? null,

@@ -23,13 +23,15 @@ export function tenantInsertion(tenantId: string, table: string, rows: readonly 
 
 /** All rows as one JSON parameter: PostgreSQL makes them rows of the table's own type. */
 export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
-  const records = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([field, value]) => [columnOf(field), value])),
-  );
-  return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records, integerText)}::jsonb)`;
+  const records = rows.map((row) => {
+    const record: Record<string, unknown> = {};
+    for (const [field, value] of Object.entries(row)) {
+      record[columnOf(field)] = typeof value === 'bigint' ? String(value) : value;
+    }
+    return record;
+  });
+  return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records)}::jsonb)`;
 }
-
-const integerText = (_field: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);
 
 /** Every column of a model under its field's name: with them a raw query returns rows of the model's type. */
 export function fieldsOf(model: Prisma.ModelName, alias: string): Prisma.Sql {

@@ -44,7 +44,7 @@ const named = (statements: readonly Prisma.Sql[]): Prisma.Sql =>
   Prisma.join(statements.map((sql, index) => Prisma.sql`${identifier(`part ${index}`)} AS (${sql})`));
 
 function eventInsertion(events: readonly NewEvent[], others: readonly Prisma.Sql[]): Prisma.Sql {
-  const rows = events.map((event, position) => ({ ...event, position }));
+  const rows = events.map((event, position) => ({ position, ...event }));
   const parts = others.length > 0 ? Prisma.sql`${named(others)},` : Prisma.empty;
   return Prisma.sql`
     WITH ${parts} collected AS (

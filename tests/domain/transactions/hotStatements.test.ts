@@ -160,3 +160,25 @@ it('statements in a transaction of either kind are part of it', async () => {
   await expect(failed).rejects.toThrow('division by zero');
   expect(await db.rows(count)).toEqual([before]);
 });
+
+it('a statement that nobody waits for fails its transaction with its own error, whatever is sent after it', async () => {
+  const { db } = harness.domain;
+  const { tenantId } = partner;
+  const count = Prisma.sql`SELECT count(*) AS n FROM clinic WHERE tenant_id = ${tenantId}`;
+  const insert = Prisma.sql`INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at,
+    updated_at) VALUES (${harness.domain.newId()}::uuid, ${tenantId}, 'x', 'x', 'x@example.com', true, now(), now())`;
+  const before = await db.rows(count);
+  for (const last of [null, count]) {
+    for (const isRead of [true, false]) {
+      const failed = db.$statements(async (tx) => {
+        await tx.write(insert);
+        await tx.write(Prisma.sql`SELECT 1 / 0`);
+        return { result: isRead && (await tx.rows(count)), last };
+      });
+      await expect(failed).rejects.toThrow('division by zero');
+      expect(await db.rows(count)).toEqual(before);
+    }
+  }
+  await db.$statements(async (tx) => ({ result: await tx.write(insert), last: null }));
+  expect(await db.rows(count)).not.toEqual(before);
+});
