@@ -1,10 +1,10 @@
 import type { Patient } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import type { PatientRecord } from '../domain/patients/patients.js';
+import type { PatientRecord, PatientSummary } from '../domain/patients/patients.js';
 import { jsonObject, timestamp } from './values.js';
 
 /** The fields that create, find and retrieve share. */
-export function patientView(patient: Patient): Schemas['Patient'] {
+export function patientView(patient: PatientSummary): Schemas['Patient'] {
   return {
     user_id: patient.id,
     firstName: patient.firstName,

@@ -1,7 +1,10 @@
 import type { Prisma } from '../../generated/prisma/client.js';
 
-/** ISO 8601 in UTC, of a time as PostgreSQL's JSON has it. */
-export const isoTime = (time: string): string => new Date(time).toISOString();
+/**
+ * ISO 8601 in UTC with milliseconds, of a time as PostgreSQL's JSON has it: in the session's zone, which is UTC, with the
+ * decimals that it needs (`2026-11-22T16:00:00.5+00:00`). A list has hundreds, and a `Date` costs twenty times as much.
+ */
+export const isoTime = (time: string): string => `${time.slice(0, 19)}.${time.slice(20, -6).padEnd(3, '0')}Z`;
 
 /** ISO 8601 in UTC, or null. */
 export const timestamp = (time: Date | null): string | null => time?.toISOString() ?? null;

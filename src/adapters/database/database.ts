@@ -91,10 +91,10 @@ export function openDatabase(
     client: {
       /** See {@link Statements}; in a transaction of Prisma's it is one of its statements. */
       async rows<Row extends object>(sql: Prisma.Sql): Promise<Row[]> {
-        assertTenantFirst(sql);
+        const statement = assertTenantFirst(sql);
         const db = Prisma.getExtensionContext(this);
         if (!('$connect' in db)) return (db as unknown as Statements).$queryRaw<Row[]>(sql);
-        return (await send<Row>(pool, statementNameGenerator, sql)).rows;
+        return (await send<Row>(pool, statementNameGenerator, statement)).rows;
       },
       /** See {@link TransactionStatements}. */
       write(sql: Prisma.Sql): Promise<number> {

@@ -9,7 +9,7 @@ import {
   type QueryResultRow,
 } from 'pg';
 import { Prisma } from '../../../generated/prisma/client.js';
-import { assertTenantFirst } from './tenantGuard.js';
+import { assertTenantFirst, type SqlText } from './tenantGuard.js';
 
 /** A statement, as `Prisma.sql` makes it, or a template of one. */
 type Statement = Prisma.Sql | TemplateStringsArray;
@@ -55,7 +55,7 @@ export const parsers: CustomTypesConfig = {
 export function send<Row extends QueryResultRow>(
   client: Pool | PoolClient,
   nameOf: (statement: { sql: string }) => string,
-  { text, values }: Prisma.Sql,
+  { text, values }: SqlText,
 ): Promise<QueryResult<Row>> {
   return client.query<Row>({ name: nameOf({ sql: text }), text, values }).catch(throwWithoutValues);
 }
@@ -85,7 +85,7 @@ export async function runTransaction<T>(
     response.catch(ignore);
     unread.push(response);
   };
-  const run = (statement: Statement, values: unknown[] = []) => {
+  const run = (statement: Statement | SqlText, values: unknown[] = []) => {
     inOnePacket(stream);
     if (unread.length === 0) sendUnread(connection.query('BEGIN'));
     return send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);

@@ -1,5 +1,8 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 
+/** A statement as it is sent. */
+export type SqlText = Pick<Prisma.Sql, 'text' | 'values'>;
+
 /** Models with a `tenantId`, read from Prisma's data model: a new model cannot be forgotten. */
 const tenantOwned: ReadonlySet<string> = new Set(
   Object.values(Prisma.ModelName).filter((model) => 'tenantId' in Prisma[`${model}ScalarFieldEnum`]),
@@ -25,13 +28,13 @@ export function assertTenantNamed(model: string | undefined, operation: string, 
 
 /**
  * The same for a statement of the hot path: its first parameter is the tenant, or the `client_id` that identifies it.
+ * @returns the statement with its text, which `Prisma.Sql` makes anew each time it is read
  * @throws Error with the statement
  */
-export function assertTenantFirst(sql: Prisma.Sql): Prisma.Sql {
-  const [tenantId] = sql.values;
-  if (isTenant(tenantId) && /\btenant_id"? = \$1\b|\$1::text AS tenant_id\b|\bclient_id = \$1/.test(sql.text))
-    return sql;
-  throw new Error(`a statement does not begin with its tenant: ${sql.text}`);
+export function assertTenantFirst({ text, values }: Prisma.Sql): SqlText {
+  const isNamed = /\btenant_id"? = \$1\b|\$1::text AS tenant_id\b|\bclient_id = \$1/.test(text);
+  if (!isNamed || !isTenant(values[0])) throw new Error(`a statement does not begin with its tenant: ${text}`);
+  return { text, values };
 }
 
 function whereNamesTenant(where: unknown): boolean {

@@ -7,6 +7,31 @@ import { checkMetadata } from './metadata.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 import type { LookupContext, StatementContext } from '../transactions/transaction.js';
 
+/** What a patient is found by, and is shown by where it is not retrieved by itself. */
+const summary = [
+  'id',
+  'firstName',
+  'lastName',
+  'email',
+  'dateOfBirth',
+  'sex',
+  'phone',
+  'countryCode',
+  'isVerified',
+  'address1',
+  'address2',
+  'cityId',
+  'stateId',
+  'countryId',
+  'postal',
+  'metadata',
+  'createdAt',
+  'updatedAt',
+] as const satisfies readonly (keyof Patient)[];
+
+export type PatientSummary = Pick<Patient, (typeof summary)[number]>;
+
+const summaryFields = fieldsOf('Patient', 'client', summary);
 const patientFields = fieldsOf('Patient', 'client');
 
 /** What a body may leave out. With it all new patients have the same columns, so that one statement inserts them. */
@@ -38,7 +63,10 @@ const emailKey = (email: string): string => email.toLowerCase();
  * @param context of a transaction, for the event
  * @throws Problem patient_email_taken, validation_failed (dateOfBirth, metadata)
  */
-export async function createPatient(context: StatementContext, body: Bodies['CreatePatientRequest']): Promise<Patient> {
+export async function createPatient(
+  context: StatementContext,
+  body: Bodies['CreatePatientRequest'],
+): Promise<PatientSummary> {
   const { dateOfBirth, gender, address, postalCode, ...given } = body;
   if (given.metadata) checkMetadata(given.metadata);
   const { tenantId } = context.caller;
@@ -58,17 +86,17 @@ export async function createPatient(context: StatementContext, body: Bodies['Cre
     ...context.fixed?.patient,
   };
   // ON CONFLICT DO NOTHING: a violation would end the transaction, in which the other patient is looked up.
-  const [patient] = await context.db.rows<Patient>(Prisma.sql`
-    ${tenantInsertion(tenantId, 'client', [row])} ON CONFLICT DO NOTHING RETURNING ${patientFields}`);
+  const [patient] = await context.db.rows<PatientSummary>(Prisma.sql`
+    ${tenantInsertion(tenantId, 'client', [row])} ON CONFLICT DO NOTHING RETURNING ${summaryFields}`);
   if (!patient) throw await emailTaken(context, body.email);
   recordEvent(context, { tenantId, clinicId: null }, 'patient.created', { user_id: patient.id });
   return patient;
 }
 
 /** The patient with that e-mail, whatever its case, if the caller may see it: none or one (D-17, R-89). */
-export function findPatients({ caller, db }: LookupContext, email: string): Promise<Patient[]> {
-  return db.rows<Patient>(Prisma.sql`
-    SELECT ${patientFields} FROM client
+export function findPatients({ caller, db }: LookupContext, email: string): Promise<PatientSummary[]> {
+  return db.rows<PatientSummary>(Prisma.sql`
+    SELECT ${summaryFields} FROM client
     WHERE client.tenant_id = ${caller.tenantId} AND client.email_key = ${emailKey(email)}
       AND ${visiblePatient(caller, 'client')}`);
 }

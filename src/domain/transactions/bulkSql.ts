@@ -33,9 +33,12 @@ export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
   return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records)}::jsonb)`;
 }
 
-/** Every column of a model under its field's name: with them a raw query returns rows of the model's type. */
-export function fieldsOf(model: Prisma.ModelName, alias: string): Prisma.Sql {
-  const fields = Object.keys(Prisma[`${model}ScalarFieldEnum`]);
+/** Columns of a model, all unless said otherwise, under their fields' names: with them a raw query returns rows of its type. */
+export function fieldsOf(
+  model: Prisma.ModelName,
+  alias: string,
+  fields: readonly string[] = Object.keys(Prisma[`${model}ScalarFieldEnum`]),
+): Prisma.Sql {
   return Prisma.raw(fields.map((field) => `"${alias}"."${columnOf(field)}" AS "${field}"`).join(', '));
 }
 

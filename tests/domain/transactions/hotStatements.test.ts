@@ -4,6 +4,7 @@ import { getEncounter } from '../../../src/domain/encounters/encounters.js';
 import { showEncounter } from '../../../src/domain/encounters/lookup.js';
 import { findPatients, getPatient } from '../../../src/domain/patients/patients.js';
 import type { LookupContext } from '../../../src/domain/transactions/transaction.js';
+import { isoTime } from '../../../src/views/values.js';
 import {
   encounterBody,
   newDocument,
@@ -99,7 +100,9 @@ it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
       const id = await newPatient(harness, partner, changes);
       const metadata = { a: [1, { b: 'ö' }] };
       const patient = await db.patient.update({ where: { tenantId_id: { tenantId, id } }, data: { metadata } });
-      expect(await findPatients(lookup(tenantId), changes.email.toUpperCase())).toEqual([patient]);
+      const [found] = await findPatients(lookup(tenantId), changes.email.toUpperCase());
+      expect(found).toMatchObject({ id, email: changes.email, metadata });
+      expect(patient).toMatchObject(found ?? {});
       const omit = { countryCode: true } as const;
       const state = await db.refState.findUniqueOrThrow({ where: { id: countryState }, omit });
       expect(await getPatient(lookup(tenantId), id)).toEqual({ ...patient, state });
@@ -159,6 +162,18 @@ it('statements in a transaction of either kind are part of it', async () => {
   });
   await expect(failed).rejects.toThrow('division by zero');
   expect(await db.rows(count)).toEqual([before]);
+});
+
+it("a time of PostgreSQL's JSON is shown as JavaScript shows it, however many decimals it has", async () => {
+  const times = [
+    '2026-11-22T16:00:00Z',
+    '1970-01-01T00:00:00.5Z',
+    '1904-02-29T23:59:59.05Z',
+    '2099-12-31T23:59:59.999Z',
+  ];
+  const rows = await harness.domain.db.$queryRaw<{ time: string }[]>`
+    SELECT to_json(time::timestamptz(3)) AS time FROM unnest(${times}::text[]) AS time`;
+  expect(rows.map(({ time }) => isoTime(time))).toEqual(times.map((time) => new Date(time).toISOString()));
 });
 
 it('a statement that nobody waits for fails its transaction with its own error, whatever is sent after it', async () => {
