@@ -12,6 +12,7 @@ import {
   type ScannedPage,
 } from '../values/positionCursor.js';
 import { visibleEvent } from './visible.js';
+import type { JsonOf } from '../transactions/bulkSql.js';
 
 export interface FeedRequest {
   /** `nextCursor` of an earlier page; undefined: from the oldest event that is kept. */
@@ -38,10 +39,8 @@ interface Frame extends Scanned {
   readonly latest: bigint | null;
   /** The first event that was looked through; null when there is none. */
   readonly first: bigint | null;
+  readonly found: readonly JsonOf<FeedEvent & { readonly position: number }>[];
 }
-
-/** Each event that was found, or one row without. */
-type FeedRow = Frame & ((FeedEvent & { readonly position: bigint }) | { readonly id: null });
 
 /**
  * The tenant's events, each once, by their positions, which follow the order of commits and have no gap (R-71). A client
@@ -52,12 +51,10 @@ export async function readEvents(context: FeedReader, request: FeedRequest): Pro
   const { limit } = request;
   const { tenantId } = context.caller;
   const after = request.after === undefined ? null : positionOf(request.after, tenantId);
-  const rows = await scan(context, request, after ?? 0n);
-  const [frame] = rows;
-  if (!frame) throw new Error('an aggregate has a row');
+  const frame = await scan(context, request, after ?? 0n);
   const latest = frame.latest ?? 0n;
   if (after !== null) requireNext(after, frame.first ?? latest + 1n);
-  const found = rows.filter((row) => row.id !== null);
+  const found = frame.found.map(({ timestamp, ...event }) => ({ timestamp: new Date(timestamp), ...event }));
   return scannedPage(tenantId, frame, found, limit, latest);
 }
 
@@ -68,10 +65,10 @@ export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: 
 }
 
 /** One statement, so that all of it is seen at one moment: a purge in between would go unnoticed. */
-async function scan({ db, caller }: FeedReader, { types, limit }: FeedRequest, after: bigint): Promise<FeedRow[]> {
+async function scan({ db, caller }: FeedReader, { types, limit }: FeedRequest, after: bigint): Promise<Frame> {
   const { tenantId, allowedClinicIds: clinics } = caller;
   const most = types || clinics ? MOST_SCANNED : limit + 1;
-  return db.rows<FeedRow>(Prisma.sql`
+  const [frame] = await db.rows<Frame>(Prisma.sql`
     WITH scanned AS (
       SELECT id, type, clinic_id, timestamp, data, position FROM event
       WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${most}
@@ -81,9 +78,12 @@ async function scan({ db, caller }: FeedReader, { types, limit }: FeedRequest, a
         AND ${visibleEvent(caller, 'scanned')}
       ORDER BY position LIMIT ${limit + 1}
     )
-    SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest, frame.*, found.*
-    FROM (SELECT count(*)::int AS scanned, min(position) AS first, max(position) AS "end" FROM scanned) AS frame
-    LEFT JOIN found ON true ORDER BY found.position`);
+    SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest,
+      count(*)::int AS scanned, min(position) AS first, max(position) AS "end",
+      (SELECT coalesce(json_agg(found ORDER BY position), '[]') FROM found) AS found
+    FROM scanned`);
+  if (!frame) throw new Error('an aggregate has a row');
+  return frame;
 }
 
 /**

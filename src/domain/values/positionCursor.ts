@@ -1,7 +1,7 @@
 import { Problem } from '../../problem.js';
 
 /** The cursor of a place in a feed: opaque to callers, and of its owner only. */
-export const cursorOf = (owner: string, position: bigint): string =>
+export const cursorOf = (owner: string, position: bigint | number): string =>
   Buffer.from(`${owner} ${position}`).toString('base64url');
 
 /**
@@ -37,7 +37,7 @@ export interface ScannedPage<Row> {
  * The page of what was found, which may be one row more than is wanted.
  * @param start where the next page begins if nothing was looked through
  */
-export function scannedPage<Row extends { readonly position: bigint }>(
+export function scannedPage<Row extends { readonly position: bigint | number }>(
   owner: string,
   { scanned, end }: Scanned,
   found: readonly Row[],
