@@ -26,12 +26,12 @@ interface Queue {
 }
 
 /**
- * A place is one request that uses the database. A live tenant has half of the places at most and a sandbox
- * a quarter, so that others always find one soon; what it asks for beyond that waits in its own queue, and the queues are served in turn.
+ * A place is one request that uses the database. A live tenant has half of the places at most and a sandbox an eighth, so
+ * that others always find one soon; what it asks for beyond that waits in its own queue, and the queues are served in turn.
  * @param places as many as there are connections
  */
 export function openShares(places: number, longestWait = LONGEST_WAIT): Shares {
-  const shares = { live: Math.max(1, Math.floor(places / 2)), sandbox: Math.max(1, Math.floor(places / 4)) };
+  const shares = { live: Math.max(1, Math.floor(places / 2)), sandbox: Math.max(1, Math.floor(places / 8)) };
   const busy = new Map<string, number>();
   /** In the order of their turns. */
   const queues = new Map<string, Queue>();
