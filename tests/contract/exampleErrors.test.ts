@@ -42,8 +42,8 @@ beforeAll(async () => {
       DOCUMENT_FETCH_ALLOWED_HOSTS: fileHost.host,
       DOCUMENT_SCANNER: 'clamav',
       CLAMAV_ADDRESS: clamd.setting,
-      // A sandbox has a quarter of it, and all of them wait at the same time.
-      DATABASE_POOL_SIZE: String(4 * operations.filter(isKeyed).length),
+      // A sandbox has an eighth of it, and all of them wait at the same time.
+      DATABASE_POOL_SIZE: String(8 * operations.filter(isKeyed).length),
     },
   });
   partner = await seedCast(harness);

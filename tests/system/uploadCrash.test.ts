@@ -189,7 +189,7 @@ async function holds(plan: Plan): Promise<void> {
     expect(await keysOf(objects)).toEqual(rowKeys);
     expect(await readdir(incoming)).toEqual([]);
   } catch (error) {
-    throw new Error(`CRASH_SEED=${seed}`, { cause: error });
+    throw new Error(`CRASH_SEED=${seed}: ${String(error)}`, { cause: error });
   }
 }
 

@@ -14,8 +14,8 @@ let partner: Partner;
 let beginning: Record<string, unknown[]>;
 beforeAll(async () => {
   host = await startFileHost();
-  // A sandbox has a quarter of the pool: nobody waits for a place here.
-  const environment = { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host, DATABASE_POOL_SIZE: '80' };
+  // A sandbox has an eighth of the pool: nobody waits for a place here.
+  const environment = { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host, DATABASE_POOL_SIZE: '160' };
   harness = await startHarness({ environment });
   partner = await newSandbox(harness);
   beginning = await things();

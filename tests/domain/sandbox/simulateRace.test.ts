@@ -9,8 +9,8 @@ import { newSandbox, simulate } from '../../support/sandbox.js';
 let harness: Harness;
 let partner: Partner;
 beforeAll(async () => {
-  // A sandbox has a quarter of it, and all requests wait at the same time.
-  harness = await startHarness({ environment: { DATABASE_POOL_SIZE: '40' } });
+  // A sandbox has an eighth of it, and all requests wait at the same time.
+  harness = await startHarness({ environment: { DATABASE_POOL_SIZE: '64' } });
   partner = await newSandbox(harness);
 });
 afterAll(() => harness.close());
