@@ -136,10 +136,13 @@ async function plansOf(operations: Operations): Promise<Plan[]> {
     customizeAjv: schemaCompiler,
   });
   await api.init();
+  const all = api.getOperations();
+  // It would list them anew for each look-up by id.
+  api.router.getOperations = () => all;
   // The one cast: from here on `Operations` guarantees what each operation gets and gives.
   const handlers = new Map(Object.entries(operations) as [OperationId, Run][]);
   for (const [operationId, run] of handlers) api.register<Run>(operationId, run);
-  return api.getOperations().map((operation) => {
+  return all.map((operation) => {
     const run = handlers.get(operation.operationId as OperationId);
     if (!run) throw new Error(`no code for ${operation.operationId}`);
     return planOf(api, operation, run);
