@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'transaction-rollback',
     guarantee: 'A request that fails at its last step leaves nothing behind.',
-    search: 'begun ??= begin(connection);',
+    search: "if (unread.length === 0) sendUnread(connection.query('BEGIN'));",
     replacement: '',
     tests: ['/hotStatements.test'],
   },
@@ -179,8 +179,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'dns-pin',
     guarantee: 'A document is fetched from the addresses that were checked; no name is looked up twice.',
-    search: 'requestOnce(url, addresses, hop, deadline)',
-    replacement: 'requestOnce(url, await addressesOf(url, resolve, signal), hop, deadline)',
+    search: 'requestOnce(url, request, addresses, options, deadline)',
+    replacement: 'requestOnce(url, request, family === 0 ? await lookup(host, signal) : addresses, options, deadline)',
     tests: ['/downloadForbidden.test'],
   },
   {

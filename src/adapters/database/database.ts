@@ -97,7 +97,8 @@ export function openDatabase(
         return (await send<Row>(pool, statementNameGenerator, statement)).rows;
       },
       /** See {@link TransactionStatements}. */
-      write(sql: Prisma.Sql): Promise<number> {
+      async write(sql: Prisma.Sql): Promise<number> {
+        assertTenantFirst(sql);
         return Prisma.getExtensionContext(this).$executeRaw(sql);
       },
       /** One statement by itself, whose rows name their tenants. */

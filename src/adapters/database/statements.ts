@@ -31,8 +31,8 @@ export interface Atomic {
 
 export interface TransactionStatements extends Statements, Atomic {
   /**
-   * Runs a statement whose rows nobody reads. Statements alone do not wait for it: what is sent later runs after it, and
-   * when it fails the transaction does.
+   * Runs a statement on the data of one tenant, which is its first parameter, and whose rows nobody reads. Statements
+   * alone do not wait for it: what is sent later runs after it, and when it fails the transaction does.
    */
   write(sql: Prisma.Sql): Promise<unknown>;
 }
@@ -94,7 +94,7 @@ export async function runTransaction<T>(
     rows: async (sql: Prisma.Sql) => (await run(assertTenantFirst(sql))).rows,
     $queryRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rows,
     $executeRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rowCount ?? 0,
-    write: async (sql: Prisma.Sql) => sendUnread(run(sql)),
+    write: async (sql: Prisma.Sql) => sendUnread(run(assertTenantFirst(sql))),
   } as TransactionStatements;
   let isBroken = false;
   try {

@@ -134,9 +134,10 @@ it('a statement does not run without its tenant as the first parameter', async (
   for (const sql of wrong) {
     await expect(db.rows(sql)).rejects.toThrow('does not begin with its tenant');
     await expect(db.$transaction(async (tx) => tx.rows(sql))).rejects.toThrow('does not begin with its tenant');
-    await expect(db.$statements(async (tx) => ({ result: await tx.rows(sql), last: null }))).rejects.toThrow(
-      'does not begin with its tenant',
-    );
+    for (const way of ['rows', 'write'] as const) {
+      const transaction = db.$statements(async (tx) => ({ result: await tx[way](sql), last: null }));
+      await expect(transaction).rejects.toThrow('does not begin with its tenant');
+    }
   }
 });
 
@@ -180,14 +181,15 @@ it('a statement that nobody waits for fails its transaction with its own error, 
   const { db } = harness.domain;
   const { tenantId } = partner;
   const count = Prisma.sql`SELECT count(*) AS n FROM clinic WHERE tenant_id = ${tenantId}`;
-  const insert = Prisma.sql`INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at,
-    updated_at) VALUES (${harness.domain.newId()}::uuid, ${tenantId}, 'x', 'x', 'x@example.com', true, now(), now())`;
+  const insert = Prisma.sql`INSERT INTO clinic (tenant_id, id, legal_name, display_name, email, is_active, created_at,
+    updated_at) SELECT ${tenantId}::text AS tenant_id, ${harness.domain.newId()}::uuid, 'x', 'x', 'x@example.com', true,
+    now(), now()`;
   const before = await db.rows(count);
   for (const last of [null, count]) {
     for (const isRead of [true, false]) {
       const failed = db.$statements(async (tx) => {
         await tx.write(insert);
-        await tx.write(Prisma.sql`SELECT 1 / 0`);
+        await tx.write(Prisma.sql`SELECT 1 / 0 FROM (SELECT ${tenantId}::text AS tenant_id) AS impossible`);
         return { result: isRead && (await tx.rows(count)), last };
       });
       await expect(failed).rejects.toThrow('division by zero');
