@@ -5,7 +5,7 @@ import { resetTables } from '../../src/domain/sandbox/reset.js';
 import { cast } from '../support/cast.js';
 import { exampleBody, operationOf } from '../support/contract.js';
 import { feedPage } from '../support/events.js';
-import { newClient, newPartner, newPatient, type Partner } from '../support/factories.js';
+import { newClient, newEncounter, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem, withoutTable } from '../support/refusals.js';
@@ -208,6 +208,14 @@ describe('204', () => {
     expect(await feedPage(harness, partner, { after })).toEqual(await feedPage(harness, partner));
     const refused = await send(`GET /events?after=${early.next_cursor}`);
     expectProblem(refused, 400, 'cursor_invalid');
+  });
+
+  it('takes none of the numbers that real encounters get', async () => {
+    const numbers = () => harness.domain.db.$queryRaw`SELECT last_value FROM encounter_encounter_no_seq`;
+    await newEncounter(harness, partner);
+    const before = await numbers();
+    expect((await reset(harness, partner)).status).toBe(204);
+    expect(await numbers()).toEqual(before);
   });
 
   it('tells in the feed what the fixtures have gone through, as events that were not there before', async () => {

@@ -27,7 +27,7 @@ export type EncounterRecord = Prisma.EncounterGetPayload<{ include: typeof encou
  * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch
  */
 export async function createEncounter(context: StatementContext, body: EncounterRequest): Promise<EncounterRecord> {
-  const draft = await draftEncounter(context, body, true);
+  const draft = await draftEncounter(context, body, !context.fixed?.encounter);
   const [failing] = draft.faults;
   if (failing) throw refuse(failing);
   const created = await insertEncounter(context, body, draft);
@@ -117,12 +117,14 @@ function newEncounter(
   { clinic, patient, schedule, items, amounts, nextNumber }: EncounterDraft,
 ) {
   const now = context.now();
-  if (nextNumber === null) throw new Error('a draft that is stored has a number');
+  const fixed = context.fixed?.encounter;
+  const encounterNo = fixed?.encounterNo ?? nextNumber;
+  if (encounterNo === null) throw new Error('a draft that is stored has a number');
   const isDecided = items.every(({ status }) => status === 'approved');
   return {
     id: context.newId(),
-    encounterNo: nextNumber,
-    ...context.fixed?.encounter,
+    encounterNo,
+    ...fixed,
     clinicId: clinic.id,
     patientId: patient.id,
     status: isDecided ? ('completed' as const) : ('pending_review' as const),
