@@ -72,10 +72,10 @@ export async function createPatient(
   const { tenantId } = context.caller;
   const now = context.now();
   const row = {
-    id: context.newId(),
+    dateOfBirth: birthDate(dateOfBirth, now),
     ...unsaid,
     ...given,
-    dateOfBirth: birthDate(dateOfBirth, now),
+    id: context.newId(),
     sex: gender ?? null,
     address1: address ?? null,
     postal: postalCode ?? null,
