@@ -3,7 +3,7 @@ import { validate as isUuid } from 'uuid';
 import { findTenant } from '../domain/access/tenants.js';
 import { clockOffset } from '../domain/sandbox/clock.js';
 import { inTenantTime, inTransaction, type TransactionContext } from '../domain/transactions/transaction.js';
-import { disableEndpointOf, listEndpointsOf, replayOf } from '../domain/webhooks/operator.js';
+import { disableEndpointOf, listEndpointsOf, replayOf } from '../domain/events/webhookOperator.js';
 import { moment } from './audit.js';
 import { withDatabase } from './operator.js';
 import { example, print, table } from './output.js';

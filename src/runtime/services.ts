@@ -10,7 +10,7 @@ import { openTokens } from '../adapters/tokens/tokens.js';
 import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
-import { ATTEMPT_TIMEOUT } from '../domain/webhooks/retries.js';
+import { ATTEMPT_TIMEOUT } from '../domain/events/webhookRetries.js';
 import { reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
 import { partsCheck } from './readiness.js';

@@ -2,7 +2,7 @@ import type { WebhookInbox, WebhookInboxMessage } from '../../../generated/prism
 import type { Context } from '../../context.js';
 import type { Bodies } from '../../contract.js';
 import type { CallerContext } from '../transactions/transaction.js';
-import { INBOX_MESSAGES } from '../webhooks/inbox.js';
+import { INBOX_MESSAGES } from '../events/inbox.js';
 import { requireSandbox } from './requireSandbox.js';
 
 /**

@@ -2,7 +2,7 @@ import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.j
 import type { Context } from '../../context.js';
 import type { Bodies, EventDataOf, EventType, Schemas } from '../../contract.js';
 import { invalidState, Problem } from '../../problem.js';
-import { recordEvent } from '../events/record.js';
+import { recordEvent } from './record.js';
 import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
 import { isInbox } from './inbox.js';
 

@@ -4,10 +4,10 @@ import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
 import { inTenantTime, inTransaction, type TransactionContext } from '../transactions/transaction.js';
-import { disable } from './endpoints.js';
+import { disable } from './webhookEndpoints.js';
 import { isInbox, receive } from './inbox.js';
-import { nextAttempt, wishOf } from './retries.js';
-import { signedHeaders } from './sign.js';
+import { nextAttempt, wishOf } from './webhookRetries.js';
+import { signedHeaders } from './webhookSignature.js';
 import { mayReceive } from './subscriptions.js';
 
 export type DeliveryContext = SweepContext & Pick<Services, 'baseUrl' | 'sendWebhook'>;

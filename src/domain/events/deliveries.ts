@@ -4,7 +4,7 @@ import { Problem } from '../../problem.js';
 import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
 import { comparableInstant } from '../values/instant.js';
 import { cursorInvalid } from '../values/positionCursor.js';
-import { getEndpoint, requireActive } from './endpoints.js';
+import { getEndpoint, requireActive } from './webhookEndpoints.js';
 import { isWanted } from './subscriptions.js';
 
 /** One event on its way to one endpoint. */

@@ -1,5 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { visibleEvent } from '../events/visible.js';
+import { visibleEvent } from './visible.js';
 
 const owner = {
   tenantId: Prisma.sql`webhook_endpoint.tenant_id`,

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { deactivateApiClient } from '../../../src/domain/access/apiClients.js';
-import { webhookBacklog } from '../../../src/domain/webhooks/backlog.js';
-import { takeEndpoints } from '../../../src/domain/webhooks/deliver.js';
-import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
+import { webhookBacklog } from '../../../src/domain/events/webhookBacklog.js';
+import { takeEndpoints } from '../../../src/domain/events/deliver.js';
+import { makeDeliveries } from '../../../src/domain/events/fanOut.js';
 import { startDeliveries } from '../../../src/jobs/deliveries.js';
 import { permissions } from '../../../src/domain/access/permissions.js';
 import { feedPage, recordPaid } from '../../support/events.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Sent } from '../../adapters/webhooks/sender.js';
 import type { Caller, DomainContext } from '../../context.js';
-import { ATTEMPT_TIMEOUT } from './retries.js';
+import { ATTEMPT_TIMEOUT } from './webhookRetries.js';
 
 /** Messages that an inbox keeps. */
 export const INBOX_MESSAGES = 100;

@@ -1,5 +1,5 @@
 import { createWebhookSender } from '../../../src/adapters/webhooks/httpSender.js';
-import { nextAttempt, wishOf } from '../../../src/domain/webhooks/retries.js';
+import { nextAttempt, wishOf } from '../../../src/domain/events/webhookRetries.js';
 import { endless, until } from '../../support/downloads.js';
 import { startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startRawServer } from '../../support/rawServer.js';

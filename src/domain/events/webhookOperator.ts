@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { QueryContext, TransactionContext } from '../transactions/transaction.js';
 import { MOST_REPLAYED, replay, type ReplayedTime } from './deliveries.js';
-import { disable, shown, type Endpoint } from './endpoints.js';
+import { disable, shown, type Endpoint } from './webhookEndpoints.js';
 
 /** An endpoint and whose it is. */
 export interface OwnedEndpoint extends Endpoint {
