@@ -4,7 +4,7 @@ import { parse } from 'node:querystring';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { Services } from './context.js';
-import { createBackend, type Backend } from './http/backend.js';
+import { createBackend, plansOf, type Backend } from './http/backend.js';
 import { docsRoutes } from './http/docs.js';
 import { failureHandler } from './http/errors.js';
 import { fileRoutes } from './http/files.js';
@@ -17,12 +17,15 @@ import { Problem } from './problem.js';
 /** A path and perhaps a query: a request target as nearly every client writes it. */
 const PLAIN_TARGET = /^(\/[^?#\s]*)(?:\?([^#\s]*))?$/;
 
+/** Depend on nothing but the contract and the code: one process makes them once. */
+let plans: ReturnType<typeof plansOf> | undefined;
+
 /**
  * The service as a request handler; it does not listen, so that tests and main decide where. An operation of the
  * contract is run at once. What is none, and every failure, goes through Express.
  */
 export async function createApp(services: Services): Promise<RequestListener> {
-  const backend = await createBackend(operations, services, protectiveHeaders());
+  const backend = createBackend(await (plans ??= plansOf(operations)), services, protectiveHeaders());
   const others = otherRoutes(services, backend);
   return (req, plainResponse) => {
     const requestId = requestIdFor(req.headers['x-request-id'], services.newRequestId);

@@ -37,12 +37,11 @@ export interface Backend {
  * before a request comes is in the plan of its operation.
  * @param protective headers that every response has besides those of the contract
  */
-export async function createBackend(
-  operations: Operations,
+export function createBackend(
+  plans: readonly Plan[],
   services: Services,
   protective: Readonly<Record<string, string>>,
-): Promise<Backend> {
-  const plans = await plansOf(operations);
+): Backend {
   const common = { ...protective, 'API-Version': contractVersion(), 'Cache-Control': 'no-store' };
   const { authenticate, forget } = bearerAuthentication();
   const { validateResponses, databasePoolSize } = services.config;
@@ -124,7 +123,7 @@ export async function createBackend(
 }
 
 /** Fails the start when an operation of the contract has no code, or the other way round (strict mode). */
-async function plansOf(operations: Operations): Promise<Plan[]> {
+export async function plansOf(operations: Operations): Promise<Plan[]> {
   const api = new OpenAPIBackend({
     definition: readContract(),
     // Its own check of the document knows OpenAPI 3.0 only (ours is checked by `make lint`), and what is compiled when it

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { setRoute } from '../../src/http/route.js';
-import { drain, listen } from '../../src/http/server.js';
+import { drain, listen } from '../../src/http/listen.js';
 import { cast } from '../support/cast.js';
 import { everyCase } from '../support/everyCase.js';
 import { startHarness } from '../support/harness.js';

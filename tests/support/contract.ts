@@ -208,15 +208,22 @@ export function contractFaults(operationId: string, { status, contentType, heade
 
 // By their texts: most schemas are those of responses that all operations have.
 const compiled = new Map<string, ValidateFunction>();
+const validators = new WeakMap<Schema, ValidateFunction>();
 const ajv = new Ajv2020({ allErrors: true, strict: false, discriminator: true });
 addFormats.default(ajv);
 
 /** Which rules of the schema the value breaks, and where. */
 export function schemaFaults(schema: Schema, value: unknown): string[] {
-  const text = JSON.stringify(schema);
-  const validate = compiled.get(text) ?? ajv.compile(schema);
-  compiled.set(text, validate);
+  const validate = validators.get(schema) ?? compiledOnce(schema);
+  validators.set(schema, validate);
   return validate(value)
     ? []
     : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+}
+
+function compiledOnce(schema: Schema): ValidateFunction {
+  const text = JSON.stringify(schema);
+  const validate = compiled.get(text) ?? ajv.compile(schema);
+  compiled.set(text, validate);
+  return validate;
 }
