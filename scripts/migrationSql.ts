@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { schemaDiff } from '../src/adapters/database/migrations.js';
-import { configuredDatabase } from '../src/runtime/serviceDatabase.js';
+import { configuredDatabase } from '../src/runtime/configuredDatabase.js';
 import { readConfig } from '../src/config.js';
 
 const usage = `Usage: npx tsx scripts/migrationSql.ts           print the SQL that makes all of schema.prisma

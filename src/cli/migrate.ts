@@ -1,10 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import {
-  configuredDatabase,
-  migrateDatabase,
-  pendingMigrations,
-  type ServiceDatabase,
-} from '../runtime/serviceDatabase.js';
+import { configuredDatabase, type ServiceDatabase } from '../runtime/configuredDatabase.js';
+import { migrateDatabase, pendingMigrations } from '../runtime/serviceDatabase.js';
 import { databaseClock, openDatabase } from '../adapters/database/database.js';
 import { systemContext } from '../runtime/systemContext.js';
 import { readConfig } from '../config.js';

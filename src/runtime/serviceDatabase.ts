@@ -1,52 +1,12 @@
 import { isUnavailable, sqlState } from '../adapters/database/database.js';
-import { protectedUrl } from '../adapters/database/databaseUrl.js';
 import { grantServiceRights } from '../adapters/database/serviceRole.js';
-import { makeDataDir } from '../adapters/dataDir.js';
 import { checkJobSchema, migrateJobSchema } from '../adapters/jobs/jobSchema.js';
 import { checkSchema, migrate } from '../adapters/database/migrations.js';
-
-/** Where the configuration says that the database is. */
-export interface DatabasePlace {
-  /** null = the embedded PostgreSQL in `dataDir`. */
-  readonly databaseUrl: string | null;
-  /** Where migrations connect to; null = `databaseUrl`. */
-  readonly databaseOwnerUrl: string | null;
-  readonly dataDir: string;
-  /** The server owns the embedded PostgreSQL; a tool joins it, or starts it for the time of its work. */
-  readonly role: 'server' | 'tool';
-  readonly log: (message: string) => void;
-}
+import { configuredDatabase, type DatabasePlace, type ServiceDatabase } from './configuredDatabase.js';
 
 export interface ServiceDatabaseOptions extends DatabasePlace {
   /** Whether pending migrations are applied to `databaseUrl`; to the embedded database they always are. */
   readonly applyMigrations: boolean;
-}
-
-export interface ServiceDatabase {
-  /** For everything but migrations. */
-  readonly url: string;
-  /** For migrations; perhaps the same. */
-  readonly ownerUrl: string;
-  close(): Promise<void>;
-}
-
-/**
- * The database that the configuration names, whatever its schema.
- * @throws Error naming the variable whose address must not be connected to (see {@link protectedUrl})
- */
-export async function configuredDatabase(place: DatabasePlace): Promise<ServiceDatabase> {
-  const { databaseUrl, databaseOwnerUrl, ...embedded } = place;
-  if (databaseUrl === null) {
-    // A server with a database of its own never loads the embedded one.
-    const { openEmbeddedPostgres } = await import('../embedded/embeddedPostgres.js');
-    const { url, serviceUrl, close } = await openEmbeddedPostgres(embedded);
-    return { url: serviceUrl, ownerUrl: url, close };
-  }
-  // A server keeps keys and files there in any case.
-  if (embedded.role === 'server') await makeDataDir(embedded.dataDir);
-  const url = protectedUrl('DATABASE_URL', databaseUrl);
-  const ownerUrl = databaseOwnerUrl === null ? url : protectedUrl('DATABASE_OWNER_URL', databaseOwnerUrl);
-  return { url, ownerUrl, close: async () => undefined };
 }
 
 /**
@@ -54,8 +14,17 @@ export async function configuredDatabase(place: DatabasePlace): Promise<ServiceD
  * @throws Error naming DATABASE_URL and what to do, or DATA_DIR
  */
 export async function openServiceDatabase(options: ServiceDatabaseOptions): Promise<ServiceDatabase> {
-  const { databaseUrl, applyMigrations, log } = options;
-  const database = await configuredDatabase(options);
+  return prepared(await configuredDatabase(options), options);
+}
+
+/**
+ * A database that was opened, when it has exactly the schema of this build; otherwise it is closed.
+ * @throws Error naming DATABASE_URL and what to do, or DATA_DIR
+ */
+export async function prepared(
+  database: ServiceDatabase,
+  { databaseUrl, applyMigrations, log }: Pick<ServiceDatabaseOptions, 'databaseUrl' | 'applyMigrations' | 'log'>,
+): Promise<ServiceDatabase> {
   try {
     if (databaseUrl === null) await migrateDatabase(database);
     else await requireSchema(database, applyMigrations, log);

@@ -1,0 +1,151 @@
+import cluster from 'node:cluster';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { openDatabase } from './adapters/database/database.js';
+import { startJobWorker } from './adapters/jobs/jobWorker.js';
+import { createApp } from './app.js';
+import type { Config } from './config.js';
+import { withMembers, type Services } from './context.js';
+import { reasonOf } from './failures.js';
+import { contractVersion } from './http/contractDocument.js';
+import { drain, listenAt } from './http/listen.js';
+import { refusalLog } from './http/requestLog.js';
+import { createHttpServer } from './http/server.js';
+import { startDeliveries } from './jobs/deliveries.js';
+import { jobsWith } from './jobs/index.js';
+import type { ServiceDatabase } from './runtime/configuredDatabase.js';
+import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
+import type { startMonitoring } from './runtime/monitoring.js';
+import { prepared } from './runtime/serviceDatabase.js';
+import { openServices } from './runtime/services.js';
+import { systemContext } from './runtime/systemContext.js';
+import { startWorkers, type Listener } from './runtime/workers.js';
+import { tracing } from './telemetry.js';
+
+export interface StartOptions {
+  readonly migrate?: true;
+  readonly demo?: true;
+}
+
+export interface RunningService {
+  /** Says that it has started, and where. */
+  announce(): void;
+  stop(): Promise<void>;
+}
+
+interface Start {
+  readonly config: Config;
+  readonly options: StartOptions;
+  /** Whose schema is not looked at yet. */
+  readonly opened: ServiceDatabase;
+  readonly log: Logger;
+  readonly serveMetrics: ReturnType<typeof startMonitoring> | null;
+}
+
+/** Everything is checked before the first request is taken: configuration, schema, keys, object store. */
+export async function startService({ config, options, opened, log, serveMetrics }: Start): Promise<RunningService> {
+  let stopping = false;
+  let baseUrl = config.baseUrl ?? '';
+  const { databaseUrl, dataDir, databasePoolSize, workers } = config;
+  const applyMigrations = options.migrate ?? false;
+  const database = await prepared(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
+  const domain = systemContext(openDatabase(database.url, { poolSize: databasePoolSize }));
+  try {
+    const services = await openServices({
+      config,
+      domain,
+      databaseUrl: database.url,
+      log,
+      baseUrl: () => baseUrl,
+      isStopping: () => stopping,
+    });
+    await services.objects.check().catch((cause: unknown) => {
+      throw new Error(`OBJECT_STORE cannot be used: ${reasonOf(cause)}`, { cause });
+    });
+    const wantsDemo = cluster.isPrimary && (databaseUrl === null || options.demo === true);
+    baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
+    // Before listening: once the service is ready, the credentials are there.
+    let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
+    const environment = {
+      DATABASE_URL: database.url,
+      DATABASE_POOL_SIZE: String(Math.ceil(databasePoolSize / workers)),
+    };
+    const isServedHere = workers === 1 || cluster.isWorker;
+    const listener = await (isServedHere ? serve(services) : startWorkers(workers, environment, log));
+    if (config.baseUrl === null && listener.port !== config.port) {
+      baseUrl = `http://${urlHost(config.host)}:${listener.port}`;
+      if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
+    }
+    const metrics = cluster.isPrimary ? await serveMetrics?.({ db: domain.db, dataDir }) : undefined;
+    // Last of all: a start that fails after this would leave jobs at work on a database that is being closed.
+    const jobs = cluster.isPrimary
+      ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
+      : undefined;
+    const webhookDb = cluster.isPrimary ? openDatabase(database.url, { poolSize: 5, pool: 'webhooks' }) : undefined;
+    const deliveries = webhookDb && startDeliveries(withMembers(services, { db: webhookDb }));
+    return {
+      announce() {
+        if (cluster.isWorker) return;
+        log.info(
+          { baseUrl, database: databaseUrl === null ? 'embedded' : 'external', metrics: metrics?.url },
+          'started',
+        );
+        welcome(baseUrl, config, demo);
+      },
+      async stop() {
+        stopping = true;
+        await Promise.all([listener.stop(), jobs?.stop(config.drainTimeout), deliveries?.stop(config.drainTimeout)]);
+        metrics?.close();
+        await tracing?.stop().catch(() => undefined);
+        services.limits?.close();
+        await webhookDb?.$disconnect();
+        await domain.db.$disconnect();
+        await database.close();
+        if (cluster.isPrimary) log.info('stopped');
+      },
+    };
+  } catch (error) {
+    await domain.db.$disconnect();
+    await database.close();
+    throw error;
+  }
+}
+
+/** Listens in this process. */
+async function serve(services: Services): Promise<Listener> {
+  const { config, log, newId } = services;
+  const app = await createApp(services);
+  const server = createHttpServer(app, newId, refusalLog(log, contractVersion()), config);
+  const port = await listenAt(server, config);
+  const stop = async (): Promise<void> => {
+    // Load balancers learn of it by the failing readiness, and send nothing more, while connections are still taken.
+    await delay(config.shutdownDelay);
+    await drain(server, config.drainTimeout);
+  };
+  return { port, stop };
+}
+
+/** On standard error, because standard output carries the log. */
+function welcome(baseUrl: string, { databaseUrl, dataDir }: Config, [first]: readonly DemoTenant[]): void {
+  const lines = [`Clinical Encounter Service on ${baseUrl}`, `  reference    ${baseUrl}/docs`];
+  if (first) {
+    const file = join(dataDir, 'demo-credentials.json');
+    lines.push(
+      `  credentials  ${file}`,
+      '  first call',
+      `    curl -s ${baseUrl}/oauth/token -d grant_type=client_credentials -u "$(node -p \\`,
+      `      "const [t] = require('${file}').tenants; t.clientId + ':' + t.clientSecret")"`,
+    );
+  } else if (databaseUrl === null) {
+    // Their file was deleted, or the process died before it was written.
+    lines.push('  credentials  none on file: npm run --silent cli -- client create --tenant demo --preset partner');
+  }
+  process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+/** Nobody can connect to "any address". */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
