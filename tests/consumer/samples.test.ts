@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -86,11 +86,28 @@ describe('every code sample succeeds on the service', () => {
     },
     60_000,
   );
+});
 
-  it('in TypeScript, which compiles against the packed client', async () => {
+describe('the packed client, without anything of the server', () => {
+  beforeAll(async () => {
     const files = await writeSamples('TypeScript', 'ts');
-    await installClient(folder);
-    await compile(folder, ['--skipLibCheck', ...files]);
+    const installed = await installClient(folder);
+    const [, example = ''] = /```ts\n(.*?)```/s.exec(await readFile(join(installed, 'README.md'), 'utf8')) ?? [];
+    await writeFile(join(folder, 'example.ts'), example);
+    await compile(folder, ['example.ts', ...files]);
+  }, 120_000);
+
+  it('compiles and runs the example of its README, again and again', async () => {
+    const { clientId, clientSecret } = await newSandbox(harness);
+    const env = { CES_URL: harness.baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
+    for (const time of ['first', 'second']) {
+      const { stdout: printed } = await run(process.execPath, ['example.js'], { cwd: folder, env });
+      expect([time, printed]).toEqual([time, expect.stringMatching(/^GFE-\d+ pending_review\n/)]);
+      expect(printed).toContain('encounter.created');
+    }
+  });
+
+  it('compiles and runs every code sample in TypeScript', async () => {
     expect(await statuses(process.execPath, 'run.js')).toEqual(successes);
-  }, 180_000);
+  }, 60_000);
 });

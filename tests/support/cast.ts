@@ -87,6 +87,11 @@ export async function resetCast(harness: Harness, { token }: Pick<Partner, 'toke
   await harness.domain.db.webhookEndpoint.deleteMany({ where: { tenantId, apiClientId: cast.apiClientId } });
 }
 
+/** The cases that only read before the others: they can share a reset, which costs more than most requests. */
+export function readsFirst<T>(cases: readonly T[], onlyReads: (one: T) => boolean): T[] {
+  return [...cases.filter(onlyReads), ...cases.filter((one) => !onlyReads(one))];
+}
+
 /** The credentials in the example of a token request. */
 function exampleCredentials(): { clientId: string; clientSecret: string } {
   const { client_id: clientId, client_secret: clientSecret } = exampleBody(

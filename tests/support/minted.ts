@@ -29,3 +29,15 @@ export const minted: Readonly<Record<string, readonly string[]>> = {
   listRequests: ['next_cursor', 'requestId'],
   getJwks: ['x', 'y', 'kid'],
 };
+
+/** The value with its minted members reduced to their types. */
+export function reduced(value: unknown, names: readonly string[] = []): unknown {
+  if (Array.isArray(value)) return value.map((one) => reduced(one, names));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      names.includes(name) ? typeof member : reduced(member, names),
+    ]),
+  );
+}

@@ -26,7 +26,7 @@ export async function installClient(folder: string): Promise<string> {
   return installed;
 }
 
-/** Compiles files of the folder strictly; options of the compiler may stand before them. */
+/** Compiles files of the folder strictly. */
 export async function compile(folder: string, files: readonly string[]): Promise<void> {
   const strict = ['--strict', '--noUncheckedIndexedAccess', '--target', 'ES2022', '--module', 'NodeNext'];
   const tsc = join(root, 'node_modules/typescript/bin/tsc');

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -68,8 +68,8 @@ export async function startTestCluster(): Promise<() => Promise<void>> {
  * A temporary DATA_DIR for an embedded PostgreSQL, closed to other users as `mktemp -d` makes it. It is removed, and
  * its PostgreSQL ended, by `remove()` or with this process, whatever ends that: Ctrl-C and SIGKILL leave nothing.
  */
-export async function temporaryDataDir(): Promise<{ dataDir: string; remove(): Promise<void> }> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'ces-test-'));
+export async function temporaryDataDir(parent = tmpdir()): Promise<{ dataDir: string; remove(): Promise<void> }> {
+  const dataDir = await mkdtemp(join(parent, 'ces-test-'));
   // "cat" waits for the end of its input, which comes with our end; another process may just be starting PostgreSQL.
   const script = `cat; while [ -d "$0" ]; do
     read -r pid < "$0/postgres/data/postmaster.pid" && kill -QUIT "$pid" && sleep 0.1 || rm -rf "$0"; done`;
@@ -82,11 +82,18 @@ export async function temporaryDataDir(): Promise<{ dataDir: string; remove(): P
 }
 
 async function startTemporaryCluster(): Promise<{ url: string; stop: () => Promise<void> }> {
-  const { dataDir, remove } = await temporaryDataDir();
+  const { dataDir, remove } = await temporaryDataDir(await roomyMemory());
   const log = (message: string): unknown => process.stderr.write(`${message}\n`);
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
   const { url, close } = await openEmbeddedPostgres({ dataDir, role: 'server', log, settings });
   return { url, stop: () => close().then(remove) };
+}
+
+/** Where files are in memory, if there is room for databases: each test file makes one, which takes a disk far longer. */
+async function roomyMemory(): Promise<string | undefined> {
+  const memory = '/dev/shm';
+  const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
+  return bavail * bsize > 4 * 1024 ** 3 ? memory : undefined;
 }
 
 async function createDatabase(admin: string, prefix: string, template: string): Promise<TestDatabase> {

@@ -54,15 +54,15 @@ const ownOf: Readonly<Record<string, readonly string[]>> = {
 
 /** Everything that a tenant has, by table: two of these are equal only if the tenant has the same things. */
 export async function thingsOf({ domain }: Harness, tenantId: string): Promise<Record<string, unknown[]>> {
-  const things: Record<string, unknown[]> = {};
-  for (const table of [...resetTables, 'tenant', 'api_client', 'api_client_secret', 'webhook_endpoint']) {
+  const tables = [...resetTables, 'tenant', 'api_client', 'api_client_secret', 'webhook_endpoint'];
+  const things = tables.map((table) => {
+    const row = `to_jsonb(t) - '{${(ownOf[table] ?? []).join()}}'::text[]`;
     const column = table === 'tenant' ? 'id' : 'tenant_id';
-    const rows = await domain.db.$queryRawUnsafe<{ row: object }[]>(
-      `SELECT to_jsonb(t) - $2::text[] AS row FROM "${table}" AS t WHERE ${column} = $1 ORDER BY 1`,
-      tenantId,
-      [...(ownOf[table] ?? [])],
-    );
-    things[table] = rows.map(({ row }) => row);
-  }
-  return things;
+    return `SELECT '${table}' AS table, (SELECT jsonb_agg(${row} ORDER BY ${row}) FROM "${table}" t WHERE ${column} = $1) AS rows`;
+  });
+  const all = await domain.db.$queryRawUnsafe<{ table: string; rows: unknown[] | null }[]>(
+    things.join(' UNION ALL '),
+    tenantId,
+  );
+  return Object.fromEntries(all.map(({ table, rows }) => [table, rows ?? []]));
 }
