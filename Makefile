@@ -20,7 +20,7 @@ start: port build ## install, generate, build and serve: embedded PostgreSQL, de
 	@exec $$(node -p "require('./package.json').scripts.start")
 
 dev: install generated/.fresh generated/docs/index.html ## serve from the sources and restart on every change of code, contract or schema
-	@$(TSX) watch --clear-screen=false --include 'openapi/**/*' --include prisma/schema.prisma scripts/dev.ts
+	@$(TSX) scripts/dev.ts
 
 test: build ## run every test (needs nothing but Node, make and the npm registry)
 	npm test --silent -- $(ARGS)
