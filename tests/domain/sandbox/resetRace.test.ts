@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Prisma } from '../../../generated/prisma/client.js';
 import { cast } from '../../support/cast.js';
 import { newPatient, patientBody, type Partner } from '../../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
@@ -57,6 +59,22 @@ it('never breaks what is done at the same time, nor leaves a part of it', async 
   expect(answers.filter(({ status }) => status >= 500).map(({ text }) => text)).toEqual([]);
   expect((await reset(harness, partner)).status).toBe(204);
   expect(await things()).toEqual(beginning);
+});
+
+it('works in the time that a reset left, when it had to wait for it', async () => {
+  const { domain } = harness;
+  const { tenantId } = partner;
+  const day = 86_400_000;
+  let waiting: Promise<Answer> | undefined;
+  await domain.db.$transaction(async (db) => {
+    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${tenantId}`}, 0))`;
+    waiting = post('/clients', patientBody());
+    const waits = Prisma.sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
+    while ((await db.$queryRaw<object[]>(waits)).length === 0) await delay(5);
+    await db.tenant.update({ where: { id: tenantId }, data: { clockOffsetMs: day } });
+  });
+  expect(Date.parse((await waiting)?.body.createdAt)).toBeGreaterThanOrEqual(harness.clock.now.getTime() + day);
+  expect((await reset(harness, partner)).status).toBe(204);
 });
 
 it('refuses a document whose patient went while its file was fetched, and keeps no file', async () => {
