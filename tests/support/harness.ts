@@ -59,8 +59,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   });
   const clock = newClock();
   const url = options.databaseUrl ?? database?.url ?? '';
-  // A busy machine is no fault of the database.
-  const db = openDatabase(url, { poolSize: config.databasePoolSize, timeoutMs: 20_000 });
+  const db = openDatabase(url, { poolSize: config.databasePoolSize });
   const logged: Record<string, unknown>[] = [];
   const log = recordingLog(logged);
   const domain = { ...systemContext(db), now: () => new Date(clock.now), log };
