@@ -256,6 +256,13 @@ describe('beside a tenant with 20,000 clinics and products and ten smaller ones'
     expect(await boundedIndexes()).toContain(index);
   });
 
+  it('/clinics?state= of few clinics reads no more than those', async () => {
+    const found = (await scans('/clinics?state=wy', large)).filter(({ text }) => text.includes('ref_state'));
+    const states = { table: 'clinic_location', index: 'clinic_location_tenant_id_state_clinic_id_idx' };
+    const read = found.flatMap((statement) => statement.read);
+    expect(read).toEqual([{ table: 'clinic', index: 'clinic_pkey' }, states, ...(elementScans['clinic'] ?? [])]);
+  });
+
   it.each([
     '/clinics',
     '/clinics?search=clinic',
