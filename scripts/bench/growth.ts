@@ -23,6 +23,7 @@ const SIZES = (process.env['GROWTH_ROWS'] ?? '1000,100000,1000000').split(',').m
 const RUNS = Number(process.env['GROWTH_RUNS'] ?? 15);
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
+const countOf = (rows: number): string => rows.toLocaleString('en');
 const rowOf = (cells: readonly unknown[]): string => `| ${cells.join(' | ')} |`;
 
 interface Figure {
@@ -110,15 +111,10 @@ await client.end();
 await database.close();
 await rm(dataDir, { recursive: true, force: true });
 
-const head = [
-  'operation',
-  ...SIZES.map((rows) => `${rows.toLocaleString('en')} rows, ms`),
-  'last ÷ first',
-  'read as a whole',
-];
+const head = ['operation', ...SIZES.map((rows) => `${countOf(rows)} rows, ms`), 'last ÷ first', 'read as a whole'];
 const table = [...figures].map(([name, of]) => {
   const [first, last] = [of[0]?.milliseconds ?? NaN, of.at(-1)?.milliseconds ?? NaN];
-  const scanned = [...new Set(of.flatMap((figure) => figure.scanned))];
+  const scanned = of.flatMap((figure, at) => figure.scanned.map((table) => `${table} (${countOf(SIZES[at] ?? 0)})`));
   const cells = of.map(({ milliseconds }) => milliseconds.toFixed(1));
   return rowOf([name, ...cells, `**${(last / first).toFixed(1)}**`, scanned.join(', ')]);
 });

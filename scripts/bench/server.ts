@@ -98,13 +98,19 @@ export async function send(url: string, operation: BenchOperation, sample: Sampl
   });
 }
 
-/** Sends so many requests over {@link CONNECTIONS} connections. */
-export async function load(url: string, operation: BenchOperation, sample: Sample, requests: number): Promise<void> {
+/** Sends so many requests, at most {@link CONNECTIONS} at the same time. */
+export async function load(
+  url: string,
+  operation: BenchOperation,
+  sample: Sample,
+  requests: number,
+  connections = CONNECTIONS,
+): Promise<void> {
   let left = requests;
   const worker = async (): Promise<void> => {
     while (left-- > 0) await send(url, operation, sample);
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+  await Promise.all(Array.from({ length: connections }, worker));
 }
 
 /** Microseconds of the server's CPU for each request. */
@@ -113,9 +119,10 @@ export async function cpuPerRequest(
   operation: BenchOperation,
   sample: Sample,
   requests: number,
+  connections?: number,
 ): Promise<number> {
   const before = await server.usage();
-  await load(server.url, operation, sample, requests);
+  await load(server.url, operation, sample, requests, connections);
   const after = await server.usage();
   return (after.cpuMicros - before.cpuMicros) / requests;
 }
