@@ -17,7 +17,7 @@ import { Problem } from './problem.js';
 /** A path and perhaps a query: a request target as nearly every client writes it. */
 const PLAIN_TARGET = /^(\/[^?#\s]*)(?:\?([^#\s]*))?$/;
 
-/** Depend on nothing but the contract and the code: one process makes them once. */
+/** They depend on nothing but the contract and the code, so a process makes them once. */
 let plans: ReturnType<typeof plansOf> | undefined;
 
 /**

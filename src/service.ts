@@ -17,7 +17,7 @@ import { jobsWith } from './jobs/index.js';
 import type { ServiceDatabase } from './runtime/configuredDatabase.js';
 import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
 import type { startMonitoring } from './runtime/monitoring.js';
-import { prepared } from './runtime/serviceDatabase.js';
+import { withSchema } from './runtime/serviceDatabase.js';
 import { openServices } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
 import { startWorkers, type Listener } from './runtime/workers.js';
@@ -49,7 +49,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
   let baseUrl = config.baseUrl ?? '';
   const { databaseUrl, dataDir, databasePoolSize, workers } = config;
   const applyMigrations = options.migrate ?? false;
-  const database = await prepared(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
+  const database = await withSchema(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
   const domain = systemContext(openDatabase(database.url, { poolSize: databasePoolSize }));
   try {
     const services = await openServices({

@@ -98,7 +98,7 @@ export async function send(url: string, operation: BenchOperation, sample: Sampl
   });
 }
 
-/** Sends so many requests, at most {@link CONNECTIONS} at the same time. */
+/** Sends so many requests, at most `connections` at the same time. */
 export async function load(
   url: string,
   operation: BenchOperation,

@@ -14,14 +14,14 @@ export interface ServiceDatabaseOptions extends DatabasePlace {
  * @throws Error naming DATABASE_URL and what to do, or DATA_DIR
  */
 export async function openServiceDatabase(options: ServiceDatabaseOptions): Promise<ServiceDatabase> {
-  return prepared(await configuredDatabase(options), options);
+  return withSchema(await configuredDatabase(options), options);
 }
 
 /**
- * A database that was opened, when it has exactly the schema of this build; otherwise it is closed.
+ * Brings the schema of an opened database to that of this build, or checks it; closes the database when that fails.
  * @throws Error naming DATABASE_URL and what to do, or DATA_DIR
  */
-export async function prepared(
+export async function withSchema(
   database: ServiceDatabase,
   { databaseUrl, applyMigrations, log }: Pick<ServiceDatabaseOptions, 'databaseUrl' | 'applyMigrations' | 'log'>,
 ): Promise<ServiceDatabase> {

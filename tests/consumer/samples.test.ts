@@ -105,7 +105,7 @@ describe('the packed client, without anything of the server', () => {
       expect([time, printed]).toEqual([time, expect.stringMatching(/^GFE-\d+ pending_review\n/)]);
       expect(printed).toContain('encounter.created');
     }
-  });
+  }, 60_000);
 
   it('compiles and runs every code sample in TypeScript', async () => {
     expect(await statuses(process.execPath, 'run.js')).toEqual(successes);

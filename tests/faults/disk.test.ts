@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newToken } from '../support/factories.js';
 import { call } from '../support/http.js';
+import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 import { figure, isFull, tally } from './faults.js';
 import { healedAfter, startLoad } from './load.js';
@@ -17,8 +18,10 @@ const FAILURES = isFull ? 200 : 20;
 const disk = mkdtempSync(join(tmpdir(), 'ces-disk-'));
 const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m`, 'tmpfs', disk]).status === 0;
 if (!isMounted) process.stderr.write('SKIPPED: tests on a full disk, which needs the right to mount one.\n');
+const data = await temporaryDataDir(disk);
 afterAll(async () => {
   await killServers();
+  await data.remove();
   if (isMounted) spawnSync('umount', ['--lazy', disk]);
   await rm(disk, { recursive: true });
 });
@@ -29,11 +32,11 @@ itOnDisk(
   'a full disk: changes get 503 and /readyz says why; with space again everything goes on, nothing acknowledged is lost',
   async () => {
     const server = startServer(
-      { DATA_DIR: join(disk, 'data'), MIN_FREE_DISK: '1', RATE_LIMIT: 'off', METRICS_PORT: '0' },
+      { DATA_DIR: data.dataDir, MIN_FREE_DISK: '1', RATE_LIMIT: 'off', METRICS_PORT: '0' },
       '--demo',
     );
     const baseUrl = await server.started;
-    const { tenants } = JSON.parse(await readFile(join(disk, 'data/demo-credentials.json'), 'utf8'));
+    const { tenants } = JSON.parse(await readFile(join(data.dataDir, 'demo-credentials.json'), 'utf8'));
     const token = await newToken({ baseUrl }, tenants[1]);
     const load = startLoad(baseUrl, token);
     await healedAfter(load, Date.now());

@@ -20,7 +20,7 @@ import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 /** Servers that are killed; `KILLS=30` for a longer look. */
-const kills = Number(process.env['KILLS'] ?? 2);
+const kills = Number(process.env['KILLS'] ?? 4);
 
 /** Tokens are for this address, wherever a server of the deployment listens. */
 const publicUrl = 'http://crash.example.com';
@@ -209,6 +209,6 @@ describeOnS3('kill -9 during uploads to S3', () => {
   afterAll(() => s3.close());
 
   it('leaves no row without its object, loses nothing acknowledged, and what it leaves is removed', async () => {
-    await holds({ environment: s3.environment, uploads: 6 * kills, kills, servers: 1, incoming: 'spool' });
+    await holds({ environment: s3.environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' });
   });
 });

@@ -21,6 +21,11 @@ const element = jsonOf('Clinic', 'shown', {
     FROM clinic_location AS place WHERE place.tenant_id = shown.tenant_id AND place.clinic_id = shown.id)`,
 });
 
+/** The tenant's locations in a state. */
+const inState = (tenantId: string, state: string): Prisma.Sql => Prisma.sql`clinic_location AS place
+  WHERE place.tenant_id = ${tenantId} AND place.state = ANY (ARRAY(SELECT upper(${state})
+    UNION SELECT code FROM ref_state WHERE lower(name) = lower(${state})))`;
+
 export interface ClinicPage {
   readonly clinics: readonly ListedClinic[];
   /** Clinics that match the filter. */
@@ -49,11 +54,10 @@ export async function listClinics(context: Context, filter: ClinicFilter): Promi
         ...(limit ? [limit] : []),
         ...(state
           ? [
-              // An array, so that a state of few clinics is read by the index of states.
-              Prisma.sql`listed.id = ANY (ARRAY(SELECT place.clinic_id FROM clinic_location AS place
-                WHERE place.tenant_id = ${tenantId}
-                  AND place.state = ANY (ARRAY(SELECT upper(${state})
-                    UNION SELECT code FROM ref_state WHERE lower(name) = lower(${state})))))`,
+              // What a search finds is looked up by itself; without one, a state of few clinics is read by its index.
+              filter.search
+                ? Prisma.sql`EXISTS (SELECT FROM ${inState(tenantId, state)} AND place.clinic_id = listed.id)`
+                : Prisma.sql`listed.id = ANY (ARRAY(SELECT place.clinic_id FROM ${inState(tenantId, state)}))`,
             ]
           : []),
       ],

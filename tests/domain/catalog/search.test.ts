@@ -269,6 +269,7 @@ describe('beside a tenant with 20,000 clinics and products and ten smaller ones'
     '/clinics?search=q',
     '/clinics?state=tx',
     '/clinics?state=texas',
+    '/clinics?state=tx&search=clinic',
     '/clinics?isActive=true',
     '/clinics?sort_by=createdAt',
     '/clinics?sort_by=updatedAt&sort_order=desc',
