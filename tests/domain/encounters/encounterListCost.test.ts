@@ -81,16 +81,16 @@ async function rowsRead(statement: Statement): Promise<number> {
 const after = (minute: number): string =>
   Buffer.from(`${new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()} 999999999`).toString('base64url');
 
-/** A page of so many encounters is one statement, which reads little more than the page. */
-async function expectCheap(target: string, { token }: Partner, length: number, most = 60): Promise<void> {
+/** A page of ten encounters is one statement, which reads little more than the page. */
+async function expectCheap(target: string, { token }: Partner, most = 60): Promise<void> {
   const ask = async () => {
     const { status, body } = await call(harness, target, { token });
-    expect([status, body.data.length]).toEqual([200, length]);
+    expect([status, body.data.length]).toEqual([200, 10]);
   };
   await ask();
   const statements = await ownStatementsOf(ask);
   expect(statements).toHaveLength(1);
-  // One encounter more, to know whether more come, each with an item and a treatment, and some that a filter leaves out.
+  // Eleven encounters, to know whether more come, each with an item and a treatment, and some that a filter leaves out.
   for (const statement of statements) expect(await rowsRead(statement)).toBeLessThanOrEqual(most);
 }
 
@@ -121,11 +121,18 @@ it.each([
       .toString()
       .replace('CLINIC', clinicId)
       .replace('PATIENT', patientId);
-    await expectCheap(`GET /encounters?${search}`, isLimited ? limited : large, 10);
+    await expectCheap(`GET /encounters?${search}`, isLimited ? limited : large);
   },
 );
 
-it('the head of the queue is one statement, which reads little more than the head', async () => {
-  // Twenty are read for any shorter page, so that a limit makes no statement of its own.
-  await expectCheap('GET /review-queue?serviceQueue=provider_network&limit=10', large, 10, 90);
+it('the head of the queue is one statement, which reads little more than the head and is the same for any', async () => {
+  const head = (limit: number): string => `GET /review-queue?serviceQueue=provider_network&limit=${limit}`;
+  // Twenty-one are read for any page that is shorter.
+  await expectCheap(head(10), large, 90);
+  const textsOf = async (limit: number): Promise<string[]> => {
+    const statements = await ownStatementsOf(() => call(harness, head(limit), { token: large.token }));
+    return statements.map(({ text }) => text);
+  };
+  expect(await textsOf(1)).toEqual(await textsOf(20));
+  expect(await textsOf(21)).toEqual(await textsOf(100));
 });
