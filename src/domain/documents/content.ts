@@ -34,11 +34,9 @@ const padding: ReadonlySet<number> = new Set(Buffer.from('\0\t\n\f\r \x1a', 'lat
 const cutOff = 'The file is cut off or damaged: its end is missing.';
 const mixed = 'The file holds something else besides the document.';
 
-/** What is known of a file when all of it has passed. */
+/** What is known of a file when all of it has passed: its first `guessedFrom` bytes, its last `longestZipEnd` ones. */
 interface Passed {
-  /** The first `guessedFrom` bytes. */
   readonly start: string;
-  /** The last `longestZipEnd` bytes. */
   readonly end: Buffer;
   /** What lies behind the document's own end and the padding there, as far as that is known while it passes. */
   readonly behind: { readonly start: string; readonly isText: boolean };

@@ -1,3 +1,4 @@
+import type { Document } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 
 const mebibyte = 1024 * 1024;
@@ -64,91 +65,15 @@ const unspecific: readonly string[] = [
   'application/x-force-download',
 ];
 
-/**
- * Extensions that name a type which is no document here. An extension that is in no table (`scan.final`) claims
- * nothing, and neither does the one of a server's program (`download.php`).
- */
-const foreignExtensions: ReadonlySet<string> = new Set([
-  'html',
-  'htm',
-  'xhtml',
-  'xml',
-  'svg',
-  'svgz',
-  'css',
-  'js',
-  'mjs',
-  'json',
-  'txt',
-  'csv',
-  'tsv',
-  'rtf',
-  'md',
-  'eml',
-  'msg',
-  'doc',
-  'docx',
-  'docm',
-  'xls',
-  'xlsx',
-  'xlsm',
-  'ppt',
-  'pptx',
-  'odt',
-  'ods',
-  'odp',
-  'pages',
-  'ps',
-  'eps',
-  'ai',
-  'epub',
-  'gif',
-  'webp',
-  'bmp',
-  'ico',
-  'avif',
-  'apng',
-  'jp2',
-  'psd',
-  'dng',
-  'cr2',
-  'nef',
-  'dcm',
-  'zip',
-  'gz',
-  'tgz',
-  'bz2',
-  'xz',
-  '7z',
-  'rar',
-  'tar',
-  'iso',
-  'dmg',
-  'jar',
-  'apk',
-  'exe',
-  'dll',
-  'com',
-  'bat',
-  'cmd',
-  'msi',
-  'scr',
-  'vbs',
-  'ps1',
-  'sh',
-  'py',
-  'lnk',
-  'hta',
-  'mp3',
-  'mp4',
-  'm4a',
-  'mov',
-  'avi',
-  'mkv',
-  'webm',
-  'wav',
-  'ogg',
-]);
+/** Extensions of types that are no document here. Others claim nothing (`scan.final`), like a program's (`download.php`). */
+const foreignExtensions: ReadonlySet<string> = new Set(
+  `html htm xhtml xml svg svgz css js mjs json txt csv tsv rtf md eml msg
+  doc docx docm xls xlsx xlsm ppt pptx odt ods odp pages ps eps ai epub
+  gif webp bmp ico avif apng jp2 psd dng cr2 nef dcm
+  zip gz tgz bz2 xz 7z rar tar iso dmg jar apk
+  exe dll com bat cmd msi scr vbs ps1 sh py lnk hta
+  mp3 mp4 m4a mov avi mkv webm wav ogg`.split(/\s+/),
+);
 
 /** What the caller asked for. */
 export interface UploadRequest {
@@ -167,21 +92,12 @@ export interface FileEvidence {
   readonly declaredType: string | undefined;
 }
 
-export interface FileDescription {
-  readonly contentType: DocumentMediaType;
-  readonly fileName: string;
-  readonly originalFilename: string;
-}
-
 /**
- * Decides by content whether a file may be stored as the requested documentType, and how it is called. The name is
- * the caller's, else the last segment of the URL's path, else made of documentType and documentId; an extension is
- * added when it has none that fits.
- * @throws Problem document_type_not_allowed: the content is none of the types of this documentType
- * @throws Problem document_type_mismatch: the server's Content-Type or the name says another type
- *   (R-62)
+ * Decides by content whether a file may be stored as the requested documentType, and how it is called (R-62): as the
+ * caller says, else as the URL's path ends, else by documentType and documentId; with an extension that fits.
+ * @throws Problem document_type_not_allowed by its content; document_type_mismatch by its name or Content-Type
  */
-export function describeFile(request: UploadRequest, evidence: FileEvidence): FileDescription {
+export function describeFile(request: UploadRequest, evidence: FileEvidence) {
   const { types }: DocumentRule = documentRules[request.documentType];
   const type = types.find((allowed) => allowed === evidence.sniffedType);
   if (!type) throw new Problem('document_type_not_allowed', `A document of this type must be ${types.join(', ')}.`);
@@ -220,9 +136,8 @@ function extensionOf(name: string): string {
 const maxNameBytes = 255;
 
 /**
- * Makes a safe file name of any text: its base name in Unicode's NFC, without control characters, invisible line and
- * direction marks (they make `fdp.exe` of `exe.pdf`), lone surrogates, and dots or blanks at the ends.
- * Undefined when nothing is left.
+ * The base name of any text in Unicode's NFC, without control characters, invisible line and direction marks (they make
+ * `fdp.exe` of `exe.pdf`), lone surrogates, and dots or blanks at the ends. Undefined when nothing is left.
  */
 export function safeFileName(text: string): string | undefined {
   const base = text
@@ -230,8 +145,7 @@ export function safeFileName(text: string): string | undefined {
     .normalize('NFC')
     .split(/[/\\]/)
     .findLast((part) => /[^.\s]/.test(part));
-  if (base === undefined) return undefined;
-  return cut(base.replace(/^[.\s]+|[.\s]+$/g, ''));
+  return base && cut(base.replace(/^[.\s]+|[.\s]+$/g, ''));
 }
 
 /** The safe name in the last segment of a URL's path, or undefined when it has none. */
@@ -265,18 +179,15 @@ function cut(name: string): string {
   return stem + suffix;
 }
 
-/** Where a document's file lies in the object store. */
-export interface BlobLocation {
-  readonly tenantId: string;
-  readonly patientId: string;
-  readonly documentType: DocumentType;
-  readonly documentId: string;
-}
-
 /**
  * The key of a document's object, `blobPath` on the wire (R-64). The file's name, which may be a patient's, is not in it:
  * keys appear in logs and bills of object stores.
  */
-export function blobPath({ tenantId, patientId, documentType, documentId }: BlobLocation): string {
+export function blobPath({
+  tenantId,
+  patientId,
+  documentType,
+  documentId,
+}: Pick<UploadRequest, 'documentType' | 'documentId'> & Pick<Document, 'tenantId' | 'patientId'>): string {
   return `${tenantId}/clients/${patientId}/${documentType}/${documentId}`;
 }

@@ -41,8 +41,8 @@ export function trackPng(): Tracker {
 }
 
 /**
- * JPEG (ITU-T T.81, B.1): segments of marker, length and data, with coded data behind some of them, up to the marker
- * EOI. A thumbnail with an EOI of its own lies inside a segment. Bytes between segments are skipped, as decoders do.
+ * JPEG (ITU-T T.81, B.1): segments of marker, length and data, some with coded data behind them, up to the marker EOI.
+ * A thumbnail with an EOI of its own lies inside a segment. Bytes between segments are skipped, as decoders do.
  */
 export function trackJpeg(): Tracker {
   let next: 'anything' | 'marker' | 'high length' | 'low length' | 'nothing' = 'anything';
@@ -81,14 +81,6 @@ function afterMarker(byte: number): 'anything' | 'marker' | 'high length' | 'not
   return byte < 0xc0 || (byte >= 0xd0 && byte <= 0xd8) ? 'anything' : 'high length';
 }
 
-interface TiffDirectory {
-  /** Where its number of entries is, and how many bytes that takes. */
-  readonly at: number;
-  readonly countLength: number;
-  readonly entryLength: number;
-  readonly littleEndian: boolean;
-}
-
 /**
  * TIFF 6.0 and BigTIFF: the header names the place of the first directory, which may be anywhere. It has to lie inside
  * the file with all its entries; where the data lie can't be told without reading back and forth.
@@ -96,7 +88,7 @@ interface TiffDirectory {
 export function trackTiff(): Tracker {
   const header = firstBytes(16);
   const count = Buffer.alloc(8);
-  let directory: TiffDirectory | undefined;
+  let directory: ReturnType<typeof tiffDirectory>;
   let position = 0;
   return {
     push(chunk) {
@@ -120,8 +112,8 @@ export function trackTiff(): Tracker {
   };
 }
 
-/** Undefined as long as the header is not complete. */
-function tiffDirectory(header: Buffer): TiffDirectory | undefined {
+/** Where its number of entries is, and how many bytes that and an entry take; undefined until the header is complete. */
+function tiffDirectory(header: Buffer) {
   const littleEndian = header[0] === 0x49;
   const isBig = header.subarray(2, 4).includes(0x2b);
   const [from, to] = isBig ? [8, 16] : [4, 8];
@@ -137,43 +129,34 @@ function numberIn(bytes: Uint8Array, littleEndian: boolean): number {
   return highestFirst.reduce((number, byte) => number * 256 + byte, 0);
 }
 
-/** Bytes of a file that are kept while it passes. */
-interface KeptBytes {
-  push(chunk: Uint8Array): void;
-  bytes(): Buffer;
-  /** One character a byte. */
-  text(): string;
-}
-
 /** Keeps the first bytes of what passes. */
-export function firstBytes(most: number): KeptBytes {
+export function firstBytes(most: number) {
   const kept = Buffer.alloc(most);
   let length = 0;
   const bytes = () => kept.subarray(0, length);
   return {
-    push(chunk) {
+    push(chunk: Uint8Array): void {
       const part = chunk.subarray(0, most - length);
       kept.set(part, length);
       length += part.length;
     },
     bytes,
+    /** One character a byte. */
     text: () => bytes().toString('latin1'),
   };
 }
 
 /** Keeps the last bytes of what passes, as a copy: a view of a small chunk would keep all that it was cut from. */
-export function lastBytes(most: number): KeptBytes {
+export function lastBytes(most: number) {
   const kept = Buffer.alloc(most);
   let length = 0;
-  const bytes = () => kept.subarray(most - length);
   return {
-    push(chunk) {
+    push(chunk: Uint8Array): void {
       const part = chunk.subarray(Math.max(chunk.length - most, 0));
       kept.copyWithin(0, part.length);
       kept.set(part, most - part.length);
       length = Math.min(length + part.length, most);
     },
-    bytes,
-    text: () => bytes().toString('latin1'),
+    bytes: () => kept.subarray(most - length),
   };
 }

@@ -9,24 +9,18 @@ const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 /** What `blobPath` makes, or made when keys ended in a file name. Anything else in the store is somebody else's. */
 const keyPattern = new RegExp(`^[^/]+/clients/${uuid}/[a-z-]+/${uuid}(/[^/]+)?$`);
 
-export interface RemovedWaste {
-  /** Objects that no row names. */
-  readonly objects: number;
-  /** Left by uploads that never ended. */
-  readonly unfinished: number;
-}
-
 /**
- * Removes what uploads have left that were cut off, by a crash for example: objects without a row of any tenant, and
- * parts of objects. What is younger than the safe age is left alone, because its upload may be under way; so are keys
- * that are not ours, and those of tenants that this database does not know. It may run several times at once.
+ * Removes what uploads left that were cut off: objects without a row of any tenant, and parts of objects. Left alone is
+ * what is younger than the safe age, because its upload may be under way, keys that are not ours, and those of tenants
+ * that this database does not know. It may run several times at once.
  * @param safeAge milliseconds since an object was stored; less than the default only when nothing is being uploaded
+ * @returns how many objects no row named, and how many uploads never ended
  * @throws Problem dependency_unavailable when the store fails; the signal's reason when it aborts
  */
 export async function removeOrphanedObjects(
   context: DomainContext & Pick<Services, 'objects'>,
   { safeAge = SAFE_AGE_MS, signal }: { readonly safeAge?: number; readonly signal?: AbortSignal } = {},
-): Promise<RemovedWaste> {
+) {
   const before = new Date(context.now().getTime() - safeAge);
   let removed = 0;
   for await (const keys of batches(olderKeys(context, before))) {

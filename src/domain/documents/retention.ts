@@ -2,9 +2,8 @@ import type { Services } from '../../context.js';
 import { inTenants, RETENTION_BATCH, type PurgeContext } from '../events/retention.js';
 
 /**
- * Removes documents that were stored longer ago than the operator keeps them and that no encounter names (R-91). An object
- * whose removal fails has no row any more: the job that looks for such objects removes it. Safe to run twice and at the same
- * time.
+ * Removes documents that were stored longer ago than the operator keeps them and that no encounter names (R-91). Objects
+ * whose removal fails are left to the job that looks for those without a row. Safe to run concurrently.
  * @returns how many
  */
 export function purgeDocuments(context: PurgeContext & Pick<Services, 'objects'>, days: number): Promise<number> {

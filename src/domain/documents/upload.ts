@@ -27,13 +27,13 @@ export type StoredFile = Omit<Document, 'tenantId' | 'uploadedById' | 'createdAt
 export interface StoredDocument {
   readonly document: Document;
   readonly documentType: DocumentType;
-  /** Signed; anyone who has it can read the file until it expires. */
+  /** As {@link linkDocument} signed it. */
   readonly fileUrl: string;
 }
 
 /**
- * Fetches a file, stores it and links it to the patient. Store the object before the row; remove it if
- * the insert fails, or if a concurrent duplicate was faster.
+ * Fetches a file, stores it and links it to the patient: the object before the row. It is removed again if the insert
+ * fails, or if a concurrent duplicate was faster.
  * @param commit runs the insert in a transaction, unless a duplicate has done it
  * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable
  */
@@ -78,13 +78,12 @@ export async function storeFile(
   patientId: string,
   request: UploadRequest,
 ): Promise<StoredFile> {
-  const { tenantId } = caller;
   const { documentType, documentId, url } = request;
   const { maxBytes } = documentRules[documentType];
   const { value, sizeBytes, checksum } = await download(url, { maxBytes }, async (file) => {
     const description = describeFile(request, file);
     const { contentType } = description;
-    const key = blobPath({ tenantId, patientId, documentType, documentId });
+    const key = blobPath({ tenantId: caller.tenantId, patientId, documentType, documentId });
     await objects.put(key, scanner.scanned(wholeDocument(contentType, file.body)), contentType);
     return { ...description, blobPath: key };
   });
