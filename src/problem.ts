@@ -41,6 +41,14 @@ export function invalidState(current_status: string, detail?: string): Problem {
   return new Problem('invalid_state', detail, { extra: { current_status } });
 }
 
+/**
+ * One member of the body is not as it must be.
+ * @param rule that it breaks, where the problem does not say it
+ */
+export function fieldProblem(code: ProblemCode, pointer: string, detail: string, rule: string = code): Problem {
+  return new Problem(code, undefined, { errors: [{ pointer, code: rule, detail }] });
+}
+
 interface ProblemType {
   readonly status: number;
   /** Fixed per code (RFC 9457 §3.1.3). */

@@ -4,12 +4,12 @@ import { encounterView } from '../views/encounterView.js';
 
 /** GET /encounters: the newest first, page by page. */
 export const listEncounters: Operation<'listEncounters'> = async ({ query }, context) => {
-  const { encounters, nextCursor } = await encounterList.listEncounters(context, query);
+  const { rows, nextCursor } = await encounterList.listEncounters(context, query);
   const now = context.now();
   return {
     status: 200,
     body: {
-      data: encounters.map((encounter) => encounterView(encounter, now)),
+      data: rows.map((encounter) => encounterView(encounter, now)),
       next_cursor: nextCursor,
       has_more: nextCursor !== null,
     },

@@ -4,9 +4,9 @@ import { orderView } from '../views/orderView.js';
 
 /** GET /orders: the newest first, page by page. */
 export const listOrders: Operation<'listOrders'> = async ({ query }, context) => {
-  const { orders, nextCursor } = await orderList.listOrders(context, query);
+  const { rows, nextCursor } = await orderList.listOrders(context, query);
   return {
     status: 200,
-    body: { data: orders.map(orderView), next_cursor: nextCursor, has_more: nextCursor !== null },
+    body: { data: rows.map(orderView), next_cursor: nextCursor, has_more: nextCursor !== null },
   };
 };

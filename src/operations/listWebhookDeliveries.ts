@@ -4,9 +4,9 @@ import { webhookDeliveryView } from '../views/webhookView.js';
 
 /** GET /webhook-endpoints/{endpoint_id}/deliveries: the newest first, page by page. */
 export const listWebhookDeliveries: Operation<'listWebhookDeliveries'> = async ({ path, query }, context) => {
-  const { deliveries, nextCursor } = await listDeliveries(context, path.endpoint_id, query);
+  const { rows, nextCursor } = await listDeliveries(context, path.endpoint_id, query);
   return {
     status: 200,
-    body: { data: deliveries.map(webhookDeliveryView), next_cursor: nextCursor, has_more: nextCursor !== null },
+    body: { data: rows.map(webhookDeliveryView), next_cursor: nextCursor, has_more: nextCursor !== null },
   };
 };

@@ -1,5 +1,5 @@
 import { isUniqueViolation } from '../../adapters/database/database.js';
-import { canonicalUuid } from '../values/uuid.js';
+import { canonicalUuid, onlyUuid } from '../values/uuid.js';
 import { issueSecret, withSecrets, type ApiClientWithSecrets, type IssuedSecret } from './apiClientSecrets.js';
 import type { Permission } from '../../contract.js';
 import { isPermission, permissions, presetPermissions, type Preset } from './permissions.js';
@@ -158,7 +158,7 @@ export function pharmacyIds(ids: readonly string[]): string[] {
 }
 
 function assertIds(ids: readonly string[], what: string): void {
-  const malformed = ids.filter((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id));
+  const malformed = ids.filter((id) => !onlyUuid.test(canonicalUuid(id)));
   if (malformed.length > 0) throw new Error(`Not the id of a ${what}: ${malformed.join(', ')}.`);
 }
 

@@ -1,13 +1,13 @@
 import type { DomainContext, Services } from '../../context.js';
+import { UUID } from '../values/uuid.js';
 
 /** Milliseconds: far longer than an upload takes, and than clocks differ. */
 const SAFE_AGE_MS = 24 * 60 * 60 * 1000;
 /** Keys that are looked up by one statement. */
 const BATCH = 1000;
 
-const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 /** What `blobPath` makes, or made when keys ended in a file name. Anything else in the store is somebody else's. */
-const keyPattern = new RegExp(`^[^/]+/clients/${uuid}/[a-z-]+/${uuid}(/[^/]+)?$`);
+const keyPattern = new RegExp(`^[^/]+/clients/${UUID}/[a-z-]+/${UUID}(/[^/]+)?$`);
 
 /**
  * Removes what uploads left that were cut off: objects without a row of any tenant, and parts of objects. Left alone is

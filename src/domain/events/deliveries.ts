@@ -1,9 +1,10 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import type { Bodies, EventType, Schemas } from '../../contract.js';
-import { Problem } from '../../problem.js';
+import type { Bodies, EventType, Input, Schemas } from '../../contract.js';
+import { fieldProblem, Problem } from '../../problem.js';
 import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
 import { comparableInstant } from '../values/instant.js';
-import { cursorInvalid } from '../values/positionCursor.js';
+import { keyOf, listCursor, listPage, type ListPage } from '../values/listCursor.js';
+import { onlyUuid } from '../values/uuid.js';
 import { getEndpoint, requireActive } from './webhookEndpoints.js';
 import { isWanted } from './subscriptions.js';
 
@@ -19,19 +20,6 @@ export interface Delivery {
   readonly attempts: Schemas['WebhookAttempt'][];
 }
 
-interface DeliveryFilter {
-  readonly status?: 'waiting' | 'delivered' | 'failed';
-  /** `nextCursor` of the page before. */
-  readonly cursor?: string;
-  readonly limit: number;
-}
-
-interface DeliveryPage {
-  readonly deliveries: readonly Delivery[];
-  /** Where the next page begins; null on the last one. */
-  readonly nextCursor: string | null;
-}
-
 /** Events of a time that can be replayed in one request: the statement ends well within its time. */
 export const MOST_REPLAYED = 10_000;
 
@@ -45,7 +33,7 @@ const ofStatus = {
   waiting: Prisma.sql`delivery.status = 'waiting'`,
   delivered: Prisma.sql`delivery.status = 'delivered'`,
   failed: Prisma.sql`delivery.status = 'failed'`,
-} as const satisfies Record<NonNullable<DeliveryFilter['status']>, Prisma.Sql>;
+} as const satisfies Record<Delivery['status'], Prisma.Sql>;
 
 /**
  * The deliveries of an endpoint, the newest first.
@@ -54,21 +42,19 @@ const ofStatus = {
 export async function listDeliveries(
   context: LookupContext,
   endpointId: string,
-  { status, cursor, limit }: DeliveryFilter,
-): Promise<DeliveryPage> {
+  { status, cursor, limit }: Input<'listWebhookDeliveries'>['query'],
+): Promise<ListPage<Delivery>> {
   const { id } = await getEndpoint(context, endpointId);
   const conditions = [
     Prisma.sql`delivery.tenant_id = ${context.caller.tenantId} AND delivery.endpoint_id = ${id}::uuid`,
     ...(status === undefined ? [] : [ofStatus[status]]),
-    ...(cursor === undefined ? [] : [Prisma.sql`delivery.id < ${idOf(cursor)}::uuid`]),
+    ...(cursor === undefined ? [] : [Prisma.sql`delivery.id < ${keyOf(cursor, onlyUuid)}::uuid`]),
   ];
   const found = await context.db.rows<Delivery>(Prisma.sql`
     SELECT ${shown} FROM webhook_delivery AS delivery
     JOIN event ON event.tenant_id = delivery.tenant_id AND event.id = delivery.event_id
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY delivery.id DESC LIMIT ${limit + 1}`);
-  const deliveries = found.slice(0, limit);
-  const last = deliveries.at(-1);
-  return { deliveries, nextCursor: last && found.length > limit ? cursorOf(last.id) : null };
+  return listPage(found, limit, ({ id }) => listCursor(id));
 }
 
 /**
@@ -104,7 +90,7 @@ export async function replayEvents(
   const replayed = await replay(context, { tenantId: context.caller.tenantId, id }, times);
   if (replayed !== null) return replayed;
   const detail = `is the beginning of a time with more than ${MOST_REPLAYED} events: choose shorter times`;
-  throw new Problem('validation_failed', undefined, { errors: [{ pointer: '#/after', code: 'range', detail }] });
+  throw fieldProblem('validation_failed', '#/after', detail, 'range');
 }
 
 /** When the events happened: after one moment and, unless it is null, before another. */
@@ -147,12 +133,3 @@ export async function replay(
 /** The first attempt is now, and the schedule begins anew. */
 const again = ({ now }: Pick<TransactionContext, 'now'>): Prisma.Sql =>
   Prisma.sql`status = 'waiting', failures = 0, next_attempt_at = ${now()}`;
-
-const cursorOf = (id: string): string => Buffer.from(id).toString('base64url');
-
-/** @throws Problem cursor_invalid unless it is one that {@link cursorOf} made, to the letter */
-function idOf(cursor: string): string {
-  const id = Buffer.from(cursor, 'base64url').toString();
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) && cursorOf(id) === cursor) return id;
-  throw cursorInvalid('is not a cursor of this list', 'cursor');
-}

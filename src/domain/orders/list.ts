@@ -1,37 +1,20 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
+import type { Input } from '../../contract.js';
 import { mayUseClinic } from '../catalog/clinics.js';
-import { cursorInvalid } from '../values/positionCursor.js';
 import { comparableInstant } from '../values/instant.js';
-import { canonicalUuid } from '../values/uuid.js';
+import { listCursor, listPage, placeOf, type ListPage } from '../values/listCursor.js';
+import { canonicalUuid, onlyUuid } from '../values/uuid.js';
 import { ofPharmacies, orderDetails, type OrderRecord } from './orders.js';
 
-export interface OrderFilter {
-  readonly status?: Order['orderStatus'];
-  readonly pharmacyId?: string;
-  readonly clinicId?: string;
-  /** RFC 3339; only orders of later moments. */
-  readonly created_after?: string;
-  /** `nextCursor` of the page before. */
-  readonly cursor?: string;
-  readonly limit: number;
-}
-
-export interface OrderPage {
-  readonly orders: OrderRecord[];
-  /** Where the next page begins; null on the last one. */
-  readonly nextCursor: string | null;
-}
-
-/** A place in the order of the list. */
-type Position = Pick<Order, 'id' | 'createdAt'>;
+type Filter = Input<'listOrders'>['query'];
 
 /**
  * The tenant's orders, the newest first; a client that is limited to clinics or pharmacies sees theirs only. A page begins at
  * the cursor in an index: that of one pharmacy's fulfilments, if there is one.
  * @throws Problem cursor_invalid
  */
-export async function listOrders(context: Context, filter: OrderFilter): Promise<OrderPage> {
+export async function listOrders(context: Context, filter: Filter): Promise<ListPage<OrderRecord>> {
   const { tenantId } = context.caller;
   const pharmacies = pharmaciesOf(context, filter);
   const [only, ...others] = pharmacies ?? [];
@@ -42,7 +25,7 @@ export async function listOrders(context: Context, filter: OrderFilter): Promise
   const conditions = [
     ...matching(context, filter),
     ...(pharmacies && !ofOne ? [anyOf(tenantId, pharmacies)] : []),
-    ...(filter.cursor === undefined ? [] : [beyond(place, positionOf(filter.cursor))]),
+    ...(filter.cursor === undefined ? [] : [beyond(place, filter.cursor)]),
   ];
   const source = ofOne
     ? Prisma.sql`fulfilment JOIN "order"
@@ -52,18 +35,14 @@ export async function listOrders(context: Context, filter: OrderFilter): Promise
   const order = ofOne
     ? Prisma.sql`fulfilment.ordered_at DESC, fulfilment.order_id DESC`
     : Prisma.sql`"order".created_at DESC, "order".id DESC`;
-  const found = await context.db.$queryRaw<Position[]>`
+  const found = await context.db.$queryRaw<Pick<Order, 'id' | 'createdAt'>[]>`
     SELECT "order".id, "order".created_at AS "createdAt" FROM ${source} ${Prisma.join(conditions, ' AND ')}
     ORDER BY ${order} LIMIT ${filter.limit + 1}`;
-  const page = found.slice(0, filter.limit);
-  const last = page.at(-1);
-  return {
-    orders: await ordersOf(context, page),
-    nextCursor: last && found.length > page.length ? cursorOf(last) : null,
-  };
+  const { rows, nextCursor } = listPage(found, filter.limit, ({ id, createdAt }) => listCursor(id, createdAt));
+  return { rows: await ordersOf(context, rows), nextCursor };
 }
 
-async function ordersOf(context: Context, page: readonly Position[]): Promise<OrderRecord[]> {
+async function ordersOf(context: Context, page: readonly Pick<Order, 'id'>[]): Promise<OrderRecord[]> {
   if (page.length === 0) return [];
   const ids = page.map(({ id }) => id);
   const where = { tenantId: context.caller.tenantId, id: { in: ids } };
@@ -73,13 +52,13 @@ async function ordersOf(context: Context, page: readonly Position[]): Promise<Or
 }
 
 /** The pharmacies of the filter and of the client's limit; null = all. */
-function pharmaciesOf({ caller }: Context, { pharmacyId }: OrderFilter): readonly string[] | null {
+function pharmaciesOf({ caller }: Context, { pharmacyId }: Filter): readonly string[] | null {
   const { allowedPharmacyIds: allowed } = caller;
   if (pharmacyId === undefined) return allowed;
   return [canonicalUuid(pharmacyId)].filter((id) => allowed?.includes(id) ?? true);
 }
 
-function matching(context: Context, { status, clinicId, created_after }: OrderFilter): Prisma.Sql[] {
+function matching(context: Context, { status, clinicId, created_after }: Filter): Prisma.Sql[] {
   const { tenantId, allowedClinicIds } = context.caller;
   const clinics = clinicId === undefined ? allowedClinicIds : [clinicId].filter((id) => mayUseClinic(context, id));
   return [
@@ -102,19 +81,7 @@ const anyOf = (tenantId: string, pharmacies: readonly string[]): Prisma.Sql => P
     AND fulfilment.pharmacy_id = ANY (${[...pharmacies]}::uuid[]))`;
 
 /** A comparison of rows, so that an index begins at the position. */
-const beyond = (place: Prisma.Sql, { createdAt, id }: Position): Prisma.Sql =>
-  Prisma.sql`${place} < (${createdAt}, ${id}::uuid)`;
-
-const cursorOf = ({ createdAt, id }: Position): string =>
-  Buffer.from(`${createdAt.toISOString()} ${id}`).toString('base64url');
-
-/** @throws Problem cursor_invalid unless it is one that {@link cursorOf} made, to the letter */
-function positionOf(cursor: string): Position {
-  const text = Buffer.from(cursor, 'base64url').toString();
-  const [, time = '', id = ''] = /^([\dT:.-]{23}Z) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(text) ?? [];
-  const createdAt = new Date(time);
-  // Nothing is older than 1970.
-  const position = createdAt.getTime() >= 0 ? { createdAt, id } : null;
-  if (position && cursorOf(position) === cursor) return position;
-  throw cursorInvalid('is not a cursor of this list', 'cursor');
+function beyond(place: Prisma.Sql, cursor: string): Prisma.Sql {
+  const { createdAt, key } = placeOf(cursor, onlyUuid);
+  return Prisma.sql`${place} < (${createdAt}, ${key}::uuid)`;
 }

@@ -2,8 +2,7 @@ import type { Patient } from '../../../generated/prisma/client.js';
 import { invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
 import { lockPatient } from './patients.js';
-import type { DueRow, Sweep, SweepContext } from '../transactions/tenantClocks.js';
-import { forEachTenantClock } from '../transactions/tenantClocks.js';
+import { eachTenantClock, type DueRow } from '../transactions/tenantClocks.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
 export type Verification = Patient['isVerified'];
@@ -64,16 +63,8 @@ const resultOf = (status: Verification) => ({
   verifierResponsePayload: { status },
 });
 
-/**
- * Ends invitations 30 days after they were sent when all reminders are spent: the patient is `NOTVERIFIED` again.
- * @param tenantId only this tenant's; default: all
- * @returns how many there were
- */
-export function endInvitations(context: SweepContext, tenantId?: string): Promise<number> {
-  return forEachTenantClock(context, tenantId, spentInvitations);
-}
-
-const spentInvitations: Sweep<DueRow> = {
+/** Ends invitations 30 days after they were sent when all reminders are spent: the patient is `NOTVERIFIED` again. */
+export const endInvitations = eachTenantClock<DueRow>({
   find: ({ db, now }, isTurnOf, limit) => db.$queryRaw<DueRow[]>`
     SELECT tenant_id AS "tenantId", id FROM client
     WHERE is_verified = 'INVITED' AND verifier_reminder_count = 3
@@ -83,4 +74,4 @@ const spentInvitations: Sweep<DueRow> = {
   async workOff(context, { tenantId, id }) {
     await recordVerification(context, tenantId, id, 'NOTVERIFIED');
   },
-};
+});

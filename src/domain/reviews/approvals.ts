@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
-import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
 import { recordEvent } from '../events/record.js';
-import { forEachTenantClock, type Sweep, type SweepContext } from '../transactions/tenantClocks.js';
+import { eachTenantClock } from '../transactions/tenantClocks.js';
 
 /** How often a category wants a new review; of the open vocabulary only these values are understood (D-03). */
 const rules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
@@ -31,33 +31,19 @@ export function displayedStatus(
   return status === 'approved' && validUntil !== null && validUntil <= now ? 'expired' : status;
 }
 
-/**
- * Emits gfe.expiring once per approval (30 or 5 days ahead, R-53). Safe to run concurrently. Reused approvals are reported
- * on the original encounter.
- * @param tenantId only this tenant's; default: all
- * @returns the number of events
- */
-export function announceExpiringApprovals(context: SweepContext, tenantId?: string): Promise<number> {
-  return forEachTenantClock(context, tenantId, announcement('gfe.expiring'));
-}
+/** Emits gfe.expiring once per approval (30 or 5 days ahead, R-53); a reused one is reported on the original encounter. */
+export const announceExpiringApprovals = announcement('gfe.expiring');
 
 /** Emits gfe.expired once; approvals never announced get only this event. */
-export function announceExpiredApprovals(context: SweepContext, tenantId?: string): Promise<number> {
-  return forEachTenantClock(context, tenantId, announcement('gfe.expired'));
-}
+export const announceExpiredApprovals = announcement('gfe.expired');
 
 type Notice = 'gfe.expiring' | 'gfe.expired';
 
-type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'> & {
-  readonly validUntil: Date;
-  readonly encounterNo: bigint;
-  readonly gfeNo: string;
-  readonly patientId: string;
-  readonly clinicId: string;
-};
+type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'> &
+  Pick<Encounter, 'encounterNo' | 'gfeNo' | 'patientId' | 'clinicId'> & { readonly validUntil: Date };
 
-function announcement(notice: Notice): Sweep<DueItem> {
-  return {
+function announcement(notice: Notice) {
+  return eachTenantClock<DueItem>({
     find: ({ db, now }, isTurnOf, limit) => db.$queryRaw<DueItem[]>`
       SELECT i.tenant_id AS "tenantId", i.id, i.category_id AS "categoryId", i.subcategory_id AS "subcategoryId",
         i.valid_until AS "validUntil", e.encounter_no AS "encounterNo", e.gfe_no AS "gfeNo",
@@ -79,7 +65,7 @@ function announcement(notice: Notice): Sweep<DueItem> {
         validUntil: item.validUntil.toISOString(),
       });
     },
-  };
+  });
 }
 
 /** The bounds on valid_until are plain ones, for its index. */

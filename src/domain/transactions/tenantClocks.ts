@@ -16,8 +16,8 @@ export interface DueRow {
 
 export interface Sweep<Row extends DueRow> {
   /**
-   * Reads and locks what is due, skipping what others have locked.
-   * @param isTurnOf the condition on a table, by its alias: rows of the tenants in question that wait for no retry
+   * Reads and locks what is due, skipping what others have locked. `isTurnOf` is the condition on a table, by its alias:
+   * rows of the tenants in question that wait for no retry.
    */
   find(context: TransactionContext, isTurnOf: (alias: string) => Prisma.Sql, limit: number): Promise<Row[]>;
   workOff(context: TransactionContext, row: Row): Promise<void>;
@@ -29,43 +29,43 @@ const BATCH = 50;
 const BATCHES_FOR_CALLER = 10;
 
 /**
- * Works off what is due in all tenants, or in one, by each tenant's own time: batch by batch, each in a transaction of
- * its own, until one finds nothing. Tenants whose clocks agree are served together: there are only as many clocks as
- * sandboxes that moved theirs (R-74). In a sweep of all tenants a row that fails stops no other: it is
- * logged, and tried again after a minute, later after up to four hours (D-92).
- * @param context with the time of the world
- * @param tenantId only this tenant's, for a caller who waits and learns of a failure: what is due first, and the rest is left to
- *   the next sweep of all tenants; undefined: all tenants
- * @returns how many rows were worked off
- * @throws what a row of the one tenant throws
+ * Works off what is due by each tenant's own time: batch by batch, each in a transaction of its own, until one finds
+ * nothing. Tenants whose clocks agree are served together: there are only as many clocks as sandboxes that moved theirs
+ * (R-74). In a sweep of all tenants a row that fails stops no other: it is logged, and tried again after a minute, later
+ * after up to four hours (D-92). Safe to run concurrently with itself and with requests: rows that others lock are theirs.
  */
-export async function forEachTenantClock<Row extends DueRow>(
-  context: SweepContext,
-  tenantId: string | undefined,
-  sweep: Sweep<Row>,
-): Promise<number> {
-  // Over all tenants, being the sweeps' own record: what has not failed for a day was worked off, or ended otherwise.
-  await context.db.$executeRaw`
-    DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'`;
-  const where = tenantId === undefined ? {} : { id: tenantId };
-  const clocks = await context.db.tenant.groupBy({ by: ['clockOffsetMs'], where });
-  let done = 0;
-  for (const { clockOffsetMs } of clocks) {
-    const isTurnOf = turns(context, clockOffsetMs, tenantId);
-    const batch = async (transaction: TransactionContext): Promise<number> => {
-      const local = inTenantTime(transaction, Number(clockOffsetMs));
-      const rows = await sweep.find(local, isTurnOf, BATCH);
-      for (const row of rows) {
-        if (tenantId !== undefined) await sweep.workOff(local, row);
-        else if (!(await succeeds(context, local, row, sweep))) continue;
-        done += 1;
-      }
-      return rows.length;
-    };
-    let batches = tenantId === undefined ? Infinity : BATCHES_FOR_CALLER;
-    while (batches-- > 0 && (await inTransaction(context, batch)) > 0);
-  }
-  return done;
+export function eachTenantClock<Row extends DueRow>(sweep: Sweep<Row>) {
+  /**
+   * @param context with the time of the world
+   * @param tenantId only this tenant's, for a caller who waits and learns of a failure: what is due first, and the rest is
+   *   left to the next sweep of all tenants; undefined: all tenants
+   * @returns how many rows were worked off
+   * @throws what a row of the one tenant throws
+   */
+  return async (context: SweepContext, tenantId?: string): Promise<number> => {
+    // Over all tenants, being the sweeps' own record: what has not failed for a day was worked off, or ended otherwise.
+    await context.db.$executeRaw`
+      DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'`;
+    const where = tenantId === undefined ? {} : { id: tenantId };
+    const clocks = await context.db.tenant.groupBy({ by: ['clockOffsetMs'], where });
+    let done = 0;
+    for (const { clockOffsetMs } of clocks) {
+      const isTurnOf = turns(context, clockOffsetMs, tenantId);
+      const batch = async (transaction: TransactionContext): Promise<number> => {
+        const local = inTenantTime(transaction, Number(clockOffsetMs));
+        const rows = await sweep.find(local, isTurnOf, BATCH);
+        for (const row of rows) {
+          if (tenantId !== undefined) await sweep.workOff(local, row);
+          else if (!(await succeeds(context, local, row, sweep))) continue;
+          done += 1;
+        }
+        return rows.length;
+      };
+      let batches = tenantId === undefined ? Infinity : BATCHES_FOR_CALLER;
+      while (batches-- > 0 && (await inTransaction(context, batch)) > 0);
+    }
+    return done;
+  };
 }
 
 function turns({ now }: SweepContext, clockOffsetMs: bigint, tenantId: string | undefined) {

@@ -1,4 +1,4 @@
-/** What identifies an item of an encounter: its category and subcategory, lower-case UUIDs. */
+/** What identifies an item of an encounter: its category and subcategory, UUIDs in any case. */
 export interface ItemIdentity {
   readonly categoryId: string;
   readonly subcategoryId: string;
@@ -6,5 +6,5 @@ export interface ItemIdentity {
 
 /** The identity as one text, to look items up by. */
 export function itemKey({ categoryId, subcategoryId }: ItemIdentity): string {
-  return `${categoryId} ${subcategoryId}`;
+  return `${categoryId} ${subcategoryId}`.toLowerCase();
 }
