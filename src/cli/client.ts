@@ -1,10 +1,9 @@
 import { Option, type Command } from '@commander-js/extra-typings';
 import {
-  assertClinicIds,
   createApiClient,
   deactivateApiClient,
   grantedPermissions,
-  pharmacyIds,
+  idsOf,
   revokeTokens,
 } from '../domain/access/apiClients.js';
 import { permissions, presets, type Preset } from '../domain/access/permissions.js';
@@ -84,8 +83,8 @@ function addCreate(client: Command, terminal: CliIo): void {
       const wanted = { tenant, ...granted, name, clinics, pharmacies, requestsPerMinute: own };
       assertUsage(command, () => {
         grantedPermissions(wanted, 'live');
-        assertClinicIds(clinics ?? []);
-        pharmacyIds(pharmacies ?? []);
+        idsOf('clinic', clinics);
+        idsOf('pharmacy', pharmacies);
         if (name !== undefined) assertName('client', name);
       });
       const created = await withDatabase(terminal, (context) => createApiClient(context, wanted));

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
-import { limitApiClient, pharmacyIds } from '../domain/access/apiClients.js';
+import { idsOf, limitApiClient } from '../domain/access/apiClients.js';
 import { withDatabase } from './operator.js';
 import { assertUsage, example, EXAMPLE_CLIENT, FOLLOW, print } from './output.js';
 import type { CliIo } from './cliIo.js';
@@ -25,7 +25,7 @@ export function addUpdate(client: Command, terminal: CliIo): void {
       const pharmacies = pharmacy?.join() === 'all' ? null : pharmacy;
       assertUsage(command, () => {
         if (own === undefined && pharmacies === undefined) throw new Error('There is nothing to change: see --help.');
-        pharmacyIds(pharmacies ?? []);
+        idsOf('pharmacy', pharmacies ?? []);
       });
       await withDatabase(terminal, (context) =>
         limitApiClient(context, clientId, { requestsPerMinute: own, pharmacies }),

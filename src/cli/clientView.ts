@@ -1,6 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
-import { findApiClient, listApiClients } from '../domain/access/apiClients.js';
-import { activeSecrets, type ApiClientWithSecrets } from '../domain/access/apiClientSecrets.js';
+import { listApiClients } from '../domain/access/apiClients.js';
+import { activeSecrets, findApiClient, type ApiClientWithSecrets } from '../domain/access/apiClientSecrets.js';
 import { withDatabase } from './operator.js';
 import { example, EXAMPLE_CLIENT, fields, print, table, yesNo } from './output.js';
 import type { CliIo } from './cliIo.js';

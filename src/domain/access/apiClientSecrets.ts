@@ -1,7 +1,7 @@
 import type { Prisma } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 import { hashClientSecret, newClientSecret } from './clientSecrets.js';
-import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import { inTransaction, type QueryContext, type TransactionContext } from '../transactions/transaction.js';
 
 /** Everything about an API client but the hashes of its secrets. */
 export const withSecrets = {
@@ -13,12 +13,6 @@ export const withSecrets = {
 
 export type ApiClientWithSecrets = Prisma.ApiClientGetPayload<{ include: typeof withSecrets }>;
 export type SecretSummary = ApiClientWithSecrets['secrets'][number];
-
-/** The only time that a secret is known. */
-export interface IssuedSecret {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
 
 /** Two, so that a caller changes over while both are valid (D-20); not more, so that none is forgotten. */
 const ACTIVE_LIMIT = 2;
@@ -40,15 +34,11 @@ export function activeSecrets(secrets: readonly SecretSummary[], now: Date): Sec
 }
 
 /**
- * Adds a secret; the one before stays valid, so that the caller can change over at its own time.
+ * Adds a secret, which is known only now; the one before stays valid, so that the caller changes over at its own time.
  * @param expireOldAfter seconds until the one before ends; null: when it is retired
  * @throws Error for an unknown client, or one with two active secrets
  */
-export async function rotateSecret(
-  context: DomainContext,
-  clientId: string,
-  expireOldAfter: number | null,
-): Promise<IssuedSecret & { readonly old: SecretSummary | null }> {
+export async function rotateSecret(context: DomainContext, clientId: string, expireOldAfter: number | null) {
   return inTransaction(context, async (transaction) => {
     const client = await lockClient(transaction, clientId);
     const now = transaction.now();
@@ -103,12 +93,17 @@ export async function retireSecret(
   });
 }
 
+/** One at a time: the limit of secrets is counted, not a constraint. */
+async function lockClient(context: TransactionContext, clientId: string) {
+  await context.db.$queryRaw`SELECT id FROM api_client WHERE client_id = ${clientId} FOR NO KEY UPDATE`;
+  return findApiClient(context, clientId);
+}
+
 /**
- * One at a time: the limit of secrets is counted, not a constraint. An operator names no tenant: `client_id` is unique
- * over all of them.
+ * One API client with its tenant and its secrets' hints. An operator names no tenant: `client_id` is unique over all.
+ * @throws Error when there is no such client
  */
-async function lockClient({ db }: TransactionContext, clientId: string) {
-  await db.$queryRaw`SELECT id FROM api_client WHERE client_id = ${clientId} FOR NO KEY UPDATE`;
+export async function findApiClient({ db }: Pick<QueryContext, 'db'>, clientId: string) {
   const client = await db.apiClient.findUnique({ where: { clientId }, include: { ...withSecrets, tenant: true } });
   if (!client) throw new Error(`There is no API client ${JSON.stringify(clientId)}: see "client list".`);
   return client;

@@ -1,6 +1,6 @@
 import { isUniqueViolation } from '../../adapters/database/database.js';
 import { canonicalUuid, onlyUuid } from '../values/uuid.js';
-import { issueSecret, withSecrets, type ApiClientWithSecrets, type IssuedSecret } from './apiClientSecrets.js';
+import { findApiClient, issueSecret, withSecrets, type ApiClientWithSecrets } from './apiClientSecrets.js';
 import type { Permission } from '../../contract.js';
 import { isPermission, permissions, presetPermissions, type Preset } from './permissions.js';
 import { assertName, findTenant } from './tenants.js';
@@ -22,14 +22,6 @@ export interface NewApiClient {
   readonly requestsPerMinute?: number | undefined;
 }
 
-export interface ProvisionedApiClient extends IssuedSecret {
-  readonly tenantId: string;
-  readonly name: string;
-  readonly permissions: readonly Permission[];
-  readonly allowedClinicIds: readonly string[];
-  readonly allowedPharmacyIds: readonly string[];
-}
-
 /** Seconds after which a running server has noticed a change: it keeps the state of a client that long. */
 export const EFFECT_SECONDS = 30;
 
@@ -39,29 +31,29 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
  * Creates an API client with its first secret, which is known only now (R-05).
  * @throws Error for an unknown tenant, permission or clinic, and for a name that is taken in the tenant
  */
-export async function createApiClient(context: QueryContext, wanted: NewApiClient): Promise<ProvisionedApiClient> {
+export async function createApiClient(context: QueryContext, wanted: NewApiClient) {
   const tenant = await findTenant(context, wanted.tenant);
   const mode = tenant.mode === 'live' ? 'live' : 'sandbox';
   const granted = grantedPermissions(wanted, mode);
-  const allowedClinicIds = await existingClinics(context, tenant.id, wanted.clinics ?? []);
-  const allowedPharmacyIds = pharmacyIds(wanted.pharmacies ?? []);
+  const allowedClinicIds = await existingClinics(context, tenant.id, wanted.clinics);
+  const allowedPharmacyIds = idsOf('pharmacy', wanted.pharmacies);
   const clientId = newClientId(context);
   const name = wanted.name ?? `${wanted.preset ?? 'client'} ${clientId.slice(-6)}`;
   assertName('client', name);
   const { clientSecret, row } = issueSecret(context, mode);
   const now = context.now();
+  const id = context.newId();
   const requestsPerMinute = wanted.requestsPerMinute ?? null;
-  const limits = { allowedClinicIds, allowedPharmacyIds };
-  const client = { id: context.newId(), tenantId: tenant.id, clientId, name, permissions: granted, ...limits };
+  const client = { tenantId: tenant.id, clientId, name, permissions: granted, allowedClinicIds, allowedPharmacyIds };
   try {
     await context.db.apiClient.create({
-      data: { ...client, requestsPerMinute, createdAt: now, updatedAt: now, secrets: { create: row } },
+      data: { id, ...client, requestsPerMinute, createdAt: now, updatedAt: now, secrets: { create: row } },
     });
   } catch (error) {
     if (!isUniqueViolation(error, 'api_client_tenant_id_name_key')) throw error;
     throw new Error(`Tenant ${tenant.id} has an API client named ${JSON.stringify(name)} already.`, { cause: error });
   }
-  return { clientId, clientSecret, tenantId: tenant.id, name, permissions: granted, ...limits };
+  return { clientSecret, ...client };
 }
 
 /** The API clients of one tenant or of all, by tenant and name; with their secrets' hints, never a hash. */
@@ -97,7 +89,7 @@ export async function limitApiClient(context: QueryContext, clientId: string, li
   const { requestsPerMinute, pharmacies } = limits;
   const data = {
     ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(pharmacies === undefined ? {} : { allowedPharmacyIds: pharmacyIds(pharmacies ?? []) }),
+    ...(pharmacies === undefined ? {} : { allowedPharmacyIds: idsOf('pharmacy', pharmacies ?? []) }),
     updatedAt: context.now(),
   };
   await context.db.apiClient.updateMany({ where: { tenantId, id }, data });
@@ -119,20 +111,7 @@ export async function revokeTokens(context: QueryContext, clientId: string): Pro
   return revoked.at;
 }
 
-/**
- * One API client with its secrets' hints.
- * @throws Error when there is no such client
- */
-export async function findApiClient({ db }: QueryContext, clientId: string): Promise<ApiClientWithSecrets> {
-  const found = await db.apiClient.findUnique({ where: { clientId }, include: withSecrets });
-  if (!found) throw new Error(`There is no API client ${JSON.stringify(clientId)}: see "client list".`);
-  return found;
-}
-
-/**
- * The permissions of a preset, and others.
- * @throws Error when one is unknown, or there are none
- */
+/** The permissions of a preset, and others. @throws Error when one is unknown, or there are none */
 export function grantedPermissions(
   { preset, permissions: more = [] }: Pick<NewApiClient, 'preset' | 'permissions'>,
   mode: 'live' | 'sandbox',
@@ -146,25 +125,15 @@ export function grantedPermissions(
   return permissions.filter((permission) => granted.has(permission));
 }
 
-/** @throws Error unless all are UUIDs */
-export function assertClinicIds(ids: readonly string[]): void {
-  assertIds(ids, 'clinic');
-}
-
-/** @throws Error for what is no id. Pharmacies are known by products only, so any id may be one. */
-export function pharmacyIds(ids: readonly string[]): string[] {
-  assertIds(ids, 'pharmacy');
-  return [...new Set(ids.map(canonicalUuid))];
-}
-
-function assertIds(ids: readonly string[], what: string): void {
-  const malformed = ids.filter((id) => !onlyUuid.test(canonicalUuid(id)));
+/** Ids in their canonical form, each once. Pharmacies are known by products only, so any id may be one. */
+export function idsOf(what: 'clinic' | 'pharmacy', given: readonly string[] = []): string[] {
+  const malformed = given.filter((id) => !onlyUuid.test(canonicalUuid(id)));
   if (malformed.length > 0) throw new Error(`Not the id of a ${what}: ${malformed.join(', ')}.`);
+  return [...new Set(given.map(canonicalUuid))];
 }
 
-async function existingClinics({ db }: QueryContext, tenantId: string, given: readonly string[]): Promise<string[]> {
-  const ids = [...new Set(given.map(canonicalUuid))];
-  assertClinicIds(ids);
+async function existingClinics({ db }: QueryContext, tenantId: string, given?: readonly string[]): Promise<string[]> {
+  const ids = idsOf('clinic', given);
   const found = await db.clinic.findMany({ where: { tenantId, id: { in: ids } }, select: { id: true } });
   const missing = ids.filter((id) => !found.some((clinic) => clinic.id === id));
   if (missing.length > 0) throw new Error(`Tenant ${tenantId} has no clinic ${missing.join(', ')}.`);

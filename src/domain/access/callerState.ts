@@ -4,37 +4,27 @@ import type { Permission } from '../../contract.js';
 import { isPermission } from './permissions.js';
 
 /** The state of an API client that can change while its tokens live. */
-export interface ClientState {
-  readonly apiClientId: string;
-  readonly tenantMode: 'live' | 'sandbox';
-  readonly isActive: boolean;
-  readonly tokensValidAfter: Date | null;
-  readonly permissions: readonly string[];
-  readonly allowedClinicIds: readonly string[] | null;
-  readonly allowedPharmacyIds: readonly string[] | null;
-  /** The operator's limit for this client; undefined = that of the server. */
-  readonly requestsPerMinute: number | undefined;
-  /** How far the time of its tenant is ahead of the world's, in milliseconds. */
-  readonly clockOffsetMs: number;
-}
+export type ClientState = NonNullable<Awaited<ReturnType<typeof findClientState>>>;
 
 /** The API client of a token; null when it is not of that tenant (any more). */
 export async function findClientState(
   { db }: Pick<DomainContext, 'db'>,
   { tenantId, clientId }: Pick<TokenClaims, 'tenantId' | 'clientId'>,
-): Promise<ClientState | null> {
+) {
   const client = await db.apiClient.findUnique({ where: { tenantId, clientId }, include: { tenant: true } });
   if (!client) return null;
   const { tenant, permissions, allowedClinicIds, allowedPharmacyIds } = client;
   return {
     apiClientId: client.id,
-    tenantMode: tenant.mode === 'sandbox' ? 'sandbox' : 'live',
+    tenantMode: tenant.mode === 'sandbox' ? ('sandbox' as const) : ('live' as const),
     isActive: client.isActive && tenant.isActive,
     tokensValidAfter: client.tokensValidAfter,
     permissions,
     allowedClinicIds: allowedClinicIds.length > 0 ? allowedClinicIds : null,
     allowedPharmacyIds: allowedPharmacyIds.length > 0 ? allowedPharmacyIds : null,
+    /** The operator's limit for this client; undefined = that of the server. */
     requestsPerMinute: client.requestsPerMinute ?? undefined,
+    /** How far the time of its tenant is ahead of the world's, in milliseconds. */
     clockOffsetMs: Number(tenant.clockOffsetMs),
   };
 }

@@ -2,28 +2,23 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { PublicContext } from '../../context.js';
 import { hashClientSecret, sameHash } from './clientSecrets.js';
 
-export interface AuthenticatedClient {
+interface Row {
   readonly id: string;
   readonly tenantId: string;
-  readonly clientId: string;
   readonly permissions: readonly string[];
   readonly tokensValidAfter: Date | null;
-  /** The secret that was used. */
+  /** Whether client, tenant and secret may be used; if not, there may be no secret. */
+  readonly isLive: boolean;
   readonly secretId: string;
-  /** Every secret that is live, the used one among them. */
-  readonly liveSecretIds: readonly string[];
+  readonly secretHash: Uint8Array;
+  readonly secretLastUsedAt: Date | null;
 }
 
-interface Row {
-  id: string;
-  tenantId: string;
-  permissions: string[];
-  tokensValidAfter: Date | null;
-  /** Whether client, tenant and secret may be used; if not, there may be no secret. */
-  isLive: boolean;
-  secretId: string;
-  secretHash: Uint8Array;
-  secretLastUsedAt: Date | null;
+/** A client with the secret that it used. */
+export interface AuthenticatedClient extends Pick<Row, 'tenantId' | 'permissions' | 'tokensValidAfter' | 'secretId'> {
+  readonly clientId: string;
+  /** Every secret that is live, the used one among them. */
+  readonly liveSecretIds: readonly string[];
 }
 
 /** Using a secret is noted at most this often, so that issuing tokens writes next to nothing. */
@@ -48,15 +43,9 @@ export async function authenticateClient(
   const used = (rows.length > 0 ? rows : [null]).find((row) => sameHash(row?.secretHash ?? NOBODY, presented));
   if (!used) return null;
   await noteUse(context, used, now);
-  return {
-    id: used.id,
-    tenantId: used.tenantId,
-    clientId,
-    permissions: used.permissions,
-    tokensValidAfter: used.tokensValidAfter,
-    secretId: used.secretId,
-    liveSecretIds: rows.map(({ secretId }) => secretId),
-  };
+  const { tenantId, permissions, tokensValidAfter, secretId } = used;
+  const liveSecretIds = rows.map((row) => row.secretId);
+  return { tenantId, clientId, permissions, tokensValidAfter, secretId, liveSecretIds };
 }
 
 /** Whether the text has the form of a client_id; what a caller sends in its place may be anything. */

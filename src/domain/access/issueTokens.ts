@@ -7,16 +7,16 @@ import { authenticateClient, basicCredentials, isClientId, type AuthenticatedCli
 type Request = Bodies['TokenRequest'];
 
 /**
- * Issues a pair of tokens (R-09). Nothing is stored: a refresh token lives until it
- * expires, its client or secret dies, or the client's tokens are revoked.
+ * Issues a pair of tokens (R-09). Nothing is stored: a refresh token lives until it expires, its client or secret dies,
+ * or the client's tokens are revoked.
  * @throws OAuthProblem; Problem rate_limited
  */
 export async function grantTokens(context: PublicContext, request: Request): Promise<Schemas['TokenResponse']> {
   const client = await authenticate(context, request);
-  if (request.grant_type === 'client_credentials') {
-    return issue(context, client, narrow(client.permissions, request.scope), request.scope !== undefined);
-  }
-  const granted = await refreshedScope(context, client, request.refresh_token);
+  const granted =
+    request.grant_type === 'client_credentials'
+      ? client.permissions
+      : await refreshedScope(context, client, request.refresh_token);
   return issue(context, client, narrow(granted, request.scope), request.scope !== undefined);
 }
 
@@ -31,9 +31,9 @@ export function isRevoked({ issuedAfter }: Pick<TokenClaims, 'issuedAfter'>, tok
 const latestRevocation = (tokensValidAfter: Date | null): number => tokensValidAfter?.getTime() ?? 0;
 
 async function authenticate(context: PublicContext, request: Request): Promise<AuthenticatedClient> {
-  const { requestLimits } = context;
-  const basic = /^basic\b/i.test(context.authorization ?? '');
-  const { clientId, clientSecret } = credentials(request, basic ? (context.authorization ?? '') : null);
+  const { requestLimits, authorization = '' } = context;
+  const basic = /^basic\b/i.test(authorization);
+  const { clientId, clientSecret } = credentials(request, basic ? authorization : null);
   // Before the credentials are looked at: what is refused must not cost more than what is served.
   await requestLimits.check('token-failures', clientId);
   await requestLimits.check('token', clientId);
@@ -60,11 +60,8 @@ function credentials(request: Request, basic: string | null): { clientId: string
     }
     return sent;
   }
-  if (!clientId || !clientSecret) {
-    const missing = clientId ? 'client_secret' : 'client_id';
-    throw new OAuthProblem('invalid_request', `${missing} is missing.`);
-  }
-  return { clientId, clientSecret };
+  if (clientId && clientSecret) return { clientId, clientSecret };
+  throw new OAuthProblem('invalid_request', `${clientId ? 'client_secret' : 'client_id'} is missing.`);
 }
 
 /** The permissions that a refresh token still stands for. */

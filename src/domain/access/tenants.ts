@@ -1,23 +1,19 @@
 import { isUniqueViolation } from '../../adapters/database/database.js';
 import type { Tenant } from '../../../generated/prisma/client.js';
+import type { Caller } from '../../context.js';
 import type { QueryContext } from '../transactions/transaction.js';
-
-export type TenantMode = 'live' | 'sandbox';
 
 export interface NewTenant {
   readonly name: string;
   /** Slug that appears on the wire as `tenantId`; default: made from the name. */
   readonly id?: string | undefined;
-  readonly mode: TenantMode;
+  readonly mode: Caller['tenantMode'];
 }
 
 const SLUG = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 const SLUG_LENGTH = 63;
 
-/**
- * Creates a tenant (R-05).
- * @throws Error when the name or the id is malformed or taken
- */
+/** Creates a tenant (R-05). @throws Error when the name or the id is malformed or taken */
 export async function createTenant(
   context: QueryContext,
   { name, id = slugOf(name), mode }: NewTenant,
@@ -38,7 +34,7 @@ export async function createTenant(
 }
 
 /** What an operator may change; undefined = stays. */
-export interface TenantSettings {
+interface TenantSettings {
   /** Whether a valid approval clears the same treatment again (R-50). */
   readonly gfeReuse?: boolean | undefined;
   /** For how many months after its decision an approval may be reused, 1 to 12. */
@@ -49,10 +45,7 @@ export interface TenantSettings {
   readonly currency?: string | undefined;
 }
 
-/**
- * Changes settings of a tenant. They count from the next request on.
- * @throws Error when there is no such tenant or currency
- */
+/** Changes settings of a tenant, from the next request on. @throws Error when there is no such tenant or currency */
 export async function configureTenant(
   context: QueryContext,
   idOrName: string,
@@ -92,12 +85,11 @@ export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
  */
 export async function findTenant(context: QueryContext, idOrName: string): Promise<Tenant> {
   const called = (await listTenants(context)).filter((tenant) => isCalled(tenant, idOrName));
-  const [tenant, ...others] = called.some(({ id }) => id === idOrName)
-    ? called.filter(({ id }) => id === idOrName)
-    : called;
+  const tenant = called.find(({ id }) => id === idOrName) ?? called[0];
   if (!tenant)
     throw new Error(`There is no tenant with the id or name ${JSON.stringify(idOrName)}: see "tenant list".`);
-  if (others.length > 0) throw new Error(`${called.length} tenants have this name: give the id of one.`);
+  if (tenant.id !== idOrName && called.length > 1)
+    throw new Error(`${called.length} tenants have this name: give the id of one.`);
   return tenant;
 }
 
@@ -128,11 +120,10 @@ function isCalled({ id, name }: Tenant, idOrName: string): boolean {
 
 /** The id that a tenant of this name gets: `Lakeside Health, Inc.` → `lakeside-health-inc` */
 export function slugOf(name: string): string {
-  const plain = name
+  return name
     .normalize('NFKD')
     .replace(/\p{Mark}/gu, '')
-    .toLowerCase();
-  return plain
+    .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
     .slice(0, SLUG_LENGTH)

@@ -1,28 +1,19 @@
 import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 
-/** A row of the audit. */
-export type AuditRecord = AuditEvent;
-
-/** Which rows are wanted. */
-export interface AuditSpan {
-  readonly since: Date;
-  /** The moment itself is left out. */
-  readonly until: Date;
-  /** Undefined: all tenants, and what concerns none. */
-  readonly tenantId?: string | undefined;
-}
-
 const BATCH = 1_000;
 
-/** The rows of a span of time in their order, however many there are. */
+/**
+ * The rows from `since` to before `until` in their order, however many there are.
+ * @param span.tenantId undefined: all tenants, and what concerns none
+ */
 export async function* readAudit(
   { db }: Pick<DomainContext, 'db'>,
-  { since, until, tenantId }: AuditSpan,
-): AsyncGenerator<AuditRecord> {
+  { since, until, tenantId }: { readonly since: Date; readonly until: Date; readonly tenantId?: string | undefined },
+): AsyncGenerator<AuditEvent> {
   let after = 0n;
   for (;;) {
-    const rows = await db.$queryRaw<AuditRecord[]>`
+    const rows = await db.$queryRaw<AuditEvent[]>`
       SELECT position, at, tenant_id AS "tenantId", client_id AS "clientId", operator, operation_id AS "operationId",
         resource_type AS "resourceType", resource_id AS "resourceId", patient_id AS "patientId", status, code,
         request_id AS "requestId", host(ip) AS ip, outcome,

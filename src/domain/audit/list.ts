@@ -1,37 +1,28 @@
 import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
+import type { Input } from '../../contract.js';
 import { visiblePatient } from '../access/visiblePatients.js';
 import { MOST_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';
 
-export interface AuditFilter {
-  readonly patientId?: string;
-  readonly clientId?: string;
-  readonly operationId?: string;
-  /** `nextCursor` of an earlier page; undefined: from the oldest row that is kept. */
-  readonly after?: string;
-  readonly limit: number;
-}
-
+type Filter = Input<'listAuditEvents'>['query'];
 type Row = Scanned & (AuditEvent | { readonly position: null });
 
 /**
- * Who saw or did what in the tenant, oldest first (R-87). Rows that are sealed: no other can appear before them any
- * more, so that a reader misses none. A client that is limited to clinics reads of its own requests and of the patients
- * that it may see.
+ * Who saw or did what in the tenant, oldest first (R-87), as far as it is sealed: no row can appear there any more, so a
+ * reader misses none. A client that is limited to clinics reads of its own requests and of the patients that it may see.
  * @throws Problem cursor_invalid
  */
-export async function listAudit(context: Context, filter: AuditFilter): Promise<ScannedPage<AuditEvent>> {
-  const { limit } = filter;
+export async function listAudit(context: Context, filter: Filter): Promise<ScannedPage<AuditEvent>> {
   const owner = `${context.caller.tenantId}/audit`;
   const after = filter.after === undefined ? 0n : positionOf(filter.after, owner);
   const rows = await scan(context, filter, after);
   const [frame] = rows;
   if (!frame) throw new Error('an aggregate has a row');
   const found = rows.filter((row) => row.position !== null);
-  return scannedPage(owner, frame, found, limit, after);
+  return scannedPage(owner, frame, found, filter.limit, after);
 }
 
-function scan({ db, caller }: Context, filter: AuditFilter, after: bigint): Promise<Row[]> {
+function scan({ db, caller }: Context, filter: Filter, after: bigint): Promise<Row[]> {
   const { tenantId, clientId: own, allowedClinicIds } = caller;
   const { patientId, clientId = null, operationId = null, limit } = filter;
   const isSelective = clientId !== null || operationId !== null || allowedClinicIds !== null;

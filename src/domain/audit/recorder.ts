@@ -1,7 +1,7 @@
 import type { AuditRow, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { metrics } from '../../telemetry.js';
-import { auditInsertion } from '../transactions/auditRows.js';
+import { insertion } from '../transactions/bulkSql.js';
 
 /** Resolves when the row is committed. @throws Problem dependency_unavailable when it cannot be */
 export type RecordAudit = (row: AuditRow) => Promise<void>;
@@ -11,18 +11,12 @@ const MOST_WAIT_MS = 5;
 /** Batches under way at once, so that a commit that hangs does not hold up the rest, nor take all connections. */
 const MOST_BATCHES = 3;
 
-interface Waiting {
-  readonly row: AuditRow;
-  readonly resolve: () => void;
-  readonly reject: (problem: Problem) => void;
-}
-
 /**
  * Commits the rows of requests that run at the same time together (R-87): the first at once, those that come meanwhile
  * in one statement when it is done, or after a few milliseconds.
  */
 export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
-  let waiting: Waiting[] = [];
+  let waiting: { row: AuditRow; resolve: () => void; reject: (problem: Problem) => void }[] = [];
   let underWay = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -31,10 +25,11 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
     timer = undefined;
     if (waiting.length === 0 || underWay >= MOST_BATCHES) return;
     const batch = waiting;
+    const rows = batch.map(({ row }) => row);
     waiting = [];
     underWay += 1;
     context.db
-      .$statement(auditInsertion(batch.map(({ row }) => row)))
+      .$statement(insertion('audit_event', rows))
       .then(
         () => {
           metrics?.auditBatches.inc({ outcome: 'ok' });

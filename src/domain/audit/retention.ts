@@ -6,10 +6,9 @@ const BATCH = 10_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Removes the rows whose time is over, seal by seal (R-88): the removal is in the chain before the first row goes, and
- * what is left can still be verified. Safe to run concurrently, and again after a failure.
+ * Removes the rows that are older than so many days, seal by seal (R-88): the removal is in the chain before the first
+ * row goes, and what is left can still be verified. Safe to run concurrently, and again after a failure.
  * @param context connected as a role that may delete from the audit: not the service's
- * @param days how long a row is kept
  * @returns how many rows were removed
  */
 export async function purgeAudit(context: DomainContext, days: number): Promise<number> {

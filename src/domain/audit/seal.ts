@@ -72,9 +72,8 @@ export async function sealAudit(context: DomainContext): Promise<number> {
         WHERE position > ${before?.through ?? 0n} AND position <= ${horizon ?? 0n}
         ORDER BY position LIMIT ${MOST_ROWS}) AS unsealed`),
     );
-    const { through, digests } = found ?? { through: null, digests: null };
-    if (through === null || digests === null) return added;
-    const content = { through, removes: null, digests: new Uint8Array(digests) };
+    if (!found?.through || !found.digests) return added;
+    const content = { through: found.through, removes: null, digests: new Uint8Array(found.digests) };
     if (!(await addSeal(context, before, content))) return added;
   }
 }

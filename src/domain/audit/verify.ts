@@ -2,8 +2,7 @@ import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 import { digestsOf, hashOfSeal, NOTHING_BEFORE, type Digests } from './seal.js';
 
-/** What a look at the whole chain has found. */
-export interface AuditVerdict {
+interface AuditVerdict {
   readonly seals: number;
   readonly rows: number;
   /** Number and hash of the latest seal. Who keeps them elsewhere notices that the end of the chain was cut off. */
@@ -47,11 +46,8 @@ async function latestRemoval({ db }: Context): Promise<bigint | null> {
 async function* sealsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
   let after = 0n;
   for (;;) {
-    const seals = await db.auditSeal.findMany({
-      where: { number: { gt: after } },
-      orderBy: { number: 'asc' },
-      take: 20,
-    });
+    const where = { number: { gt: after } };
+    const seals = await db.auditSeal.findMany({ where, orderBy: { number: 'asc' }, take: 20 });
     yield* seals;
     const last = seals.at(-1);
     if (!last) return;
@@ -59,10 +55,7 @@ async function* sealsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
   }
 }
 
-/**
- * What is wrong with a seal itself.
- * @param anchor the last seal whose rows were removed after their time; the seals before it may be gone as well
- */
+/** What is wrong with a seal itself; those before the `anchor` may be gone with their rows. */
 function linkFault(before: AuditSeal | null, seal: AuditSeal, anchor: bigint | null): string | null {
   const { number, hash } = seal;
   const expected = before ? before.number + 1n : 1n;
@@ -103,12 +96,9 @@ function difference(sealed: Uint8Array, found: Uint8Array): string | null {
 
 function entriesOf(digests: Uint8Array): Map<bigint, string> {
   const bytes = Buffer.from(digests);
-  const count = bytes.length / ENTRY_BYTES;
-  return new Map(
-    Array.from({ length: count }, (_, index) => {
-      const start = index * ENTRY_BYTES;
-      const digest = bytes.subarray(start + POSITION_BYTES, start + ENTRY_BYTES).toString('hex');
-      return [bytes.readBigInt64BE(start), digest] as const;
-    }),
-  );
+  const entries = new Map<bigint, string>();
+  for (let at = 0; at + ENTRY_BYTES <= bytes.length; at += ENTRY_BYTES) {
+    entries.set(bytes.readBigInt64BE(at), bytes.toString('hex', at + POSITION_BYTES, at + ENTRY_BYTES));
+  }
+  return entries;
 }

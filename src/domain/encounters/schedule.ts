@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-import { Problem, type FieldError } from '../../problem.js';
+import { fieldProblem, Problem } from '../../problem.js';
 import type { ProblemCode, Bodies } from '../../contract.js';
 import { isTimeZone } from '../values/timeZone.js';
 
@@ -35,14 +35,16 @@ const INFORMATION_MS = 14 * DAY_MS;
  */
 export function checkSchedule(schedule: Schedule): void {
   const { scheduledDay, scheduledTime, scheduledTimeZone: zone } = schedule;
-  const alone = scheduledDay === undefined && scheduledTime !== undefined ? (['scheduledTime'] as const) : [];
-  const unknown = zone === undefined || isTimeZone(zone) ? [] : (['scheduledTimeZone'] as const);
-  const faults = [
-    ...alone.map((property) => fault('schedule_incomplete', property, 'needs a scheduledDay')),
-    ...unknown.map((property) => fault('schedule_time_zone_unknown', property, 'must be an IANA time-zone name')),
+  const isAlone = scheduledDay === undefined && scheduledTime !== undefined;
+  const isUnknown = zone !== undefined && !isTimeZone(zone);
+  const refusals = [
+    ...(isAlone ? [refusal('schedule_incomplete', 'scheduledTime', 'needs a scheduledDay')] : []),
+    ...(isUnknown
+      ? [refusal('schedule_time_zone_unknown', 'scheduledTimeZone', 'must be an IANA time-zone name')]
+      : []),
   ];
-  const [first] = faults;
-  if (first) throw new Problem(first.code, undefined, { errors: faults });
+  const [first] = refusals;
+  if (first) throw new Problem(first.code, undefined, { errors: refusals.flatMap(({ errors }) => errors) });
   if (zone !== undefined) resolveSchedule(schedule, null);
 }
 
@@ -106,12 +108,6 @@ export function informationEnds(askedAt: Date): Date {
 
 const instant = (time: Temporal.ZonedDateTime): Date => new Date(time.epochMilliseconds);
 
-type Fault = FieldError & { readonly code: ProblemCode };
-
-function fault(code: ProblemCode, property: keyof Schedule, detail: string): Fault {
-  return { pointer: `#/${property}`, code, detail };
-}
-
 function refusal(code: ProblemCode, property: keyof Schedule, detail: string): Problem {
-  return new Problem(code, undefined, { errors: [fault(code, property, detail)] });
+  return fieldProblem(code, `#/${property}`, detail);
 }

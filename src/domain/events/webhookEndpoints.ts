@@ -1,7 +1,7 @@
 import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Bodies, EventDataOf, EventType, Schemas } from '../../contract.js';
-import { invalidState, Problem } from '../../problem.js';
+import { fieldProblem, invalidState, Problem } from '../../problem.js';
 import { recordEvent } from './record.js';
 import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
 import { isInbox } from './inbox.js';
@@ -50,8 +50,7 @@ export function checkUrl(
   url: string,
 ): void {
   if (isInbox(url, baseUrl, caller.tenantMode) || isWebhookTarget(url)) return;
-  const code = 'webhook_url_forbidden';
-  throw new Problem(code, undefined, { errors: [{ pointer: '#/url', code, detail: 'is not a public https URL' }] });
+  throw fieldProblem('webhook_url_forbidden', '#/url', 'is not a public https URL');
 }
 
 /**

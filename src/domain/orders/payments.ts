@@ -1,4 +1,4 @@
-import { invalidState, Problem } from '../../problem.js';
+import { fieldProblem, invalidState, type Problem } from '../../problem.js';
 import type { Bodies } from '../../contract.js';
 import { getOrder, ofPharmacies, orderDetails, recordOrderEvent, type OrderRecord } from './orders.js';
 import type { CallerContext } from '../transactions/transaction.js';
@@ -43,6 +43,5 @@ export async function recordPayment(
 /** Read again, as the payments that came first have left it. */
 function refusal({ orderStatus }: OrderRecord): Problem {
   if (orderStatus !== 'pending') return invalidState(orderStatus);
-  const code = 'payment_exceeds_balance';
-  return new Problem(code, undefined, { errors: [{ pointer: '#/amount', code, detail: 'is above the balance' }] });
+  return fieldProblem('payment_exceeds_balance', '#/amount', 'is above the balance');
 }

@@ -1,5 +1,5 @@
 import type { Bodies } from '../../contract.js';
-import { invalidState, Problem } from '../../problem.js';
+import { fieldProblem, invalidState } from '../../problem.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../values/uuid.js';
 import { getOrder, isShipped, lockOrder, recordOrderEvent, type OrderRecord } from './orders.js';
@@ -19,10 +19,10 @@ export async function refundPayment(
   const order = await getOrder(context, orderNo);
   const { tenantId, id: orderId, orderStatus } = order;
   const payment = order.payments.find(({ id }) => id === canonicalUuid(payment_id));
-  if (!payment) throw refusal('payment_not_found', '#/payment_id', 'is not a payment of this order');
+  if (!payment) throw fieldProblem('payment_not_found', '#/payment_id', 'is not a payment of this order');
   if (orderStatus !== 'pending' && orderStatus !== 'paid') throw invalidState(orderStatus);
   if (payment.amount.minus(payment.refundedAmt).lessThan(amount)) {
-    throw refusal('refund_exceeds_payment', '#/amount', 'is above what is left of the payment');
+    throw fieldProblem('refund_exceeds_payment', '#/amount', 'is above what is left of the payment');
   }
   const paidAmt = order.paidAmt.minus(amount);
   const isOver = paidAmt.isZero() && order.paidAt !== null;
@@ -41,8 +41,4 @@ export async function refundPayment(
   const refunded = await getOrder(context, orderNo);
   recordOrderEvent(context, 'order.refunded', refunded);
   return refunded;
-}
-
-function refusal(code: 'payment_not_found' | 'refund_exceeds_payment', pointer: string, detail: string): Problem {
-  return new Problem(code, undefined, { errors: [{ pointer, code, detail }] });
 }

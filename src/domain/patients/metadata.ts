@@ -1,4 +1,4 @@
-import { Problem } from '../../problem.js';
+import { fieldProblem, type Problem } from '../../problem.js';
 
 const MOST_BYTES = 16 * 1024;
 const DEEPEST = 5;
@@ -33,6 +33,5 @@ export function mergedPatch(target: unknown, patch: unknown): unknown {
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function refusal(code: string, detail: string): Problem {
-  return new Problem('validation_failed', undefined, { errors: [{ pointer: '#/metadata', code, detail }] });
-}
+const refusal = (rule: string, detail: string): Problem =>
+  fieldProblem('validation_failed', '#/metadata', detail, rule);

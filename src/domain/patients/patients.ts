@@ -1,6 +1,6 @@
 import { Prisma, type Patient, type RefState } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
-import { Problem } from '../../problem.js';
+import { fieldProblem, Problem } from '../../problem.js';
 import { visiblePatient } from '../access/visiblePatients.js';
 import { recordEvent } from '../events/record.js';
 import { checkMetadata } from './metadata.js';
@@ -138,7 +138,5 @@ export async function emailTaken(context: StatementContext, email: string): Prom
 export function birthDate(value: string, now: Date): Date {
   const latest = new Date(now.getTime() + 14 * 3_600_000).toISOString().slice(0, 10);
   if (value >= '1900-01-01' && value <= latest) return new Date(`${value}T00:00:00.000Z`);
-  throw new Problem('validation_failed', undefined, {
-    errors: [{ pointer: '#/dateOfBirth', code: 'range', detail: 'must be from 1900-01-01 to today' }],
-  });
+  throw fieldProblem('validation_failed', '#/dateOfBirth', 'must be from 1900-01-01 to today', 'range');
 }

@@ -1,11 +1,8 @@
-import type { GfeItem } from '../../../generated/prisma/client.js';
+import type { Encounter, GfeItem } from '../../../generated/prisma/client.js';
 import type { Schemas } from '../../contract.js';
-import { Problem, type FieldError } from '../../problem.js';
-import { canonicalUuid } from '../values/uuid.js';
+import { fieldProblem, Problem, type FieldError } from '../../problem.js';
 import { instantOf } from '../values/instant.js';
 import { itemKey } from '../values/itemKey.js';
-
-type Decision = Schemas['ReviewDecision'];
 
 /** An item that waits, and what was decided about it; `denialReason` null = approved. */
 export interface DecidedItem {
@@ -24,20 +21,21 @@ export interface Visit {
  * @throws Problem decisions_incomplete with all that is wrong: an item without a decision, a decision without such an
  * item or for one that has its decision, a denial without a reason
  */
-export function matchDecisions(items: readonly GfeItem[], decisions: readonly Decision[]): DecidedItem[] {
+export function matchDecisions(
+  items: readonly GfeItem[],
+  decisions: readonly Schemas['ReviewDecision'][],
+): DecidedItem[] {
   const pending = items.filter(({ status }) => status === 'pending_review');
   const waiting = new Map(pending.map((item) => [itemKey(item), item]));
-  const keys = decisions.map(({ categoryId, subcategoryId }) =>
-    itemKey({ categoryId: canonicalUuid(categoryId), subcategoryId: canonicalUuid(subcategoryId) }),
-  );
+  const keys = decisions.map(itemKey);
   const errors = decisions.flatMap(({ decision, reason }, index): FieldError[] => {
     const key = keys[index] ?? '';
     if (!waiting.has(key)) return [fault(`/${index}`, 'names no item that waits for a decision')];
     if (keys.indexOf(key) < index) return [fault(`/${index}`, 'decides an item a second time')];
     return decision === 'denied' && reason === undefined ? [fault(`/${index}/reason`, 'is required for a denial')] : [];
   });
-  const isOneLeft = [...waiting.keys()].some((key) => !keys.includes(key));
-  if (isOneLeft) errors.push(fault('', 'leaves an item without a decision'));
+  if ([...waiting.keys()].some((key) => !keys.includes(key)))
+    errors.push(fault('', 'leaves an item without a decision'));
   if (errors.length > 0) throw new Problem('decisions_incomplete', undefined, { errors });
   return decisions.flatMap(({ decision, reason = null }, index) => {
     const item = waiting.get(keys[index] ?? '');
@@ -68,15 +66,12 @@ const AHEAD_MS = 60_000;
  * @throws Problem visit_required, validation_failed
  */
 export function requireVisit(
-  { reviewType, claimedAt }: { readonly reviewType: string; readonly claimedAt: Date | null },
+  { reviewType, claimedAt }: Pick<Encounter, 'reviewType' | 'claimedAt'>,
   visit: Visit | null,
   now: Date,
 ): void {
-  if (!visit) {
-    if (reviewType !== 'synchronous') return;
-    const errors = [{ pointer: '#/visit', code: 'visit_required', detail: 'is required for a synchronous review' }];
-    throw new Problem('visit_required', undefined, { errors });
-  }
+  if (!visit && reviewType !== 'synchronous') return;
+  if (!visit) throw fieldProblem('visit_required', '#/visit', 'is required for a synchronous review');
   const isEarly = visit.startedAt.getTime() < (claimedAt ?? now).getTime() - BEFORE_CLAIM_MS;
   const isLate = visit.endedAt.getTime() > now.getTime() + AHEAD_MS;
   const errors = [

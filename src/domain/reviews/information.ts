@@ -1,5 +1,5 @@
 import type { Bodies } from '../../contract.js';
-import { Problem } from '../../problem.js';
+import { fieldProblem } from '../../problem.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import {
   findDocuments,
@@ -7,15 +7,13 @@ import {
   missingDocuments,
   refuse,
   refuseRepeatedIds,
+  type FoundDocuments,
 } from '../encounters/references.js';
 import { actorOf } from './review.js';
 import { informationEnds, waitsUntil } from '../encounters/schedule.js';
 import { nextState } from '../encounters/states.js';
 import { announce, changeEncounter, unclaimed } from '../encounters/transitions.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
-
-type InformationRequest = Bodies['RequestInformationRequest'];
-type Information = Bodies['ProvideInformationRequest'];
 
 /**
  * Asks the partner for what is missing to decide; the claim ends (R-100).
@@ -24,7 +22,7 @@ type Information = Bodies['ProvideInformationRequest'];
 export function requestInformation(
   context: CallerContext,
   encounterNo: bigint,
-  { reviewerRef, message }: InformationRequest,
+  { reviewerRef, message }: Bodies['RequestInformationRequest'],
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, (encounter, now) => ({
     event: 'ask',
@@ -47,10 +45,11 @@ export function requestInformation(
 export async function provideInformation(
   context: CallerContext,
   encounterNo: bigint,
-  body: Information,
+  { additionalNotes, documentIds = [] }: Bodies['ProvideInformationRequest'],
 ): Promise<EncounterRecord> {
-  const { additionalNotes, documentIds = [] } = body;
-  if (!additionalNotes && documentIds.length === 0) throw nothingSent();
+  if (!additionalNotes && documentIds.length === 0) {
+    throw fieldProblem('validation_failed', '#', 'needs additionalNotes, documentIds or both', 'minProperties');
+  }
   refuseRepeatedIds({ documentIds });
   return changeEncounter(context, encounterNo, async (encounter, now) => {
     const { tenantId, id: encounterId, patientId } = encounter;
@@ -69,29 +68,21 @@ export async function provideInformation(
       async effects(transaction, informed) {
         const data = { providedAt: now, additionalNotes: additionalNotes ?? null };
         await transaction.db.encounterInformation.updateMany({ where: open, data });
-        await addDocuments(
-          transaction,
-          informed,
-          documents.flatMap((document) => document?.id ?? []),
-        );
+        await addDocuments(transaction, informed, documents);
         announce('encounter.information_provided')(transaction, informed);
       },
     };
   });
 }
 
-function nothingSent(): Problem {
-  const errors = [{ pointer: '#', code: 'minProperties', detail: 'needs additionalNotes, documentIds or both' }];
-  return new Problem('validation_failed', undefined, { errors });
-}
-
 /** After those that it has; one that it has stays where it is. */
 async function addDocuments(
   { db }: TransactionContext,
   { tenantId, id: encounterId, documents }: EncounterRecord,
-  documentIds: readonly string[],
+  sent: FoundDocuments,
 ): Promise<void> {
-  const added = documentIds.filter((id) => !documents.some(({ documentId }) => documentId === id));
+  const ids = sent.flatMap((document) => document?.id ?? []);
+  const added = ids.filter((id) => !documents.some(({ documentId }) => documentId === id));
   const data = added.map((documentId, index) => {
     return { tenantId, encounterId, documentId, position: documents.length + index };
   });

@@ -4,7 +4,6 @@ import { Problem, type FieldError } from '../../problem.js';
 import { displayedStatus } from './approvals.js';
 import { revokeGiven } from './endings.js';
 import { itemKey } from '../values/itemKey.js';
-import { canonicalUuid } from '../values/uuid.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { nextState } from '../encounters/states.js';
 import { changeEncounter } from '../encounters/transitions.js';
@@ -37,9 +36,7 @@ export function revokeApprovals(
 }
 
 function namedItems({ gfeItems }: EncounterRecord, items: RevokeRequest['items']): GfeItem[] {
-  const keys = items.map(({ categoryId, subcategoryId }) =>
-    itemKey({ categoryId: canonicalUuid(categoryId), subcategoryId: canonicalUuid(subcategoryId) }),
-  );
+  const keys = items.map(itemKey);
   const known = new Map(gfeItems.map((item) => [itemKey(item), item]));
   const errors = keys.flatMap((key, index): FieldError[] => {
     const pointer = `#/items/${index}`;

@@ -1,5 +1,5 @@
 import type { AuditRow, Context, DomainContext } from '../../context.js';
-import { Problem } from '../../problem.js';
+import { fieldProblem } from '../../problem.js';
 import { expireDueEncounters, lapseDueClaims } from '../encounters/expirySweeps.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../reviews/approvals.js';
 import { endInvitations } from '../patients/verification.js';
@@ -52,8 +52,7 @@ export async function setClock(context: Context, offsetSeconds: number, row: Aud
     const where = { id: tenantId, clockOffsetMs: { lte: clockOffsetMs } };
     const { count } = await transaction.db.tenant.updateMany({ where, data: { clockOffsetMs } });
     if (count === 0) {
-      const errors = [{ pointer: '#/offsetSeconds', code: 'range', detail: 'must be at least what it is now' }];
-      throw new Problem('validation_failed', undefined, { errors });
+      throw fieldProblem('validation_failed', '#/offsetSeconds', 'must be at least what it is now', 'range');
     }
     transaction.audited.push(row);
   });

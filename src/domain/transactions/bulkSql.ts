@@ -11,10 +11,7 @@ export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
     SELECT ${columns} FROM ${recordset(table, rows)}`;
 }
 
-/**
- * The same for rows of one tenant, which they do not name: it is the first parameter.
- * @param table a known table, never text from outside
- */
+/** The same for rows of one tenant, which they do not name: it is the first parameter. */
 export function tenantInsertion(tenantId: string, table: string, rows: readonly object[]): Prisma.Sql {
   const columns = Prisma.join(columnsOf(rows).map(identifier));
   return Prisma.sql`INSERT INTO ${identifier(table)} (tenant_id, ${columns})
@@ -56,15 +53,8 @@ export function jsonOf(
 }
 
 /** What JSON makes of a row: times become text, amounts numbers, which are exact to the cent below 10^12. */
-export type JsonOf<T> = {
-  readonly [Key in keyof T]: T[Key] extends Date
-    ? string
-    : T[Key] extends Date | null
-      ? string | null
-      : T[Key] extends Prisma.Decimal
-        ? number
-        : T[Key];
-};
+export type JsonOf<T> = { readonly [Key in keyof T]: JsonValueOf<T[Key]> };
+type JsonValueOf<Value> = Value extends Date ? string : Value extends Prisma.Decimal ? number : Value;
 
 /** The columns of rows that have the same fields. */
 export function columnsOf([first = {}]: readonly object[]): string[] {

@@ -4,18 +4,11 @@ import type { IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';
 import type { LookupContext, StatementContext } from './transaction.js';
 
-interface StoredKey {
-  readonly fingerprint: Uint8Array;
-  /** What the first request with the key stored with it. */
-  readonly answer: unknown;
-}
-
 /** How long a request waits for a concurrent duplicate: below the timeout of a statement, so the error can say why. */
 const LOCK_TIMEOUT = '4000ms';
 
 /**
- * Takes a key in the transaction of the effect (R-67). Waits for a concurrent duplicate in flight;
- * a key whose 24 hours are over is free again.
+ * Takes a key in the transaction of the effect (R-67). Waits for a concurrent duplicate; after 24 hours a key is free again.
  * @returns false if an earlier request has the key
  * @throws Problem idempotency_in_progress
  */
@@ -53,7 +46,7 @@ export async function findResult(
   { db, caller }: LookupContext,
   { operationId, key, fingerprint }: IdempotencyRequest,
 ): Promise<unknown> {
-  const [stored] = await db.$queryRaw<StoredKey[]>`
+  const [stored] = await db.$queryRaw<{ readonly fingerprint: Uint8Array; readonly answer: unknown }[]>`
     SELECT fingerprint, answer FROM idempotency_key
     WHERE tenant_id = ${caller.tenantId} AND api_client_id = ${caller.apiClientId}::uuid
       AND operation_id = ${operationId} AND key = ${key} AND created_at >= now() - interval '24 hours'`;

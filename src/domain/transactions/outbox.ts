@@ -1,9 +1,8 @@
 import type { EventDataOf, EventType } from '../../contract.js';
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { AuditRow } from '../../context.js';
-import { auditInsertion } from './auditRows.js';
 import { metrics } from '../../telemetry.js';
-import { identifier, recordset } from './bulkSql.js';
+import { identifier, insertion, recordset } from './bulkSql.js';
 
 /** An event as it waits for the end of its transaction. */
 export interface NewEvent {
@@ -33,7 +32,7 @@ export interface Outbox {
  */
 export function outboxStatement({ events, audited, changes }: Outbox): Prisma.Sql | null {
   for (const { type } of events) metrics?.events.inc({ type });
-  const others = audited.length > 0 ? [...changes, auditInsertion(audited)] : changes;
+  const others = audited.length > 0 ? [...changes, insertion('audit_event', audited)] : changes;
   if (events.length > 0) return eventInsertion(events, others);
   const [first, ...rest] = others;
   if (!first) return null;

@@ -5,7 +5,7 @@ import { withMembers, type Context, type DomainContext } from '../../context.js'
 import { Problem } from '../../problem.js';
 import { outboxStatement, type Outbox } from './outbox.js';
 
-/** What work in a transaction has: its queries, and what is written when the work is done. */
+/** Its queries, and what is written when the work is done. */
 interface TransactionParts<Db extends TransactionStatements = Transaction> extends Outbox {
   readonly db: Db;
 }
@@ -110,14 +110,10 @@ export async function lockSandbox({ db }: TransactionContext, tenantId: string):
   if (!reset?.isFirst) throw new Problem('sandbox_busy');
 }
 
-/**
- * Blocks all writers of this sandbox until commit.
- * @throws Problem sandbox_busy
- */
+/** Blocks all writers of this sandbox until commit. @throws Problem sandbox_busy */
 export async function lockForReset(context: TransactionContext, tenantId: string): Promise<void> {
   await lockSandbox(context, tenantId);
-  const { db } = context;
-  await db.$executeRaw`SELECT pg_advisory_xact_lock(${lockKey('sandbox', tenantId)})`;
+  await context.db.$executeRaw`SELECT pg_advisory_xact_lock(${lockKey('sandbox', tenantId)})`;
 }
 
 /** Two sandboxes with one hash only get in each other's way. */
