@@ -13,13 +13,10 @@ import { mayReceive } from './subscriptions.js';
 export type DeliveryContext = SweepContext & Pick<Services, 'baseUrl' | 'sendWebhook'>;
 
 /** An endpoint that this process sends to for the moment. */
-export interface TakenEndpoint {
-  readonly tenantId: string;
-  readonly id: string;
-  readonly url: string;
-  readonly secret: Uint8Array;
-  readonly previousSecret: Uint8Array | null;
-  readonly previousSecretUntil: Date | null;
+export interface TakenEndpoint extends Pick<
+  WebhookEndpoint,
+  'tenantId' | 'id' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
+> {
   readonly tenantMode: 'live' | 'sandbox';
   /** How far the tenant's clock is ahead of the world's, in milliseconds. */
   readonly aheadMs: bigint;
@@ -35,13 +32,9 @@ interface Due {
   readonly data: unknown;
 }
 
-/** What becomes of a delivery by an attempt, in the columns of its table. */
-interface Outcome {
-  readonly id: string;
-  /** The `nextAttemptAt` that the attempt was for. */
-  readonly dueAt: Date;
+/** What becomes of a delivery by an attempt, in the columns of its table; `dueAt` is when it was for. */
+interface Outcome extends Pick<Due, 'id' | 'failures' | 'dueAt'> {
   readonly status: 'waiting' | 'delivered' | 'failed';
-  readonly failures: number;
   readonly nextAttemptAt: Date | null;
   /** As `attempts` has it. */
   readonly attempt: { at: Date; http_status: number | null; error: string | null; duration_ms: number };

@@ -8,12 +8,6 @@ import { isWanted, mayReceive } from './subscriptions.js';
 /** Events of one tenant in one transaction. */
 const BATCH = 500;
 
-/** An event that an endpoint gets. */
-interface Match {
-  readonly endpointId: string;
-  readonly eventId: string;
-}
-
 /**
  * Makes the deliveries of events that have come, once for each event and endpoint (R-129): tenant by tenant from a
  * cursor, as a reader of the feed would, so that a change is not slowed down by its subscribers. Safe to run twice at
@@ -29,15 +23,12 @@ export async function makeDeliveries(context: SweepContext): Promise<boolean> {
   let hasMore = false;
   for (const { tenantId, aheadMs } of tenants) {
     try {
-      const deliver = (transaction: TransactionContext): Promise<boolean> =>
-        deliverSome(inTenantTime(transaction, Number(aheadMs)), tenantId);
-      if (await inTransaction(context, deliver)) hasMore = true;
+      const local = inTenantTime(context, Number(aheadMs));
+      if (await inTransaction(local, (transaction) => deliverSome(transaction, tenantId))) hasMore = true;
     } catch (error) {
       // Of this tenant alone: a lock or a timeout must not hold up the others.
-      context.log.error(
-        { tenantId, sqlstate: sqlState(error), causes: describeCauses(error) },
-        'no deliveries were made',
-      );
+      const causes = describeCauses(error);
+      context.log.error({ tenantId, sqlstate: sqlState(error), causes }, 'no deliveries were made');
     }
   }
   return hasMore;
@@ -71,13 +62,8 @@ async function deliverSome({ db, now, newId }: TransactionContext, tenantId: str
 }
 
 /** Which endpoint gets which of the events. */
-function matching(
-  db: TransactionContext['db'],
-  tenantId: string,
-  after: bigint,
-  through: bigint,
-): Promise<readonly Match[]> {
-  return db.$queryRaw<Match[]>`
+function matching(db: TransactionContext['db'], tenantId: string, after: bigint, through: bigint) {
+  return db.$queryRaw<{ endpointId: string; eventId: string }[]>`
     SELECT webhook_endpoint.id AS "endpointId", event.id AS "eventId"
     FROM event
     JOIN webhook_endpoint ON webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.status = 'active'

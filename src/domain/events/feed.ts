@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
-import type { EventDataOf, EventType } from '../../contract.js';
+import type { EventDataOf, EventType, Input } from '../../contract.js';
 import type { PatientViewer } from '../access/visiblePatients.js';
 import {
   cursorInvalid,
@@ -14,12 +14,7 @@ import {
 import { visibleEvent } from './visible.js';
 import type { JsonOf } from '../transactions/bulkSql.js';
 
-export interface FeedRequest {
-  /** `nextCursor` of an earlier page; undefined: from the oldest event that is kept. */
-  readonly after?: string;
-  readonly types?: readonly EventType[];
-  readonly limit: number;
-}
+type Request = Input<'listEvents'>['query'];
 
 export interface FeedEvent {
   readonly id: string;
@@ -33,7 +28,6 @@ export interface FeedReader extends Pick<DomainContext, 'db'> {
   readonly caller: PatientViewer;
 }
 
-/** What a request learns besides the events. */
 interface Frame extends Scanned {
   /** The position of the tenant's latest event; null when it never had one. */
   readonly latest: bigint | null;
@@ -47,15 +41,14 @@ interface Frame extends Scanned {
  * that is limited to clinics gets the events of these, and of the patients that it may see (R-89).
  * @throws Problem cursor_invalid: it was not issued to this tenant, or events after it are no longer kept
  */
-export async function readEvents(context: FeedReader, request: FeedRequest): Promise<ScannedPage<FeedEvent>> {
-  const { limit } = request;
+export async function readEvents(context: FeedReader, request: Request): Promise<ScannedPage<FeedEvent>> {
   const { tenantId } = context.caller;
   const after = request.after === undefined ? null : positionOf(request.after, tenantId);
   const frame = await scan(context, request, after ?? 0n);
   const latest = frame.latest ?? 0n;
   if (after !== null) requireNext(after, frame.first ?? latest + 1n);
   const found = frame.found.map(({ timestamp, ...event }) => ({ timestamp: new Date(timestamp), ...event }));
-  return scannedPage(tenantId, frame, found, limit, latest);
+  return scannedPage(tenantId, frame, found, request.limit, latest);
 }
 
 /** Where the tenant's feed ends now. */
@@ -65,7 +58,7 @@ export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: 
 }
 
 /** One statement, so that all of it is seen at one moment: a purge in between would go unnoticed. */
-async function scan({ db, caller }: FeedReader, { types, limit }: FeedRequest, after: bigint): Promise<Frame> {
+async function scan({ db, caller }: FeedReader, { types, limit }: Request, after: bigint): Promise<Frame> {
   const { tenantId, allowedClinicIds: clinics } = caller;
   const most = types || clinics ? MOST_SCANNED : limit + 1;
   const [frame] = await db.rows<Frame>(Prisma.sql`

@@ -22,10 +22,8 @@ export async function receive(
   headers: Readonly<Record<string, string>>,
   body: string,
 ): Promise<Sent> {
-  const { status, delayMs } = (await db.webhookInbox.findUnique({ where: { tenantId } })) ?? {
-    status: 204,
-    delayMs: 0,
-  };
+  const behavior = await db.webhookInbox.findUnique({ where: { tenantId } });
+  const { status, delayMs } = behavior ?? { status: 204, delayMs: 0 };
   const message = { id: newId(), tenantId, endpointId, headers, body, status, receivedAt: now() };
   await db.webhookInboxMessage.create({ data: message });
   await db.$executeRaw`

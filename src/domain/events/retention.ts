@@ -11,50 +11,43 @@ export interface PurgeContext extends Pick<SweepContext, 'db' | 'log'> {
 export const RETENTION_BATCH = 1_000;
 
 /**
- * Removes the keys of all tenants, with the responses that they hold, 24 hours after they were used (R-67). Safe to run
- * concurrently.
+ * Removes the keys of all tenants, with the responses that they hold, 24 hours after they were used (R-67). A key that is
+ * just being used again is locked and left alone. Safe to run concurrently.
  * @returns how many
  */
 export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
-  return inTenants(context, (tenantId) => purgeOldKeys(context, tenantId));
+  return inTenants(
+    context,
+    (tenantId) => context.db.$executeRaw`
+      WITH old AS (
+        SELECT api_client_id, operation_id, key FROM idempotency_key
+        WHERE tenant_id = ${tenantId} AND created_at < now() - interval '24 hours'
+        ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED
+      )
+      DELETE FROM idempotency_key AS stored USING old
+      WHERE stored.tenant_id = ${tenantId} AND stored.api_client_id = old.api_client_id
+        AND stored.operation_id = old.operation_id AND stored.key = old.key`,
+  );
 }
 
 /**
- * Removes the events of all tenants after 30 days (R-72). Safe to run twice and at the
- * same time.
+ * Removes the events of all tenants after 30 days (R-72), in the order of the feed and up to the first that is younger:
+ * positions have no gap but at their beginning, which a reader who comes back too late finds. Safe to run concurrently.
  * @returns how many
  */
 export function purgeEvents(context: PurgeContext): Promise<number> {
-  return inTenants(context, (tenantId) => purgeOldestEvents(context, tenantId));
-}
-
-/** A key that is just being used again is locked and left alone. */
-function purgeOldKeys({ db }: PurgeContext, tenantId: string): Promise<number> {
-  return db.$executeRaw`
-    WITH old AS (
-      SELECT api_client_id, operation_id, key FROM idempotency_key
-      WHERE tenant_id = ${tenantId} AND created_at < now() - interval '24 hours'
-      ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED
-    )
-    DELETE FROM idempotency_key AS stored USING old
-    WHERE stored.tenant_id = ${tenantId} AND stored.api_client_id = old.api_client_id
-      AND stored.operation_id = old.operation_id AND stored.key = old.key`;
-}
-
-/**
- * In the order of the feed and up to the first event that is younger, so that positions have no gap but at their
- * beginning: a reader who comes back too late finds one.
- */
-async function purgeOldestEvents({ db }: PurgeContext, tenantId: string): Promise<number> {
-  // A reset of a sandbox locks the tenant before its events, too.
-  const lock = db.$executeRaw`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
-  const purge = db.$executeRaw`
-    DELETE FROM event WHERE tenant_id = ${tenantId} AND position < (
-      SELECT coalesce(min(position) FILTER (WHERE recorded_at >= now() - interval '30 days'), max(position) + 1)
-      FROM (SELECT position, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY position LIMIT ${RETENTION_BATCH})
-        AS oldest)`;
-  const [, purged] = await db.$transaction([lock, purge]);
-  return purged;
+  const { db } = context;
+  return inTenants(context, async (tenantId) => {
+    // A reset of a sandbox locks the tenant before its events, too.
+    const lock = db.$executeRaw`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+    const purge = db.$executeRaw`
+      DELETE FROM event WHERE tenant_id = ${tenantId} AND position < (
+        SELECT coalesce(min(position) FILTER (WHERE recorded_at >= now() - interval '30 days'), max(position) + 1)
+        FROM (SELECT position, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY position LIMIT ${RETENTION_BATCH})
+          AS oldest)`;
+    const [, purged] = await db.$transaction([lock, purge]);
+    return purged;
+  });
 }
 
 /**
@@ -69,22 +62,16 @@ export async function inTenants(
   let purged = 0;
   for (const { id: tenantId } of tenants) {
     try {
-      purged += await inBatches(context, () => purgeSome(tenantId));
+      let last: number;
+      do {
+        context.signal?.throwIfAborted();
+        last = await purgeSome(tenantId);
+        purged += last;
+      } while (last === RETENTION_BATCH);
     } catch (error) {
       if (context.signal?.aborted || isUnavailable(error)) throw error;
       context.log.error({ tenantId, sqlstate: sqlState(error), causes: describeCauses(error) }, 'a purge failed');
     }
   }
-  return purged;
-}
-
-async function inBatches({ signal }: PurgeContext, purgeSome: () => Promise<number>): Promise<number> {
-  let purged = 0;
-  let last: number;
-  do {
-    signal?.throwIfAborted();
-    last = await purgeSome();
-    purged += last;
-  } while (last === RETENTION_BATCH);
   return purged;
 }

@@ -60,7 +60,7 @@ export function checkUrl(
 export async function createEndpoint(
   context: CallerContext,
   { url, types = [], description }: Bodies['CreateWebhookEndpointRequest'],
-): Promise<{ readonly endpoint: Endpoint; readonly secret: string }> {
+) {
   const { db, caller, newId, randomBytes } = context;
   const { tenantId, apiClientId } = caller;
   // Or two at the same time would both be the fifth.
@@ -94,9 +94,7 @@ export function listEndpoints(context: LookupContext): Promise<Endpoint[]> {
 
 /** @throws Problem webhook_endpoint_not_found */
 export async function getEndpoint(context: LookupContext, id: string): Promise<Endpoint> {
-  return found(
-    await context.db.rows<Endpoint>(Prisma.sql`SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)}`),
-  );
+  return found(context.db.rows(Prisma.sql`SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)}`));
 }
 
 /**
@@ -118,10 +116,8 @@ export async function updateEndpoint(
     ...(status === 'disabled' ? [disabling('partner')] : []),
     Prisma.sql`updated_at = ${context.now()}`,
   ];
-  return found(
-    await context.db.$queryRaw<Endpoint[]>`
-      UPDATE webhook_endpoint SET ${Prisma.join(changes)} WHERE ${one(context, id)} RETURNING ${shown}`,
-  );
+  return found(context.db.$queryRaw`
+    UPDATE webhook_endpoint SET ${Prisma.join(changes)} WHERE ${one(context, id)} RETURNING ${shown}`);
 }
 
 /**
@@ -149,17 +145,15 @@ const enabling = (tenantId: string): Prisma.Sql => Prisma.sql`
   from_position = CASE status WHEN 'active' THEN from_position ELSE ${latestPosition(tenantId)} END`;
 
 /**
- * Records a ping, which goes the way of every event to this endpoint alone.
- * @returns the id of the event
+ * Records a ping, which goes the way of every event to this endpoint alone, and returns its id.
  * @throws Problem webhook_endpoint_not_found; invalid_state when it is disabled
  */
 export async function pingEndpoint(context: CallerContext, id: string): Promise<string> {
-  const { tenantId } = context.caller;
+  const { caller, events, now } = context;
   const endpoint = await requireActive(context, id);
   const eventId = context.newId();
-  const { events, now } = context;
-  const place = { tenantId, clinicId: null };
-  recordEvent({ events, now: () => now(), newId: () => eventId }, place, 'webhook.ping', { endpoint_id: endpoint.id });
+  const place = { tenantId: caller.tenantId, clinicId: null };
+  recordEvent({ events, now, newId: () => eventId }, place, 'webhook.ping', { endpoint_id: endpoint.id });
   return eventId;
 }
 
@@ -169,18 +163,15 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
  */
 export async function requireActive(context: LookupContext, id: string): Promise<Endpoint> {
   // Locked before its deliveries, as by an attempt.
-  const endpoint = found(
-    await context.db.rows<Endpoint>(Prisma.sql`
+  const endpoint = await found<Endpoint>(
+    context.db.rows(Prisma.sql`
       SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)} FOR NO KEY UPDATE`),
   );
   if (endpoint.status !== 'active') throw invalidState(endpoint.status);
   return endpoint;
 }
 
-/**
- * Ends an endpoint with its deliveries.
- * @throws Problem webhook_endpoint_not_found
- */
+/** Ends an endpoint with its deliveries. @throws Problem webhook_endpoint_not_found */
 export async function deleteEndpoint(context: CallerContext, id: string): Promise<void> {
   const { tenantId } = context.caller;
   await getEndpoint(context, id);
@@ -189,32 +180,26 @@ export async function deleteEndpoint(context: CallerContext, id: string): Promis
     DELETE FROM webhook_delivery WHERE tenant_id = ${tenantId} AND id IN (SELECT id FROM webhook_delivery
       WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid LIMIT ${DELETED_AT_ONCE})`;
   while ((await context.db.$executeRaw(some)) === DELETED_AT_ONCE);
-  found(
-    await context.db.rows<object>(Prisma.sql`DELETE FROM webhook_endpoint WHERE ${one(context, id)} RETURNING true`),
-  );
+  await found(context.db.rows(Prisma.sql`DELETE FROM webhook_endpoint WHERE ${one(context, id)} RETURNING true`));
 }
 
 /**
  * Makes a new secret; the one before signs as well for a day (R-135).
  * @throws Problem webhook_endpoint_not_found
  */
-export async function rotateSecret(
-  context: CallerContext,
-  id: string,
-): Promise<{ readonly secret: string; readonly previousSecretUntil: Date }> {
+export async function rotateSecret(context: CallerContext, id: string) {
   const secret = context.randomBytes(SECRET_BYTES);
   const now = context.now();
   const previousSecretUntil = new Date(now.getTime() + OVERLAP_MS);
-  found(
-    await context.db.$queryRaw<object[]>`
-      UPDATE webhook_endpoint SET previous_secret = secret, previous_secret_until = ${previousSecretUntil},
-        secret = ${secret}::bytea, updated_at = ${now}
-      WHERE ${one(context, id)} RETURNING true`,
-  );
+  await found(context.db.$queryRaw<object[]>`
+    UPDATE webhook_endpoint SET previous_secret = secret, previous_secret_until = ${previousSecretUntil},
+      secret = ${secret}::bytea, updated_at = ${now}
+    WHERE ${one(context, id)} RETURNING true`);
   return { secret: secretText(secret), previousSecretUntil };
 }
 
-function found<Row>([row]: readonly Row[]): Row {
+async function found<Row extends object>(rows: Promise<readonly Row[]>): Promise<Row> {
+  const [row] = await rows;
   if (row === undefined) throw new Problem('webhook_endpoint_not_found');
   return row;
 }

@@ -5,18 +5,9 @@ import { createHmac } from 'node:crypto';
  * verify the body.
  * @param at real time, also in a sandbox: receivers refuse what is older than some minutes
  */
-export function signedHeaders(
-  secrets: readonly Uint8Array[],
-  id: string,
-  at: Date,
-  body: string,
-): Readonly<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>> {
+export function signedHeaders(secrets: readonly Uint8Array[], id: string, at: Date, body: string) {
   const timestamp = String(Math.floor(at.getTime() / 1000));
   const sign = (secret: Uint8Array): string =>
     `v1,${createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
-  return {
-    'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': secrets.map(sign).join(' '),
-  };
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': secrets.map(sign).join(' ') };
 }
