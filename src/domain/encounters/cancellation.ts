@@ -5,8 +5,7 @@ import { changeEncounter, claimEnd, closeItems, expiry, numbersOf } from './tran
 import { recordEvent } from '../events/record.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-type CancelRequest = Bodies['CancelEncounterRequest'];
-export type CancellingActor = 'partner' | 'provider';
+type CancellingActor = 'partner' | 'provider';
 
 /** Who cancels, by its permissions. */
 export function cancellingActor({ permissions }: Caller): CancellingActor {
@@ -21,7 +20,7 @@ export function cancellingActor({ permissions }: Caller): CancellingActor {
 export function cancelEncounter(
   context: CallerContext,
   encounterNo: bigint,
-  { reason }: CancelRequest,
+  { reason }: Bodies['CancelEncounterRequest'],
   actor: CancellingActor,
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, (_encounter, now) => ({

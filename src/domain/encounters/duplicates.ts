@@ -1,7 +1,6 @@
 import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
 import type { LookupContext } from '../transactions/transaction.js';
-
-type Item = Pick<GfeItem, 'categoryId' | 'subcategoryId'>;
+import type { ItemIdentity } from '../values/itemKey.js';
 
 /** An open encounter of a patient, and an item that it shares. */
 export type Duplicate = Pick<Encounter, 'encounterNo' | 'gfeNo' | 'status' | 'clinicId' | 'createdAt'> &
@@ -16,12 +15,9 @@ const MOST = 100;
 export function findDuplicates(
   { db, caller }: LookupContext,
   patientId: string,
-  items: readonly Item[],
+  items: readonly ItemIdentity[],
   clinicIds: readonly string[] | null,
 ): Promise<Duplicate[]> {
-  const wanted = items.map(
-    ({ categoryId, subcategoryId }) => Prisma.sql`(${categoryId}::uuid, ${subcategoryId}::uuid)`,
-  );
   const places =
     clinicIds === null ? Prisma.empty : Prisma.sql`AND encounter.clinic_id = ANY(${[...clinicIds]}::uuid[])`;
   return db.rows<Duplicate>(Prisma.sql`
@@ -32,6 +28,10 @@ export function findDuplicates(
     FROM encounter JOIN gfe_item AS item ON item.tenant_id = encounter.tenant_id AND item.encounter_id = encounter.id
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.patient_id = ${patientId}::uuid
       AND encounter.phase = 'open'
-      AND (item.category_id, item.subcategory_id) IN (${Prisma.join(wanted)}) ${places}
+      AND (item.category_id, item.subcategory_id) IN (${keysOf(items)}) ${places}
     ORDER BY encounter.created_at DESC, encounter.encounter_no DESC, item.position LIMIT ${MOST}`);
 }
+
+/** The keys of items, to compare `(category_id, subcategory_id)` with. */
+export const keysOf = (items: readonly ItemIdentity[]): Prisma.Sql =>
+  Prisma.join(items.map((item) => Prisma.sql`(${item.categoryId}::uuid, ${item.subcategoryId}::uuid)`));

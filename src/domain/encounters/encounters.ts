@@ -1,7 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { Problem } from '../../problem.js';
-import { mayUseClinic } from '../catalog/clinics.js';
 import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
+import { permitted } from './lookup.js';
 import { refuse } from './references.js';
 import { recordEvent } from '../events/record.js';
 import { createOrder } from '../orders/orders.js';
@@ -10,7 +9,7 @@ import { identifier, tenantInsertion } from '../transactions/bulkSql.js';
 import type { ReadContext, StatementContext } from '../transactions/transaction.js';
 
 /** What an encounter's record includes besides its own row. */
-export const encounterInclude = {
+const encounterInclude = {
   treatments: { orderBy: { position: 'asc' } },
   documents: { orderBy: { position: 'asc' } },
   gfeItems: { orderBy: { position: 'asc' } },
@@ -52,12 +51,6 @@ export async function getEncounter(context: ReadContext, encounterNo: bigint): P
   const { tenantId } = context.caller;
   const where = { tenantId_encounterNo: { tenantId, encounterNo } };
   return permitted(context, await context.db.encounter.findUnique({ where, include: encounterInclude }));
-}
-
-function permitted(context: ReadContext, encounter: EncounterRecord | null): EncounterRecord {
-  if (!encounter) throw new Problem('encounter_not_found');
-  if (!mayUseClinic(context, encounter.clinicId)) throw new Problem('clinic_not_permitted');
-  return encounter;
 }
 
 /** The encounter and all that it consists of, in one statement. */

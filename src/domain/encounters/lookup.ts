@@ -69,15 +69,11 @@ const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf
 
 export const SHOWN = shownWith(Prisma.empty);
 
-/** What providers asked for, and what was sent. */
-export type ShownInformation = Pick<
-  EncounterInformation,
-  'requestedAt' | 'reviewerRef' | 'message' | 'providedAt' | 'additionalNotes'
->;
-
-/** An encounter with what only its retrieval shows. */
+/** An encounter with what only its retrieval shows: what providers asked for, what was sent, and notes added later. */
 export interface DetailedEncounter extends ShownEncounter {
-  readonly information: readonly JsonOf<ShownInformation>[];
+  readonly information: readonly JsonOf<
+    Pick<EncounterInformation, 'requestedAt' | 'reviewerRef' | 'message' | 'providedAt' | 'additionalNotes'>
+  >[];
   readonly addenda: readonly { readonly addedAt: string }[];
 }
 
@@ -98,7 +94,7 @@ export async function showEncounter(context: LookupContext, encounterNo: bigint)
   const { db, caller } = context;
   const [row] = await db.rows<ShownRow & DetailedEncounter>(Prisma.sql`${DETAILED}
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`);
-  return permitted(context, row);
+  return shownEncounter(permitted(context, row));
 }
 
 /**
@@ -127,21 +123,25 @@ export async function findEncounter(
   if ([row, ...others].some((one) => one && !mayUseClinic(context, one.clinicId))) {
     throw new Problem('clinic_not_permitted');
   }
-  const agrees = (value: unknown, wanted: unknown): boolean => wanted === undefined || value === wanted;
+  const found = permitted(context, row);
+  const differs = (value: unknown, wanted: unknown): boolean => wanted !== undefined && value !== wanted;
   const isMismatch =
-    row &&
-    (others.length > 0 ||
-      !agrees(Number(row.encounterNo), encounter_id) ||
-      !agrees(row.gfeNo, gfeNo) ||
-      !agrees(row.order?.orderNo, orderNo));
+    others.length > 0 ||
+    differs(Number(found.encounterNo), encounter_id) ||
+    differs(found.gfeNo, gfeNo) ||
+    differs(found.order?.orderNo, orderNo);
   if (isMismatch) throw new Problem('identifier_mismatch');
-  return permitted(context, row);
+  return shownEncounter(found);
 }
 
-function permitted<Row extends ShownRow>(context: LookupContext, row: Row | undefined) {
-  if (!row) throw new Problem('encounter_not_found');
-  if (!mayUseClinic(context, row.clinicId)) throw new Problem('clinic_not_permitted');
-  return shownEncounter(row);
+/** @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted (D-31) */
+export function permitted<Found extends Encounter>(
+  context: Pick<LookupContext, 'caller'>,
+  encounter: Found | null | undefined,
+): Found {
+  if (!encounter) throw new Problem('encounter_not_found');
+  if (!mayUseClinic(context, encounter.clinicId)) throw new Problem('clinic_not_permitted');
+  return encounter;
 }
 
 export function shownEncounter<Row extends ShownRow>({ gfeItems, order, ...row }: Row) {

@@ -1,20 +1,7 @@
-import {
-  Prisma,
-  type Category,
-  type Clinic,
-  type ClinicAvailability,
-  type ClinicLocation,
-  type Document,
-  type Product,
-  type ProductOffer,
-  type ProductRx,
-  type ShippingType,
-  type Subcategory,
-} from '../../../generated/prisma/client.js';
-import type { Bodies } from '../../contract.js';
-import { Problem, type FieldError } from '../../problem.js';
+import { Prisma, type Category, type Product, type ProductOffer } from '../../../generated/prisma/client.js';
 import type { Caller } from '../../context.js';
-import type { ProblemCode } from '../../contract.js';
+import type { Bodies, ProblemCode } from '../../contract.js';
+import { Problem, type FieldError } from '../../problem.js';
 import { canonicalUuid } from '../values/uuid.js';
 import { visiblePatient } from '../access/visiblePatients.js';
 import { mayUseClinic } from '../catalog/clinics.js';
@@ -22,55 +9,55 @@ import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
 
-type CategoryRule = Pick<Category, 'id' | 'categoryName' | 'reviewOften' | 'reviewRecurring'>;
-
 /** A product with what an encounter freezes of it, and where it may be used. */
 export type Treatment = Pick<
   Product,
   'id' | 'sku' | 'name' | 'isActive' | 'pharmacyId' | 'pharmacyName' | 'categoryId' | 'subcategoryId'
 > & {
-  readonly category: CategoryRule;
-  readonly subcategory: Pick<Subcategory, 'id' | 'subCategoryName'>;
+  readonly category: Pick<Category, 'id' | 'categoryName' | 'reviewOften' | 'reviewRecurring'>;
+  readonly subcategory: { readonly id: string; readonly subCategoryName: string };
   readonly offer: Pick<ProductOffer, 'price' | 'shippingType' | 'shippingAmount'> | null;
-  readonly availability: readonly Pick<ClinicAvailability, 'clinicId' | 'isActive'>[];
-  readonly rx: Pick<ProductRx, 'id'> | null;
+  readonly availability: readonly { readonly clinicId: string; readonly isActive: boolean }[];
+  readonly rx: { readonly id: string } | null;
 };
 
-type PlacedClinic = Pick<Clinic, 'id' | 'isActive'> & {
-  /** The primary one, if there is any. */
-  readonly locations: readonly Pick<ClinicLocation, 'timezone'>[];
-};
+interface FoundDocument {
+  readonly id: string;
+  readonly patientId: string;
+}
+export type FoundDocuments = readonly (FoundDocument | undefined)[];
 
-export type FoundDocuments = readonly ({ readonly id: string; readonly patientId: string } | undefined)[];
-
-/** What the body's ids refer to, as far as the caller may see it; in the order of the ids, undefined = not found. */
-export interface EncounterParts {
-  readonly clinic: PlacedClinic | null;
-  readonly patient: { readonly id: string; readonly accountIsActive: boolean } | null;
-  readonly treatments: readonly (Treatment | undefined)[];
-  readonly documents: FoundDocuments;
+/** What the body's ids refer to with nothing missing. */
+export interface FoundParts {
+  /** Its locations are the primary one, if there is any. */
+  readonly clinic: {
+    readonly id: string;
+    readonly isActive: boolean;
+    readonly locations: readonly { readonly timezone: string | null }[];
+  };
+  readonly patient: { readonly id: string; readonly accountIsActive: boolean };
+  readonly treatments: readonly Treatment[];
+  readonly documents: readonly FoundDocument[];
   /** For how many months the tenant reuses an approval; null = it reuses none. */
   readonly reuseMonths: number | null;
   /** For an encounter that is going to be stored (R-14). */
   readonly nextNumber: bigint | null;
 }
 
-/** The same with nothing missing. */
-export interface FoundParts {
-  readonly clinic: PlacedClinic;
-  readonly patient: NonNullable<EncounterParts['patient']>;
-  readonly treatments: readonly Treatment[];
-  readonly documents: readonly { readonly id: string; readonly patientId: string }[];
-  readonly reuseMonths: number | null;
-  readonly nextNumber: bigint | null;
+/** The same as far as the caller may see it; in the order of the ids, undefined = not found. */
+export interface EncounterParts extends Pick<FoundParts, 'reuseMonths' | 'nextNumber'> {
+  readonly clinic: FoundParts['clinic'] | null;
+  readonly patient: FoundParts['patient'] | null;
+  readonly treatments: readonly (Treatment | undefined)[];
+  readonly documents: FoundDocuments;
 }
 
 /** Amounts come as text: a number of JSON would lose their type. */
 type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
   readonly treatments: readonly (Omit<Treatment, 'offer'> & {
-    readonly offer: { price: string; shippingType: ShippingType; shippingAmount: string } | null;
+    readonly offer: { price: string; shippingType: ProductOffer['shippingType']; shippingAmount: string } | null;
   })[];
-  readonly documents: readonly Pick<Document, 'id' | 'patientId'>[];
+  readonly documents: readonly FoundDocument[];
 };
 
 /**
@@ -132,9 +119,8 @@ function visibleDocuments(caller: Caller, documentIds: readonly string[]): Prism
 /** The same by itself, in the order of the ids; undefined = not found. */
 export async function findDocuments({ db, caller }: LookupContext, ids: readonly string[]): Promise<FoundDocuments> {
   const documentIds = ids.map(canonicalUuid);
-  const [row] = await db.$queryRaw<
-    Pick<Row, 'documents'>[]
-  >`SELECT ${visibleDocuments(caller, documentIds)} AS documents`;
+  const [row] = await db.$queryRaw<{ documents: FoundDocument[] }[]>`
+    SELECT ${visibleDocuments(caller, documentIds)} AS documents`;
   return documentIds.map((id) => row?.documents.find((document) => document.id === id));
 }
 
@@ -177,10 +163,7 @@ export function requireFound(parts: EncounterParts): FoundParts {
   ]);
 }
 
-/**
- * Steps 7 to 11: what keeps things that exist from being used for a new encounter, step by step. No step at all when
- * nothing does.
- */
+/** Steps 7 to 11: what keeps things that exist from being used for a new encounter; none of the steps when nothing does. */
 export function unusableParts({ clinic, patient, treatments, documents }: FoundParts): readonly (readonly Fault[])[] {
   const isUnavailable = ({ availability }: Treatment): boolean =>
     availability.length > 0 && !availability.some((entry) => entry.clinicId === clinic.id && entry.isActive);
@@ -201,12 +184,8 @@ export function missingDocuments(documents: FoundDocuments): Fault[] {
 
 /** The documents of a body that are not the patient's. */
 export function foreignDocuments(documents: FoundDocuments, ofPatient: string): Fault[] {
-  return faultsAt(
-    documents,
-    'documentIds',
-    'document_patient_mismatch',
-    (document) => document?.patientId !== ofPatient,
-  );
+  const isForeign = (document?: FoundDocument): boolean => document?.patientId !== ofPatient;
+  return faultsAt(documents, 'documentIds', 'document_patient_mismatch', isForeign);
 }
 
 /** Where a body names something that must not be used, and why. */
@@ -231,7 +210,6 @@ function faultsAt<T>(items: readonly T[], property: string, code: ProblemCode, f
 /** The faults of one step as a problem: the first one names it, all are listed. */
 export function refuse(faults: readonly Fault[]): Problem {
   const [first] = faults;
-  return first
-    ? new Problem(first.code, undefined, { errors: faults })
-    : new Problem('internal_error', 'A refusal without a fault.');
+  if (!first) return new Problem('internal_error', 'A refusal without a fault.');
+  return new Problem(first.code, undefined, { errors: faults });
 }

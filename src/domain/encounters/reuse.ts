@@ -1,18 +1,15 @@
 import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
 import { lockPatient } from '../patients/patients.js';
-import { itemKey } from '../values/itemKey.js';
+import { itemKey, type ItemIdentity } from '../values/itemKey.js';
+import { keysOf } from './duplicates.js';
 import type { DraftContext } from '../transactions/transaction.js';
 
 /** What is asked for: for whom, where, which treatments, and how a provider would decide. */
-export interface ReuseQuestion {
+interface ReuseQuestion {
   readonly clinicId: string;
   readonly patientId: string;
   /** `rx` null = no prescription. */
-  readonly treatments: readonly {
-    readonly categoryId: string;
-    readonly subcategoryId: string;
-    readonly rx: object | null;
-  }[];
+  readonly treatments: readonly (ItemIdentity & { readonly rx: object | null })[];
   /** For how many months the tenant reuses an approval; null = it reuses none, and nothing is locked. */
   readonly reuseMonths: number | null;
   /** Documents or notes come with the request. */
@@ -53,9 +50,6 @@ function findApprovals(
   months: number,
 ): Promise<ReusableApproval[]> {
   const { tenantId } = caller;
-  const wanted = treatments.map(
-    ({ categoryId, subcategoryId }) => Prisma.sql`(${categoryId}::uuid, ${subcategoryId}::uuid)`,
-  );
   return db.$queryRaw<ReusableApproval[]>`
     SELECT item.category_id AS "categoryId", item.subcategory_id AS "subcategoryId",
       item.valid_until AS "validUntil", item.encounter_id AS "encounterId"
@@ -64,7 +58,7 @@ function findApprovals(
       JOIN gfe_item item ON item.tenant_id = encounter.tenant_id AND item.encounter_id = encounter.id
     WHERE patient.tenant_id = ${tenantId} AND patient.id = ${patientId}::uuid
       AND encounter.clinic_id = ${clinicId}::uuid AND encounter.status = 'completed'
-      AND (item.category_id, item.subcategory_id) IN (${Prisma.join(wanted)})
+      AND (item.category_id, item.subcategory_id) IN (${keysOf(treatments)})
       AND item.status = 'approved' AND item.reused_from_encounter_id IS NULL
       AND (item.valid_until > ${now()} OR item.valid_until IS NULL AND NOT item.review_recurring)
       AND item.decided_at AT TIME ZONE 'UTC' + make_interval(months => ${months}::int)

@@ -1,15 +1,10 @@
 import { Temporal } from 'temporal-polyfill';
+import type { Encounter } from '../../../generated/prisma/client.js';
 import { fieldProblem, Problem } from '../../problem.js';
 import type { ProblemCode, Bodies } from '../../contract.js';
 import { isTimeZone } from '../values/timeZone.js';
 
-type ReviewType = Bodies['CreateEncounterRequest']['reviewType'];
-
-export interface Schedule {
-  readonly scheduledDay?: string;
-  readonly scheduledTime?: string;
-  readonly scheduledTimeZone?: string;
-}
+export type Schedule = Bodies['RescheduleEncounterRequest'];
 
 export interface ResolvedSchedule {
   /** The instant, when day and time are given. */
@@ -80,7 +75,7 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
  * The earliest claim of an encounter: 15 minutes before a scheduled live visit; the local midnight of its day, if the
  * time is open and the zone is known; otherwise at once (R-36).
  */
-export function claimableFrom(reviewType: ReviewType, schedule: ResolvedSchedule, createdAt: Date): Date {
+export function claimableFrom(reviewType: Encounter['reviewType'], schedule: ResolvedSchedule, createdAt: Date): Date {
   const { scheduledAt, dayStartsAt, isZoneKnown } = schedule;
   if (reviewType === 'asynchronous') return createdAt;
   if (scheduledAt) return new Date(scheduledAt.getTime() - EARLY_CLAIM_MS);

@@ -1,25 +1,6 @@
+import type { Encounter } from '../../../generated/prisma/client.js';
 import type { EncounterState } from '../../contract.js';
 import { invalidState, Problem } from '../../problem.js';
-
-/**
- * What can happen to an encounter. A review with at least one approved item is `approve`, one with none is `deny`;
- * `ask` and `inform` are the provider's question and the partner's information; `revoke` takes approvals back,
- * `amend` adds to a review that is over.
- */
-export type EncounterEvent =
-  | 'claim'
-  | 'renew'
-  | 'release'
-  | 'lapse'
-  | 'approve'
-  | 'deny'
-  | 'ask'
-  | 'inform'
-  | 'reschedule'
-  | 'cancel'
-  | 'expire'
-  | 'revoke'
-  | 'amend';
 
 /** Who makes it happen; `claimant` is the provider that has the encounter, `system` is the passing of time. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
@@ -31,8 +12,10 @@ interface Transition {
 }
 
 /**
- * The life of an encounter (R-38). What is not in the table is not possible. A new
- * encounter is `pending_review`, or `completed` when earlier approvals cover all of it (R-52).
+ * The life of an encounter (R-38). What is not in the table is not possible. A new encounter is `pending_review`, or
+ * `completed` when earlier approvals cover all of it (R-52). A review with at least one approved item is `approve`, one
+ * with none is `deny`; `ask` and `inform` are the provider's question and the partner's information; `revoke` takes
+ * approvals back, `amend` adds to a review that is over.
  */
 export const encounterTransitions = {
   pending_review: {
@@ -64,7 +47,11 @@ export const encounterTransitions = {
   },
   cancelled: {},
   expired: {},
-} as const satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;
+} as const satisfies Record<EncounterState, Readonly<Record<string, Transition>>>;
+
+type Transitions = typeof encounterTransitions;
+/** What can happen to an encounter. */
+export type EncounterEvent = { [State in EncounterState]: keyof Transitions[State] }[EncounterState];
 
 /**
  * The state after an event.
@@ -79,13 +66,8 @@ export function nextState(from: EncounterState, event: EncounterEvent, actor: En
   throw invalidState(from);
 }
 
-/** What the passing of time depends on. */
-export interface Deadlines {
-  readonly status: EncounterState;
-  /** Set exactly while `in_review`. */
-  readonly leaseExpiresAt: Date | null;
-  readonly expiresAt: Date;
-}
+/** What the passing of time depends on; a lease is there exactly while `in_review`. */
+type Deadlines = Pick<Encounter, 'status' | 'leaseExpiresAt' | 'expiresAt'>;
 
 /** What the passing of time has done to an encounter by now, whether or not it has been written; null = nothing. */
 export function dueEvent({ status, leaseExpiresAt, expiresAt }: Deadlines, now: Date): 'lapse' | 'expire' | null {
