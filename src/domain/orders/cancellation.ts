@@ -53,11 +53,9 @@ async function cancel(
   { tenantId, id }: OrderRecord,
   cancelReason: string | null,
 ): Promise<OrderRecord> {
-  const cancelled = await context.db.order.update({
-    where: { tenantId_id: { tenantId, id } },
-    data: { orderStatus: 'cancelled', cancelReason, updatedAt: context.now() },
-    include: orderDetails,
-  });
+  const where = { tenantId_id: { tenantId, id } };
+  const data = { orderStatus: 'cancelled', cancelReason, updatedAt: context.now() } as const;
+  const cancelled = await context.db.order.update({ where, data, include: orderDetails });
   recordOrderEvent(context, 'order.cancelled', cancelled);
   return cancelled;
 }

@@ -33,7 +33,7 @@ export async function recordFulfilment(
   const order = await getOrder(context, orderNo);
   const { tenantId, id: orderId, orderStatus, clinicId } = order;
   const fulfilment = order.fulfilments.find((one) => one.pharmacyId === canonicalUuid(pharmacyId));
-  if (!fulfilment) throw noLine();
+  if (!fulfilment) throw new Problem('order_not_found', 'The order has no line of this pharmacy.', { errors: noLine });
   if (orderStatus === 'cancelled' || orderStatus === 'refunded') throw invalidState(orderStatus);
   if (!fulfilmentTransitions[fulfilment.status].includes(status)) throw invalidState(fulfilment.status);
   if (status === 'accepted' && orderStatus !== 'paid' && (await hasPrescription(context, order, fulfilment))) {
@@ -41,11 +41,8 @@ export async function recordFulfilment(
   }
   const updatedAt = context.now();
   const shipped = status === 'shipped' ? { shippedAt: updatedAt } : {};
-  const key = { tenantId, orderId, pharmacyId: fulfilment.pharmacyId };
-  await context.db.fulfilment.update({
-    where: { tenantId_orderId_pharmacyId: key },
-    data: { ...details, status, ...shipped, updatedAt },
-  });
+  const where = { tenantId_orderId_pharmacyId: { tenantId, orderId, pharmacyId: fulfilment.pharmacyId } };
+  await context.db.fulfilment.update({ where, data: { ...details, status, ...shipped, updatedAt } });
   recordEvent(context, { tenantId, clinicId }, 'order.fulfilment_updated', {
     order_no: order.orderNo,
     encounter_id: Number(order.encounter.encounterNo),
@@ -64,10 +61,6 @@ async function hasPrescription(
   return (await db.productRx.count({ where: { tenantId, productId: { in: productIds } } })) > 0;
 }
 
-function noLine(): Problem {
-  const code = 'order_not_found';
-  const detail = 'is not the pharmacy of a line of this order';
-  return new Problem(code, 'The order has no line of this pharmacy.', {
-    errors: [{ pointer: '#/pharmacyId', code, detail }],
-  });
-}
+const noLine = [
+  { pointer: '#/pharmacyId', code: 'order_not_found', detail: 'is not the pharmacy of a line of this order' },
+];

@@ -1,4 +1,4 @@
-import { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type Order } from '../../../generated/prisma/client.js';
 
 /** What a treatment costs, frozen when the encounter is created (D-36); money as exact decimals or as decimal text. */
 export interface PricedTreatment {
@@ -8,11 +8,7 @@ export interface PricedTreatment {
 }
 
 /** Of an estimate, and of an order. */
-export interface Amounts {
-  readonly subTotal: Prisma.Decimal;
-  readonly totalShippingAmt: Prisma.Decimal;
-  readonly grandTotal: Prisma.Decimal;
-}
+export type Amounts = Pick<Order, 'subTotal' | 'totalShippingAmt' | 'grandTotal'>;
 
 /** The sums over treatments, one unit of each (D-37; R-57). */
 export function amountsOf(treatments: readonly PricedTreatment[]): Amounts {

@@ -1,5 +1,4 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
-import type { Queries } from '../../adapters/database/database.js';
 import { Problem } from '../../problem.js';
 import { amountsOf, lineAmountsOf } from './money.js';
 import { mayUseClinic } from '../catalog/clinics.js';
@@ -24,7 +23,7 @@ export type OrderRecord = Prisma.OrderGetPayload<{ include: typeof orderDetails 
 type OrderContext = Pick<StatementContext, 'db' | 'events' | 'newId' | 'now' | 'fixed'>;
 
 /** A completed encounter, as far as its order depends on it. */
-export type OrderedEncounter = Prisma.EncounterGetPayload<{ include: { treatments: true; gfeItems: true } }>;
+type OrderedEncounter = Prisma.EncounterGetPayload<{ include: { treatments: true; gfeItems: true } }>;
 
 /**
  * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
@@ -68,13 +67,9 @@ async function insertOrder(context: OrderContext, encounter: OrderedEncounter): 
   const orderId = row.id;
   const lines = treatments.map((treatment, position) => ({ orderId, ...orderLine(context, treatment, position) }));
   const pharmacies = [...new Set(lines.map(({ pharmacyId }) => pharmacyId))];
-  const pending = pharmacies.map((pharmacyId) => ({
-    orderId,
-    pharmacyId,
-    status: 'pending' as const,
-    orderedAt: now,
-    updatedAt: now,
-  }));
+  const pending = pharmacies.map((pharmacyId) => {
+    return { orderId, pharmacyId, status: 'pending' as const, orderedAt: now, updatedAt: now };
+  });
   const [order] = await db.rows<Order>(Prisma.sql`
     WITH lines AS (${tenantInsertion(tenantId, 'order_line', lines)}),
       fulfilments AS (${tenantInsertion(tenantId, 'fulfilment', pending)})
@@ -136,11 +131,7 @@ export function recordOrderEvent(
 }
 
 /** An order of any tenant by its number, in either case. */
-export function findOrder(
-  { db }: { readonly db: Queries },
-  tenantId: string,
-  orderNo: string,
-): Promise<OrderRecord | null> {
+export function findOrder({ db }: Pick<ReadContext, 'db'>, tenantId: string, orderNo: string) {
   const where = { tenantId_orderNo: { tenantId, orderNo: orderNo.toUpperCase() } };
   return db.order.findUnique({ where, include: orderDetails });
 }

@@ -4,11 +4,10 @@ import { getOrder, ofPharmacies, orderDetails, recordOrderEvent, type OrderRecor
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
- * Records money that was paid elsewhere (R-59). Payments at the same time wait for one
- * another, and what would be above the balance then is refused.
+ * Records money that was paid elsewhere (R-59). Payments at the same time wait for one another, and what would be above
+ * the balance then is refused.
  * @param amount decimal text above zero, with at most two places
- * @throws Problem order_not_found, clinic_not_permitted; invalid_state when the order is not pending;
- * payment_exceeds_balance
+ * @throws Problem order_not_found, clinic_not_permitted; invalid_state unless it is pending; payment_exceeds_balance
  */
 export async function recordPayment(
   context: CallerContext,
@@ -25,15 +24,11 @@ export async function recordPayment(
       AND paid_amt + ${amount}::numeric <= grand_total`;
   if (taken === 0) throw refusal(await getOrder(context, orderNo));
   const now = context.now();
-  const payment = {
-    id: context.fixed?.payment?.id ?? context.newId(),
-    amount,
-    reference: reference ?? null,
-    apiClientId: caller.apiClientId,
-  };
+  const paymentId = context.fixed?.payment?.id ?? context.newId();
+  const payment = { amount, reference: reference ?? null, apiClientId: caller.apiClientId, createdAt: now };
   const order = await db.order.update({
     where: { tenantId_id: { tenantId, id } },
-    data: { updatedAt: now, payments: { create: { ...payment, createdAt: now } } },
+    data: { updatedAt: now, payments: { create: { id: paymentId, ...payment } } },
     include: orderDetails,
   });
   recordOrderEvent(context, order.orderStatus === 'paid' ? 'order.paid' : 'order.updated', order);

@@ -1,25 +1,19 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import { unsaid } from './patients.js';
 
 /** What is left of somebody who was erased; of an item's and an approval's reason, which must not be empty. */
 const ERASED = 'erased';
 
-/** What an erasure has removed. */
-export interface Erasure {
-  /** Keys of the objects of the documents, whose rows are gone. */
-  readonly objects: readonly string[];
-  /** Encounters that are kept without anything about the person. */
-  readonly encounters: number;
-}
-
 /**
  * Makes a person unknown to the service (R-90): encounters, orders and the audit are kept with ids, states and amounts,
- * the patient's row with a pseudonym; documents, texts, contact data and stored responses are removed.
- * The objects of the documents are left to the caller, because no transaction holds them. Safe to run again.
+ * the patient's row with a pseudonym; documents, texts, contact data and stored responses are removed. Safe to run again.
+ * @returns the keys of the documents' objects, which are left to the caller, because no transaction holds them; and how
+ * many encounters are kept without anything about the person
  * @throws Error when the patient is unknown, or has an open encounter or order
  */
-export function erasePatient(context: DomainContext, tenantId: string, patientId: string): Promise<Erasure> {
+export function erasePatient(context: DomainContext, tenantId: string, patientId: string) {
   return inTransaction(context, async (transaction) => {
     await lockErasable(transaction, tenantId, patientId);
     const { db } = transaction;
@@ -28,19 +22,17 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
     const ofPatient = { tenantId, encounter: where };
     await db.encounterDocument.deleteMany({ where: { tenantId, document: where } });
     await db.document.deleteMany({ where });
+    const given = { not: null };
+    await db.gfeItem.updateMany({ where: { ...ofPatient, denialReason: given }, data: { denialReason: ERASED } });
     await db.gfeItem.updateMany({
-      where: { ...ofPatient, denialReason: { not: null } },
-      data: { denialReason: ERASED },
-    });
-    await db.gfeItem.updateMany({
-      where: { ...ofPatient, revocationReason: { not: null } },
+      where: { ...ofPatient, revocationReason: given },
       data: { revocationReason: ERASED },
     });
     const { count } = await db.encounter.updateMany({ where, data: { additionalNotes: null, reviewNotes: null } });
     await db.encounterInformation.updateMany({ where: ofPatient, data: { message: ERASED, additionalNotes: null } });
     await db.encounterAddendum.updateMany({ where: ofPatient, data: { text: ERASED } });
     const ofOrders = { tenantId, order: ofPatient };
-    await db.order.updateMany({ where: { ...ofPatient, cancelReason: { not: null } }, data: { cancelReason: ERASED } });
+    await db.order.updateMany({ where: { ...ofPatient, cancelReason: given }, data: { cancelReason: ERASED } });
     await db.refund.updateMany({ where: ofOrders, data: { reason: ERASED } });
     await db.fulfilment.updateMany({ where: ofOrders, data: { carrier: null, trackingNumber: null, reason: null } });
     await db.patient.update({
@@ -78,29 +70,16 @@ function pseudonym(id: string): Prisma.PatientUncheckedUpdateInput {
     lastName: ERASED,
     email: `${id}@${ERASED}.invalid`,
     dateOfBirth: new Date('1900-01-01'),
+    ...unsaid,
     sex: null,
     phone: '0000000',
     countryCode: '1',
     address1: null,
-    address2: null,
-    cityId: null,
-    stateId: null,
-    countryId: null,
     postal: null,
     metadata: Prisma.DbNull,
     timezone: null,
     locale: null,
-    notes: null,
-    emergencyContact: null,
-    emergencyContactCode: null,
-    emergencyContactName: null,
-    employer: null,
-    workMobile: null,
-    maritalStatus: null,
-    gfeStateId: null,
     profileImageBlobPath: null,
-    insuranceInfo: null,
-    medicalHistory: null,
     verifierJobId: null,
     verifierResultMessage: null,
     verifierResponsePayload: Prisma.DbNull,

@@ -1,15 +1,9 @@
 import type { Document } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 
-/** A row that concerns a patient, and what it is. */
-export interface ExportedRow {
-  readonly type: 'patient' | 'document' | 'encounter' | 'order' | 'event' | 'audit';
-  readonly data: object;
-}
-
 /** Everything that is stored about one patient. */
 export interface PatientExport {
-  readonly rows: readonly ExportedRow[];
+  readonly rows: readonly { readonly type: string; readonly data: object }[];
   /** Whose objects belong to it. */
   readonly documents: readonly Document[];
 }
@@ -45,16 +39,17 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
           resource_type AS "resourceType", resource_id AS "resourceId", status, code, request_id AS "requestId",
           host(ip) AS ip, outcome
         FROM audit_event WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid ORDER BY position`;
-      const rowsOf = (type: ExportedRow['type'], found: readonly object[]): ExportedRow[] =>
-        found.map((data) => ({ type, data }));
-      const rows = [
-        ...rowsOf('patient', [patient]),
-        ...rowsOf('document', documents),
-        ...rowsOf('encounter', encounters),
-        ...rowsOf('order', orders),
-        ...rowsOf('event', events),
-        ...rowsOf('audit', audit),
-      ];
+      const found = {
+        patient: [patient],
+        document: documents,
+        encounter: encounters,
+        order: orders,
+        event: events,
+        audit,
+      };
+      const rows = Object.entries<readonly object[]>(found).flatMap(([type, list]) =>
+        list.map((data) => ({ type, data })),
+      );
       return { rows, documents };
     },
     { isolationLevel: 'RepeatableRead' },

@@ -34,8 +34,11 @@ export type PatientSummary = Pick<Patient, (typeof summary)[number]>;
 const summaryFields = fieldsOf('Patient', 'client', summary);
 const patientFields = fieldsOf('Patient', 'client');
 
-/** What a body may leave out. With it all new patients have the same columns, so that one statement inserts them. */
-const unsaid = {
+/**
+ * What a body may leave out, and an erasure empties. With it all new patients have the same columns, so that one statement
+ * inserts them.
+ */
+export const unsaid = {
   address2: null,
   cityId: null,
   stateId: null,
@@ -48,10 +51,8 @@ const unsaid = {
   employer: null,
   workMobile: null,
   maritalStatus: null,
-  metadata: null,
   insuranceInfo: null,
   medicalHistory: null,
-  isHomeAddressSameAsShipping: true,
 } satisfies Partial<Patient>;
 
 /** The e-mail without regard to case: the same fold as the column `email_key`. Addresses are ASCII (contract). */
@@ -74,6 +75,8 @@ export async function createPatient(
   const row = {
     dateOfBirth: birthDate(dateOfBirth, now),
     ...unsaid,
+    metadata: null,
+    isHomeAddressSameAsShipping: true,
     ...given,
     id: context.newId(),
     sex: gender ?? null,

@@ -44,10 +44,8 @@ export async function recordVerification(
     return db.patient.update({ where, data: { updatedAt, verifierReminderCount: { increment: 1 } } });
   }
   const data = { isVerified: status, updatedAt, ...(status === 'INVITED' ? invitation(context) : resultOf(status)) };
-  recordEvent(context, { tenantId, clinicId: null }, 'patient.verification_updated', {
-    user_id: patient.id,
-    isVerified: status,
-  });
+  const changed = { user_id: patient.id, isVerified: status };
+  recordEvent(context, { tenantId, clinicId: null }, 'patient.verification_updated', changed);
   return db.patient.update({ where, data });
 }
 

@@ -42,11 +42,8 @@ function createDemoTenant(
   return inTransaction(context, async (transaction) => {
     await createTenant(transaction, { id, name, mode: 'sandbox' });
     await (catalog === null ? fillSandbox(transaction, id, store) : importBundled(transaction, id, catalog));
-    const { clientId, clientSecret } = await createApiClient(transaction, {
-      tenant: id,
-      name: 'demo',
-      preset: 'partner',
-    });
+    const wanted = { tenant: id, name: 'demo', preset: 'partner' } as const;
+    const { clientId, clientSecret } = await createApiClient(transaction, wanted);
     return { name, clientId, clientSecret };
   });
 }

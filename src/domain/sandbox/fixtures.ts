@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
+import type { Order } from '../../../generated/prisma/client.js';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
 import { packageRoot } from '../../packageRoot.js';
 import { writeCatalog } from '../catalog/import/importCatalog.js';
 import { readCatalog } from '../catalog/import/readCatalog.js';
 import { insertDocument, storeFile, type StoredFile } from '../documents/upload.js';
-import { createEncounter } from '../encounters/encounters.js';
+import { createEncounter, type EncounterRecord } from '../encounters/encounters.js';
 import { requestInformation } from '../reviews/information.js';
 import { claimEncounter, submitReview } from '../reviews/review.js';
 import { recordPayment } from '../orders/payments.js';
@@ -69,10 +70,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** An API client that can do nothing: the fixtures' document needs one that it is of. */
 const CLIENT_NAME = 'Sandbox fixtures';
 
-/**
- * Stores the file of the fixtures' document.
- * @throws Problem dependency_unavailable when the store fails
- */
+/** Stores the file of the fixtures' document. @throws Problem dependency_unavailable when the store fails */
 export function storeFixtureFile(objects: FixtureStore, tenantId: string): Promise<StoredFile> {
   const scanner = { scanned: (body: AsyncIterable<Uint8Array>) => body };
   return storeFile({ caller: { tenantId }, download: downloadSample, objects, scanner }, jane, {
@@ -109,39 +107,31 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
       treatmentIds: [botox, semaglutide],
       ...body,
     });
+  type FixedOrder = Pick<Order, 'id' | 'orderSequence'>;
+  const approve = async (time: Date, { encounterNo, gfeItems }: EncounterRecord, order: FixedOrder) => {
+    await claimEncounter(at(time), encounterNo, { reviewerRef });
+    const decisions = gfeItems.map(({ categoryId, subcategoryId }) => {
+      return { categoryId, subcategoryId, decision: 'approved' as const };
+    });
+    await submitReview(at(time, { order }), encounterNo, { reviewerRef, decisions });
+  };
 
   await importBundled(at(catalogAt), tenantId, 'prisma/demo/demo.json');
   await createPatient(at(patientAt, { patient: { id: jane, isVerified: 'VERIFIED' } }), janeMiller);
 
   const completed = await create(before(7 * DAY_MS), 100_126, {});
-  const order = { id: idOf('f045'), orderSequence: 100_045n };
-  await claimEncounter(at(before(6 * DAY_MS)), completed.encounterNo, { reviewerRef });
-  await submitReview(at(before(6 * DAY_MS), { order }), completed.encounterNo, {
-    reviewerRef,
-    decisions: completed.gfeItems.map(({ categoryId, subcategoryId }) => {
-      return { categoryId, subcategoryId, decision: 'approved' };
-    }),
-  });
-
+  await approve(before(6 * DAY_MS), completed, { id: idOf('f045'), orderSequence: 100_045n });
   const paid = await create(before(6 * DAY_MS), 100_131, { treatmentIds: [semaglutide] });
-  const paidOrder = { id: idOf('f051'), orderSequence: 100_051n };
-  await claimEncounter(at(before(5 * DAY_MS)), paid.encounterNo, { reviewerRef });
-  await submitReview(at(before(5 * DAY_MS), { order: paidOrder }), paid.encounterNo, {
-    reviewerRef,
-    decisions: paid.gfeItems.map(({ categoryId, subcategoryId }) => {
-      return { categoryId, subcategoryId, decision: 'approved' };
-    }),
-  });
+  await approve(before(5 * DAY_MS), paid, { id: idOf('f051'), orderSequence: 100_051n });
   const payment = { amount: '299.00', reference: 'RCPT-2038' };
   await recordPayment(at(before(4 * DAY_MS), { payment: { id: idOf('fa51') } }), 'ORD-100051', payment);
 
-  const visitDay = before(-11 * DAY_MS)
-    .toISOString()
-    .slice(0, 10);
   await insertDocument(at(before(5 * MINUTE_MS)), file);
   await create(now, 100_123, {
     reviewType: 'synchronous',
-    scheduledDay: visitDay,
+    scheduledDay: before(-11 * DAY_MS)
+      .toISOString()
+      .slice(0, 10),
     scheduledTime: '14:30:00',
     scheduledTimeZone: 'America/Chicago',
     documentIds: [intake],
@@ -150,10 +140,8 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   await create(now, 100_124, { treatmentIds: [botox] });
   const { encounterNo } = await create(now, 100_125, {});
   // A visitor of the sandbox may go on as this provider.
-  await claimEncounter(at(now, { claim: { claimedById: null } }), encounterNo, {
-    reviewerRef,
-    leaseSeconds: 4 * 3_600,
-  });
+  const claim = { reviewerRef, leaseSeconds: 4 * 3_600 };
+  await claimEncounter(at(now, { claim: { claimedById: null } }), encounterNo, claim);
   const asked = await create(now, 100_127, { treatmentIds: [semaglutide] });
   await claimEncounter(at(now), asked.encounterNo, { reviewerRef });
   const message = 'Which dose did you take last, and when?';
@@ -184,13 +172,6 @@ async function fixtureCaller(context: TransactionContext, tenantId: string): Pro
     create: { ...row, createdAt: now, updatedAt: now },
     update: {},
   });
-  return {
-    tenantId,
-    tenantMode: 'sandbox',
-    apiClientId,
-    clientId,
-    permissions: new Set(),
-    allowedClinicIds: null,
-    allowedPharmacyIds: null,
-  };
+  const unlimited = { permissions: new Set<never>(), allowedClinicIds: null, allowedPharmacyIds: null };
+  return { tenantId, tenantMode: 'sandbox', apiClientId, clientId, ...unlimited };
 }

@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
+import type { Input } from '../../contract.js';
 import { MOST_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';
 import { requireSandbox } from './requireSandbox.js';
 
@@ -14,14 +15,7 @@ export interface RequestRow {
   readonly requestId: string;
 }
 
-export interface RequestFilter {
-  readonly operationId?: string;
-  readonly status?: number;
-  readonly code?: string;
-  /** `nextCursor` of an earlier page; undefined: from the newest. */
-  readonly cursor?: string;
-  readonly limit: number;
-}
+type Filter = Input<'listRequests'>['query'];
 
 const KEPT_MS = 7 * 86_400_000;
 /** Above all positions; a cursor has no more digits. */
@@ -32,7 +26,7 @@ const NEWEST = 10n ** 18n - 1n;
  * client that is limited to clinics sees its own.
  * @throws Problem sandbox_only, cursor_invalid
  */
-export async function listRequests(context: Context, filter: RequestFilter): Promise<ScannedPage<RequestRow>> {
+export async function listRequests(context: Context, filter: Filter): Promise<ScannedPage<RequestRow>> {
   requireSandbox(context);
   const { limit, cursor } = filter;
   const owner = `${context.caller.tenantId}/requests`;
@@ -47,7 +41,7 @@ export async function listRequests(context: Context, filter: RequestFilter): Pro
 type Row = Scanned & (RequestRow | { readonly position: null });
 
 /** Rows older than a week end the scan: they do not count, so that nothing says that more may come. */
-function scan({ db, caller, routes, realNow }: Context, filter: RequestFilter, before: bigint): Promise<Row[]> {
+function scan({ db, caller, routes, realNow }: Context, filter: Filter, before: bigint): Promise<Row[]> {
   const { tenantId, clientId: own, allowedClinicIds } = caller;
   const { operationId = null, status = null, code = null, limit } = filter;
   const onlyClient = allowedClinicIds === null ? null : own;

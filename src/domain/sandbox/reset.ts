@@ -58,25 +58,21 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
   const { tenantId } = context.caller;
   const file = await storeFixtureFile(context.objects, tenantId);
   const parts = { db: context.db, now: context.realNow, newId: context.newId, randomBytes: context.randomBytes };
-  const work = async (transaction: TransactionContext): Promise<string[]> => {
+  const stale = await inTransaction(parts, async (transaction) => {
     const { gfeReuse } = await lockEverything(transaction, tenantId);
     const { db } = transaction;
     const documents = await db.document.findMany({ where: { tenantId }, select: { blobPath: true } });
     for (const tables of tableGroups) await empty(transaction, tables, tenantId);
-    const where = { id: tenantId };
     await forgetTimes(transaction, tenantId);
+    const where = { id: tenantId };
     // The fixtures wait for their review whatever the operator has set.
     await db.tenant.updateMany({ where, data: { clockOffsetMs: 0, gfeReuse: false, updatedAt: transaction.now() } });
     await replayFixtures(transaction, tenantId, file);
     await db.tenant.updateMany({ where, data: { gfeReuse } });
     transaction.audited.push(row);
-    return documents.map(({ blobPath }) => blobPath);
-  };
-  const stale = await inTransaction(parts, work);
-  await removeObjects(
-    context,
-    stale.filter((key) => key !== file.blobPath),
-  );
+    return documents.map(({ blobPath }) => blobPath).filter((key) => key !== file.blobPath);
+  });
+  await removeObjects(context, stale);
 }
 
 /**

@@ -29,23 +29,19 @@ const samplePng = Buffer.from(
   'base64',
 );
 
-interface SampleFile {
-  readonly type: DocumentMediaType;
-  readonly content: Buffer;
-}
-
-const pdf: SampleFile = { type: 'application/pdf', content: samplePdf };
-const jpeg: SampleFile = { type: 'image/jpeg', content: sampleJpeg };
-const png: SampleFile = { type: 'image/png', content: samplePng };
-
 /** By the extension of the URL's path. */
-const samples: ReadonlyMap<string, SampleFile> = new Map(Object.entries({ pdf, jpg: jpeg, jpeg, png }));
+const samples: ReadonlyMap<string, readonly [DocumentMediaType, Buffer]> = new Map([
+  ['pdf', ['application/pdf', samplePdf]],
+  ['jpg', ['image/jpeg', sampleJpeg]],
+  ['jpeg', ['image/jpeg', sampleJpeg]],
+  ['png', ['image/png', samplePng]],
+]);
 
 /** Delivers the built-in sample of a kind of file. */
 export const downloadSample: Downloader = async (url, _limits, use) => {
   const sample = samples.get(/\.([a-z]+)$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '');
   if (!sample) throw new Problem('document_fetch_failed');
-  const { type, content } = sample;
+  const [type, content] = sample;
   const value = await use({ sniffedType: type, declaredType: type, body: once(content) });
   return { value, sizeBytes: content.length, checksum: hash('sha256', content, 'hex') };
 };

@@ -11,7 +11,6 @@ import { revokeApprovals } from '../reviews/revocation.js';
 import { requireSandbox } from './requireSandbox.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-type Outcome = Bodies['SimulateEncounterRequest']['outcome'];
 type Decision = Bodies['SubmitReviewRequest']['decisions'][number];
 
 /** The provider that the sandbox plays, unless another one has the encounter. */
@@ -41,7 +40,7 @@ export async function simulateEncounter(
 
 type Play = (context: CallerContext, encounterNo: bigint) => Promise<EncounterRecord>;
 
-const outcomes: Readonly<Record<Outcome, Play>> = {
+const outcomes: Readonly<Record<Bodies['SimulateEncounterRequest']['outcome'], Play>> = {
   claim,
   approve_all: review(() => true),
   deny_all: review(() => false),

@@ -1,3 +1,4 @@
+import type { Prisma } from '../../../generated/prisma/client.js';
 import type { NewEvent } from '../transactions/outbox.js';
 import { tenantInsertion } from '../transactions/bulkSql.js';
 import type { CallerContext } from '../transactions/transaction.js';
@@ -14,7 +15,7 @@ const failedId = '01a1f9b8-cbc0-7000-8000-00000000de02';
 export async function restoreWebhooks(context: CallerContext, events: readonly NewEvent[]): Promise<void> {
   const { tenantId, apiClientId } = context.caller;
   const now = context.now();
-  const endpoint = {
+  const endpoint: Omit<Prisma.WebhookEndpointUncheckedCreateInput, 'id' | 'tenantId'> = {
     apiClientId,
     url: 'https://hooks.northwind.example/encounters',
     types: ['encounter_completed', 'order_created'],
@@ -30,11 +31,11 @@ export async function restoreWebhooks(context: CallerContext, events: readonly N
     failingSince: null,
     createdAt: now,
     updatedAt: now,
-  } as const;
+  };
   await context.db.webhookEndpoint.upsert({
     where: { tenantId_id: { tenantId, id: endpointId } },
-    create: { tenantId, id: endpointId, ...endpoint, types: [...endpoint.types] },
-    update: { ...endpoint, types: [...endpoint.types] },
+    create: { tenantId, id: endpointId, ...endpoint },
+    update: endpoint,
   });
   const delivery = (id: string, eventType: NewEvent['type'], status: 'delivered' | 'failed', httpStatus: number) => {
     const event = events.find(({ type }) => type === eventType);

@@ -5,34 +5,20 @@ import type { CallerContext } from '../transactions/transaction.js';
 import { INBOX_MESSAGES } from '../events/inbox.js';
 import { requireSandbox } from './requireSandbox.js';
 
-/**
- * What the receiver of a sandbox has got, the newest first (R-134).
- * @throws Problem sandbox_only
- */
+/** What the receiver of a sandbox has got, the newest first. @throws Problem sandbox_only */
 export async function listInbox(context: Context): Promise<WebhookInboxMessage[]> {
   requireSandbox(context);
-  const { tenantId } = context.caller;
-  return context.db.webhookInboxMessage.findMany({
-    where: { tenantId },
-    orderBy: { id: 'desc' },
-    take: INBOX_MESSAGES,
-  });
+  const where = { tenantId: context.caller.tenantId };
+  return context.db.webhookInboxMessage.findMany({ where, orderBy: { id: 'desc' }, take: INBOX_MESSAGES });
 }
 
-/**
- * Decides what the receiver of a sandbox responds, and after how long.
- * @throws Problem sandbox_only
- */
+/** Decides what the receiver of a sandbox responds, and after how long. @throws Problem sandbox_only */
 export async function setInboxBehavior(
   context: CallerContext,
   { status, delay_ms: delayMs = 0 }: Bodies['SetWebhookInboxBehaviorRequest'],
 ): Promise<WebhookInbox> {
   requireSandbox(context);
-  const { tenantId } = context.caller;
+  const where = { tenantId: context.caller.tenantId };
   const behavior = { status, delayMs };
-  return context.db.webhookInbox.upsert({
-    where: { tenantId },
-    create: { tenantId, ...behavior },
-    update: behavior,
-  });
+  return context.db.webhookInbox.upsert({ where, create: { ...where, ...behavior }, update: behavior });
 }
