@@ -1,4 +1,4 @@
-import type { Prisma, Document, EncounterAddendum } from '../../../generated/prisma/client.js';
+import type { Prisma, Document } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findDuplicates, type Duplicate } from '../encounters/duplicates.js';
@@ -16,9 +16,7 @@ const reviewInclude = {
 /** A treatment with what is prescribed. */
 export type ChartTreatment = Prisma.EncounterTreatmentGetPayload<{ include: typeof treatmentInclude }>;
 /** An earlier review of the patient. */
-export type EarlierReview = Prisma.EncounterGetPayload<{ include: typeof reviewInclude }> & {
-  readonly addenda: readonly EncounterAddendum[];
-};
+export type EarlierReview = Prisma.EncounterGetPayload<{ include: typeof reviewInclude }>;
 
 /** What a provider needs to decide. */
 export interface Chart {

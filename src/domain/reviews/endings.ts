@@ -1,18 +1,10 @@
 import type { Encounter, GfeItem, Prisma } from '../../../generated/prisma/client.js';
+import type { Bodies } from '../../contract.js';
 import { recordEvent } from '../events/record.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
 /** What decides; its patient is locked. */
 type DecidingEncounter = Pick<Encounter, 'tenantId' | 'id' | 'encounterNo' | 'patientId'>;
-
-/** What an approval is about, and where it was given. */
-type Approval = Pick<GfeItem, 'categoryId' | 'subcategoryId' | 'encounterId' | 'reusedFromEncounterId'>;
-
-/** Why and by whom approvals are revoked. */
-export interface Revocation {
-  readonly reviewerRef: string;
-  readonly reason: string;
-}
 
 /**
  * A denial counts more than what was decided before: approvals in force of the same patient and items, at any clinic and
@@ -25,35 +17,23 @@ export async function supersedeApprovals(
 ): Promise<void> {
   if (denied.length === 0) return;
   const { tenantId, patientId } = encounter;
-  await endApprovals(
-    context,
-    encounter,
-    { status: 'superseded' },
-    {
-      OR: denied.map(({ categoryId, subcategoryId }) => ({ categoryId, subcategoryId })),
-      encounter: { is: { tenantId, patientId } },
-    },
-  );
+  const items = denied.map(({ categoryId, subcategoryId }) => ({ categoryId, subcategoryId }));
+  const which = { OR: items, encounter: { is: { tenantId, patientId } } };
+  await endApprovals(context, encounter, { status: 'superseded' }, which);
 }
 
 /** Takes approvals back, the ones that were given and all that reuse them. */
 export function revokeGiven(
   context: TransactionContext,
   encounter: DecidingEncounter,
-  approvals: readonly Approval[],
-  { reviewerRef: revokedBy, reason: revocationReason }: Revocation,
+  approvals: readonly GfeItem[],
+  { reviewerRef: revokedBy, reason: revocationReason }: Omit<Bodies['RevokeApprovalsRequest'], 'items'>,
 ): Promise<void> {
-  return endApprovals(
-    context,
-    encounter,
-    { status: 'revoked', revokedBy, revocationReason },
-    {
-      OR: approvals.map(({ categoryId, subcategoryId, encounterId, reusedFromEncounterId }) => {
-        const given = reusedFromEncounterId ?? encounterId;
-        return { categoryId, subcategoryId, OR: [{ encounterId: given }, { reusedFromEncounterId: given }] };
-      }),
-    },
-  );
+  const items = approvals.map(({ categoryId, subcategoryId, encounterId, reusedFromEncounterId }) => {
+    const given = reusedFromEncounterId ?? encounterId;
+    return { categoryId, subcategoryId, OR: [{ encounterId: given }, { reusedFromEncounterId: given }] };
+  });
+  return endApprovals(context, encounter, { status: 'revoked', revokedBy, revocationReason }, { OR: items });
 }
 
 type End = { status: 'superseded' } | { status: 'revoked'; revokedBy: string; revocationReason: string };
@@ -66,10 +46,7 @@ async function endApprovals(
   which: Prisma.GfeItemWhereInput,
 ): Promise<void> {
   const now = context.now();
-  const inForce: Prisma.GfeItemWhereInput = {
-    status: 'approved',
-    OR: [{ validUntil: null }, { validUntil: { gt: now } }],
-  };
+  const inForce = { status: 'approved' as const, OR: [{ validUntil: null }, { validUntil: { gt: now } }] };
   const items = await context.db.gfeItem.findMany({
     where: { tenantId, AND: [which, inForce] },
     include: { encounter: { include: { order: { select: { orderNo: true } } } } },

@@ -24,11 +24,10 @@ export async function importProviders(
   const file = readFile(text, (compiled ??= fileValidator<ProviderFile>(providerSchema)));
   if ('faults' in file) return file;
   const { providers } = file.value;
-  const faults = providers.flatMap(({ npi }, index) =>
-    isNpi(npi)
-      ? []
-      : [{ ...file.document.placeOf(`/providers/${index}/npi`), message: 'is no NPI: its check digit is wrong' }],
-  );
+  const faults = providers.flatMap(({ npi }, index) => {
+    if (isNpi(npi)) return [];
+    return [{ ...file.document.placeOf(`/providers/${index}/npi`), message: 'is no NPI: its check digit is wrong' }];
+  });
   if (faults.length > 0) return { faults };
   return inTransaction(context, async (transaction) => {
     const report = { created: 0, updated: 0, unchanged: 0 };
@@ -48,8 +47,7 @@ export function isNpi(npi: string): boolean {
   return sum % 10 === 0;
 }
 
-const include = { licences: true } satisfies Prisma.ProviderInclude;
-type StoredProvider = Prisma.ProviderGetPayload<{ include: typeof include }>;
+type StoredProvider = Prisma.ProviderGetPayload<{ include: { licences: true } }>;
 
 async function writeProvider(
   { db, now, newId }: TransactionContext,
@@ -58,7 +56,7 @@ async function writeProvider(
 ): Promise<keyof ProviderReport> {
   const { licences, reviewerRef, ...columns } = entry;
   const where = { tenantId_reviewerRef: { tenantId, reviewerRef } };
-  const stored = await db.provider.findUnique({ where, include });
+  const stored = await db.provider.findUnique({ where, include: { licences: true } });
   if (stored && isSame(stored, entry)) return 'unchanged';
   const { id } = await db.provider.upsert({
     where,
@@ -74,12 +72,13 @@ async function writeProvider(
 }
 
 function isSame({ name, npi, isActive, licences }: StoredProvider, entry: ProviderEntry): boolean {
-  const held = licences.map(({ state, number, expiresOn, asynchronousAllowed }) =>
-    JSON.stringify([state, number, expiresOn.toISOString().slice(0, 10), asynchronousAllowed]),
-  );
-  const wanted = entry.licences.map(({ state, number, expiresOn, asynchronousAllowed }) =>
-    JSON.stringify([state, number, expiresOn, asynchronousAllowed]),
-  );
   const isEqual = name === entry.name && npi === entry.npi && isActive === entry.isActive;
-  return isEqual && JSON.stringify(held.sort()) === JSON.stringify(wanted.sort());
+  return isEqual && sorted(licences) === sorted(entry.licences);
+}
+
+function sorted(licences: StoredProvider['licences'] | ProviderEntry['licences']): string {
+  const texts = licences.map(({ state, number, expiresOn, asynchronousAllowed }) =>
+    JSON.stringify([state, number, new Date(expiresOn), asynchronousAllowed]),
+  );
+  return texts.sort().join();
 }

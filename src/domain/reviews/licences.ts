@@ -2,9 +2,6 @@ import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
-/** What a licence is needed for. */
-type Reviewed = Pick<Encounter, 'clinicId' | 'patientId' | 'reviewType'>;
-
 /**
  * The two-letter state whose licence an encounter needs: that of the patient, or else that of the clinic's primary location
  * (R-107). An SQL expression over a row `encounter`.
@@ -22,7 +19,7 @@ export const stateOfEncounter = Prisma.sql`coalesce(
  */
 export async function requireLicence(
   { db, caller }: LookupContext,
-  { clinicId, patientId, reviewType }: Reviewed,
+  { clinicId, patientId, reviewType }: Pick<Encounter, 'clinicId' | 'patientId' | 'reviewType'>,
   reviewerRef: string,
   now: Date,
 ): Promise<void> {

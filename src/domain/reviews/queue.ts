@@ -1,28 +1,18 @@
-import { Prisma, type ServiceQueue } from '../../../generated/prisma/client.js';
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
+import type { Input } from '../../contract.js';
 import { stateOfEncounter } from './licences.js';
 import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from '../encounters/lookup.js';
 
-export interface QueueHead {
-  /** The most urgent first. */
-  readonly encounters: ShownEncounter[];
-  /** More wait. */
-  readonly hasMore: boolean;
-}
-
 /**
- * The head of the queue (R-47), of the clinics that the caller may see and, if one is named, of one state (R-107). It
- * includes encounters that cannot be claimed yet, and no expired ones. An index has its order, so the length of the queue
- * does not matter.
+ * The head of the queue (R-47), the most urgent first: of the clinics that the caller may see and, if one is named, of one
+ * state (R-107). It includes encounters that cannot be claimed yet, and no expired ones. An index has its order, so the
+ * length of the queue does not matter.
  */
 export async function listReviewQueue(
   context: Context,
-  {
-    serviceQueue,
-    state,
-    limit,
-  }: { readonly serviceQueue: ServiceQueue; readonly state?: string; readonly limit: number },
-): Promise<QueueHead> {
+  { serviceQueue, state, limit }: Input<'listReviewQueue'>['query'],
+): Promise<{ readonly encounters: ShownEncounter[]; readonly hasMore: boolean }> {
   const { tenantId, allowedClinicIds } = context.caller;
   const clinics = allowedClinicIds ? Prisma.sql`clinic_id = ANY(${[...allowedClinicIds]}::uuid[])` : Prisma.sql`true`;
   const ofState = state === undefined ? Prisma.sql`true` : Prisma.sql`${stateOfEncounter} = ${state.toUpperCase()}`;

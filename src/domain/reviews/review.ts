@@ -15,9 +15,6 @@ import type { CallerContext, TransactionContext } from '../transactions/transact
 /** How long a claim holds unless said otherwise. */
 const LEASE_SECONDS = 3_600;
 
-type ClaimRequest = Bodies['ClaimEncounterRequest'];
-type ReviewRequest = Bodies['SubmitReviewRequest'];
-
 /** The provider that a request is from; reviewing systems tell it by a reference of their own. */
 interface Reviewer {
   readonly reviewerRef: string;
@@ -32,7 +29,7 @@ interface Reviewer {
 export function claimEncounter(
   context: CallerContext,
   encounterNo: bigint,
-  { reviewerRef, visitUrl, leaseSeconds = LEASE_SECONDS }: ClaimRequest,
+  { reviewerRef, visitUrl, leaseSeconds = LEASE_SECONDS }: Bodies['ClaimEncounterRequest'],
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, async (encounter, now) => {
     const leaseExpiresAt = new Date(now.getTime() + leaseSeconds * 1000);
@@ -75,7 +72,7 @@ export function releaseEncounter(
 export async function submitReview(
   context: CallerContext,
   encounterNo: bigint,
-  body: ReviewRequest,
+  body: Bodies['SubmitReviewRequest'],
 ): Promise<EncounterRecord> {
   const visit = readVisit(body.visit);
   return changeEncounter(context, encounterNo, async (encounter, now) => {
@@ -87,7 +84,7 @@ export async function submitReview(
     const decided = matchDecisions(encounter.gfeItems, body.decisions);
     const { apiClientId: reviewedById } = context.caller;
     const set = { ...claimEnd, ...reviewColumns(visit, body.notes), reviewedById, completedAt: now };
-    return { actor, set, ...(isApproved(encounter, decided) ? completion(decided) : denial(decided)) };
+    return { actor, set, ...outcome(isApproved(encounter, decided), decided) };
   });
 }
 
@@ -114,33 +111,20 @@ function isApproved({ gfeItems }: EncounterRecord, decided: readonly DecidedItem
   return gfeItems.some(({ status }) => status === 'approved') || decided.some((one) => one.denialReason === null);
 }
 
-type Outcome = Pick<Change<EncounterRecord>, 'event' | 'effects'>;
-
-function completion(decided: readonly DecidedItem[]): Outcome {
+function outcome(
+  isApproval: boolean,
+  decided: readonly DecidedItem[],
+): Pick<Change<EncounterRecord>, 'event' | 'effects'> {
   return {
-    event: 'approve',
+    event: isApproval ? 'approve' : 'deny',
     async effects(context, encounter) {
       const gfeItems = await decideItems(context, encounter, decided);
-      await createOrder(context, { ...encounter, gfeItems });
-      await supersedeApprovals(context, encounter, deniedOf(decided));
+      if (isApproval) await createOrder(context, { ...encounter, gfeItems });
+      else recordEvent(context, encounter, 'encounter.denied', { ...numbersOf(encounter), denied: decided.length });
+      const denied = decided.filter(({ denialReason }) => denialReason !== null).map(({ item }) => item);
+      await supersedeApprovals(context, encounter, denied);
     },
   };
-}
-
-function denial(decided: readonly DecidedItem[]): Outcome {
-  return {
-    event: 'deny',
-    async effects(context, encounter) {
-      await decideItems(context, encounter, decided);
-      const data = { ...numbersOf(encounter), denied: decided.length };
-      recordEvent(context, encounter, 'encounter.denied', data);
-      await supersedeApprovals(context, encounter, deniedOf(decided));
-    },
-  };
-}
-
-function deniedOf(decided: readonly DecidedItem[]): GfeItem[] {
-  return decided.filter(({ denialReason }) => denialReason !== null).map(({ item }) => item);
 }
 
 /** @returns all items of the encounter as they are then */

@@ -3,13 +3,11 @@ import type { Bodies } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
 import { displayedStatus } from './approvals.js';
 import { revokeGiven } from './endings.js';
-import { itemKey } from '../values/itemKey.js';
+import { itemKey, type ItemIdentity } from '../values/itemKey.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { nextState } from '../encounters/states.js';
 import { changeEncounter } from '../encounters/transitions.js';
 import type { CallerContext } from '../transactions/transaction.js';
-
-type RevokeRequest = Bodies['RevokeApprovalsRequest'];
 
 /**
  * Takes approvals of a completed encounter back, wherever they are reused; it stays completed, and its order stays
@@ -20,7 +18,7 @@ type RevokeRequest = Bodies['RevokeApprovalsRequest'];
 export function revokeApprovals(
   context: CallerContext,
   encounterNo: bigint,
-  { items, ...revocation }: RevokeRequest,
+  { items, ...revocation }: Bodies['RevokeApprovalsRequest'],
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, (encounter, now) => {
     nextState(encounter.status, 'revoke', 'provider');
@@ -35,15 +33,14 @@ export function revokeApprovals(
   });
 }
 
-function namedItems({ gfeItems }: EncounterRecord, items: RevokeRequest['items']): GfeItem[] {
+function namedItems({ gfeItems }: EncounterRecord, items: readonly ItemIdentity[]): GfeItem[] {
   const keys = items.map(itemKey);
   const known = new Map(gfeItems.map((item) => [itemKey(item), item]));
   const errors = keys.flatMap((key, index): FieldError[] => {
     const pointer = `#/items/${index}`;
     if (!known.has(key)) return [{ pointer, code: 'unknown', detail: 'names no item of this encounter' }];
-    return keys.indexOf(key) < index
-      ? [{ pointer, code: 'uniqueItems', detail: 'must not repeat an earlier item' }]
-      : [];
+    if (keys.indexOf(key) === index) return [];
+    return [{ pointer, code: 'uniqueItems', detail: 'must not repeat an earlier item' }];
   });
   if (errors.length > 0) throw new Problem('validation_failed', undefined, { errors });
   return keys.flatMap((key) => known.get(key) ?? []);
@@ -52,11 +49,10 @@ function namedItems({ gfeItems }: EncounterRecord, items: RevokeRequest['items']
 /** All or nothing: what a partner is shown as something else than approved cannot be taken back. */
 function requireApproved(items: readonly GfeItem[], now: Date): void {
   const statuses = items.map((item) => displayedStatus(item, now));
-  const errors = statuses.flatMap((status, index): FieldError[] =>
-    status === 'approved'
-      ? []
-      : [{ pointer: `#/items/${index}`, code: 'invalid_state', detail: `is ${status}, not approved` }],
-  );
+  const errors = statuses.flatMap((status, index): FieldError[] => {
+    const error = { pointer: `#/items/${index}`, code: 'invalid_state', detail: `is ${status}, not approved` };
+    return status === 'approved' ? [] : [error];
+  });
   const current_status = statuses.find((status) => status !== 'approved');
   if (current_status) throw new Problem('invalid_state', undefined, { errors, extra: { current_status } });
 }
