@@ -1,17 +1,13 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
+import type { Input } from '../../contract.js';
 import { identifier } from '../transactions/bulkSql.js';
-import { searchWords, type Page } from '../values/paging.js';
+import { searchWords } from '../values/paging.js';
 
-export interface CatalogFilter extends Page {
-  readonly isActive?: boolean;
-  readonly search?: string;
-  readonly sort_by: 'name' | 'sku' | 'createdAt' | 'updatedAt';
-  readonly sort_order: 'asc' | 'desc';
-}
+type Filter = Input<'listClinics' | 'listProducts'>['query'];
 
 /** A list of the catalog in SQL, where its table is called `listed`. Names are known, never text from outside. */
-export interface CatalogList {
+interface CatalogList {
   readonly table: 'clinic' | 'product';
   /** The tenant's elements that are listed at all. */
   readonly listed: Prisma.Sql;
@@ -25,7 +21,7 @@ export interface CatalogList {
   readonly searched: readonly [string, string];
 }
 
-export interface CatalogPage<Row> {
+interface CatalogPage<Row> {
   /** In the order of the list. */
   readonly rows: readonly Row[];
   /** How many match the filter. */
@@ -35,14 +31,13 @@ export interface CatalogPage<Row> {
 }
 
 /**
- * One page of a list: its ids first, and then only their rows. What matches a filter is read once,
- * for its number and for the page. Without a filter the number is known; the page comes from the index that has the
- * order, read from its nearer end.
+ * One page of a list: its ids first, and then only their rows. What matches a filter is read once, for its number and for
+ * the page. Without a filter the number is known; the page comes from the index that has the order, from its nearer end.
  */
 export async function readPage<Row>(
   { db, caller }: Context,
   list: CatalogList,
-  filter: CatalogFilter,
+  filter: Filter,
 ): Promise<CatalogPage<Row>> {
   const { isActive, limit, page } = filter;
   const search = searchOf(caller.tenantId, list, filter);
@@ -85,7 +80,7 @@ function totalOf(isActive: boolean | undefined): Prisma.Sql {
 /** The keys of a search are three characters long; shorter words are looked for in all names, which an index has. */
 const KEY_LENGTH = 3;
 
-function searchOf(tenantId: string, { table, searched }: CatalogList, { search }: CatalogFilter) {
+function searchOf(tenantId: string, { table, searched }: CatalogList, { search }: Filter) {
   const whole = Prisma.raw(table);
   const words = searchWords(search);
   if (words.length === 0) return { source: whole, conditions: [] };
@@ -104,7 +99,7 @@ function searchOf(tenantId: string, { table, searched }: CatalogList, { search }
 const sortColumns = { name: 'name_key', sku: 'sku_key', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
 /** Among equals the newest comes first, then the smaller id (D-08). Each order is that of an index. */
-function orderOf({ sort_by, sort_order }: CatalogFilter) {
+function orderOf({ sort_by, sort_order }: Filter) {
   const ties = sort_by === 'createdAt' ? [] : [['created_at', 'DESC']];
   const sorted = [[sortColumns[sort_by], sort_order.toUpperCase()], ...ties, ['id', 'ASC']];
   const opposite = (direction = ''): string => (direction === 'ASC' ? 'DESC' : 'ASC');

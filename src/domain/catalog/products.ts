@@ -10,15 +10,12 @@ import {
   type Subcategory,
 } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
-import { readPage, type CatalogFilter } from './catalogPage.js';
+import type { Input } from '../../contract.js';
+import { readPage } from './catalogPage.js';
 import { mayUseClinic } from './clinics.js';
 import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
 
-export interface ProductFilter extends CatalogFilter {
-  readonly categoryId?: string;
-  /** Only products that may be chosen at this clinic (D-38). */
-  readonly clinicId?: string;
-}
+export type ProductFilter = Input<'listProducts'>['query'];
 
 /** A product of a list, with everything that is nested in it. */
 export interface ListedProduct extends JsonOf<Product> {
@@ -48,10 +45,7 @@ const element = jsonOf('Product', 'shown', {
 });
 
 /** The tenant's products that are not deleted (D-14). */
-export async function listProducts(
-  context: Context,
-  filter: ProductFilter,
-): Promise<{ readonly products: readonly ListedProduct[]; readonly total: number }> {
+export async function listProducts(context: Context, filter: ProductFilter) {
   const { tenantId } = context.caller;
   const { categoryId, clinicId } = filter;
   const { rows, total } = await readPage<ListedProduct>(
@@ -73,7 +67,7 @@ export async function listProducts(
   return { products: rows, total };
 }
 
-/** Nothing is available at a clinic that the caller cannot see. */
+/** What may be chosen at the clinic (D-38): nothing at one that the caller cannot see. */
 function availableAt(context: Context, clinicId: string): Prisma.Sql {
   const { tenantId } = context.caller;
   if (!mayUseClinic(context, clinicId)) return Prisma.sql`false`;

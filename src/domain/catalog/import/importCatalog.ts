@@ -3,10 +3,11 @@ import type { DomainContext } from '../../../context.js';
 import { columnsOf, identifier, insertion } from '../../transactions/bulkSql.js';
 import { inTransaction, type TransactionContext } from '../../transactions/transaction.js';
 import { loadCatalog } from '../storedCatalog.js';
+import type { Catalog } from './catalogSchema.js';
 import type { JsonFault, JsonPlace } from './jsonDocument.js';
 import { tables, type Change } from './matchRows.js';
 import { planCatalog, type CatalogPlan } from './planCatalog.js';
-import { inFileOrder, readCatalog, type CatalogFile } from './readCatalog.js';
+import { inFileOrder, readCatalog, type Faults, type ValidFile } from './readCatalog.js';
 
 /** How many elements of one kind an import found in which state. */
 export type Counts = Readonly<Record<Change['state'], number>>;
@@ -14,9 +15,6 @@ export type CatalogReport = Readonly<
   Record<'clinics' | 'pharmacies' | 'categories' | 'subcategories' | 'products', Counts>
 >;
 
-interface Faults {
-  readonly faults: readonly JsonFault[];
-}
 export type CatalogResult = { readonly report: CatalogReport } | Faults;
 
 /** What an import would do to an element of the file. */
@@ -66,7 +64,7 @@ export async function previewImport(context: DomainContext, tenantId: string, te
 export async function writeCatalog(
   context: TransactionContext,
   tenantId: string,
-  file: CatalogFile,
+  file: ValidFile<Catalog>,
   progress: Progress = () => {},
 ): Promise<CatalogResult> {
   const plan = await planImport(context, tenantId, file);
@@ -78,7 +76,7 @@ export async function writeCatalog(
 async function planImport(
   context: TransactionContext,
   tenantId: string,
-  { catalog, document }: CatalogFile,
+  { value: catalog, document }: ValidFile<Catalog>,
 ): Promise<CatalogPlan | Faults> {
   const faults: JsonFault[] = [];
   const fault = (pointer: string, message: string) => faults.push({ ...document.placeOf(pointer), message });
@@ -89,9 +87,9 @@ async function planImport(
 
 function reportOf({ clinic, pharmacy, category, subcategory, product }: CatalogPlan): CatalogReport {
   const counts = (changes: readonly Change[]): Counts => {
-    const count = (state: Change['state']) => changes.filter((change) => change.state === state).length;
-    const [created, updated, deleted] = [count('created'), count('updated'), count('deleted')];
-    return { created, updated, deleted, unchanged: count('unchanged') };
+    const found = { created: 0, updated: 0, deleted: 0, unchanged: 0 };
+    for (const { state } of changes) found[state] += 1;
+    return found;
   };
   return {
     clinics: counts(clinic),

@@ -5,9 +5,9 @@ import { isTimeZone } from '../../values/timeZone.js';
 import { catalogSchema, type Catalog } from './catalogSchema.js';
 import { escaped, parseJson, type JsonDocument, type JsonFault, type JsonPlace } from './jsonDocument.js';
 
-/** A catalog file that keeps to its schema, and the places of its elements. */
-export interface CatalogFile {
-  readonly catalog: Catalog;
+/** A file that keeps to its schema, and the places of its elements. */
+export interface ValidFile<Content> {
+  readonly value: Content;
   readonly document: JsonDocument;
 }
 
@@ -15,22 +15,18 @@ export interface CatalogFile {
  * Reads a catalog file and checks everything that needs no database.
  * @returns the catalog, or every fault with its position
  */
-export function readCatalog(text: string): CatalogFile | Faults {
-  const file = readFile(text, (compiled ??= fileValidator<Catalog>(catalogSchema)));
-  return 'faults' in file ? file : { catalog: file.value, document: file.document };
+export function readCatalog(text: string): ValidFile<Catalog> | Faults {
+  return readFile(text, (compiled ??= fileValidator<Catalog>(catalogSchema)));
 }
 
 let compiled: ValidateFunction<Catalog> | undefined;
 
-interface Faults {
+export interface Faults {
   readonly faults: readonly JsonFault[];
 }
 
-/** A file that keeps to its schema, and the places of its elements; or every fault with its position. */
-export function readFile<T>(
-  text: string,
-  valid: ValidateFunction<T>,
-): { readonly value: T; readonly document: JsonDocument } | Faults {
+/** The content of a file, or every fault with its position. */
+export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile<T> | Faults {
   const document = parseJson(text);
   const { value } = document;
   if (value === undefined) return { faults: document.faults };
