@@ -3,32 +3,18 @@ import type { Schemas } from '../contract.js';
 
 /** A row of the audit as its tenant reads it. */
 export function auditView(row: AuditEvent): Schemas['AuditEvent'] {
-  const {
-    at,
-    clientId,
-    operationId,
-    resourceType,
-    resourceId,
-    patientId,
-    status,
-    code,
-    requestId,
-    ip,
-    outcome,
-    reviewerRef,
-  } = row;
   return {
-    at: at.toISOString(),
-    clientId,
-    operationId,
-    resourceType: resourceType as Schemas['AuditEvent']['resourceType'],
-    resourceId,
-    patientId,
-    status,
-    code,
-    requestId,
-    ip,
-    outcome: outcome as Schemas['AuditEvent']['outcome'],
-    reviewerRef,
+    at: row.at.toISOString(),
+    clientId: row.clientId,
+    operationId: row.operationId,
+    resourceType: row.resourceType as Schemas['AuditEvent']['resourceType'],
+    resourceId: row.resourceId,
+    patientId: row.patientId,
+    status: row.status,
+    code: row.code,
+    requestId: row.requestId,
+    ip: row.ip,
+    outcome: row.outcome as Schemas['AuditEvent']['outcome'],
+    reviewerRef: row.reviewerRef,
   };
 }

@@ -41,12 +41,8 @@ export async function certificateView(certificate: Certificate, now: Date): Prom
   write('H2', 12, 'Decisions');
   for (const item of certificate.items) {
     const decision = decisionOf(item, now);
-    write(
-      'P',
-      9,
-      `${decision.isOver ? 'NO LONGER IN FORCE – ' : ''}${item.categoryName}: ${item.subCategoryName}`,
-      'bold',
-    );
+    const remark = decision.isOver ? 'NO LONGER IN FORCE – ' : '';
+    write('P', 9, `${remark}${item.categoryName}: ${item.subCategoryName}`, 'bold');
     write('P', 7, `${decision.text}. ${basisOf(item)}`);
   }
   document.end();

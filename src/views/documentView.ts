@@ -2,11 +2,8 @@ import type { Schemas } from '../contract.js';
 import type { StoredDocument } from '../domain/documents/upload.js';
 
 /** The answer to an upload. */
-export function uploadView({
-  document,
-  documentType,
-  fileUrl,
-}: StoredDocument): Schemas['UploadPatientDocumentResponse'] {
+export function uploadView(stored: StoredDocument): Schemas['UploadPatientDocumentResponse'] {
+  const { document, documentType, fileUrl } = stored;
   return {
     message: 'Document uploaded successfully',
     documentId: document.id,

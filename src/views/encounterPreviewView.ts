@@ -2,7 +2,7 @@ import type { Schemas } from '../contract.js';
 import type { DraftItem, EncounterDraft } from '../domain/encounters/draft.js';
 import type { Duplicate } from '../domain/encounters/duplicates.js';
 import { duplicateView } from './duplicateView.js';
-import { estimateView } from './encounterView.js';
+import { estimateView, treatmentIdsOf } from './encounterView.js';
 import { timestamp } from './values.js';
 
 /** What would come of creating the encounter now. */
@@ -20,16 +20,13 @@ export function encounterPreviewView(
 }
 
 function previewItemView({ lines }: EncounterDraft, item: DraftItem): Schemas['PreviewGfeItem'] {
-  const { categoryId, subcategoryId } = item;
   return {
     category_name: item.categoryName,
     sub_category_name: item.subCategoryName,
     status: item.status,
-    categoryId,
-    subcategoryId,
-    treatmentIds: lines
-      .filter((line) => line.categoryId === categoryId && line.subcategoryId === subcategoryId)
-      .map(({ productId }) => productId),
+    categoryId: item.categoryId,
+    subcategoryId: item.subcategoryId,
+    treatmentIds: treatmentIdsOf(lines, item),
     validUntil: timestamp(item.validUntil),
     reusedFromEncounterId: item.reusedFromEncounterId,
   };

@@ -1,6 +1,7 @@
 import type { Schemas } from '../contract.js';
 import type { DetailedEncounter, ShownEncounter, ShownItem, ShownOrder } from '../domain/encounters/lookup.js';
 import { displayedStatus } from '../domain/reviews/approvals.js';
+import type { ItemIdentity } from '../domain/values/itemKey.js';
 import { amountNumber, createdDate, isoTime, timestamp } from './values.js';
 
 /**
@@ -49,11 +50,8 @@ export function encounterDetailsView(encounter: DetailedEncounter, now: Date): S
   });
 }
 
-function informationView({
-  requestedAt,
-  providedAt,
-  ...exchange
-}: DetailedEncounter['information'][number]): Schemas['InformationExchange'] {
+function informationView(row: DetailedEncounter['information'][number]): Schemas['InformationExchange'] {
+  const { requestedAt, providedAt, ...exchange } = row;
   return { requestedAt: isoTime(requestedAt), providedAt: providedAt && isoTime(providedAt), ...exchange };
 }
 
@@ -90,19 +88,25 @@ function itemView(item: ShownItem, now: Date): Schemas['GfeItem'] {
 }
 
 function recordItemView({ treatments }: ShownEncounter, item: ShownItem, now: Date): Schemas['EncounterGfeItem'] {
-  const { categoryId, subcategoryId } = item;
   return Object.assign(itemView(item, now), {
-    categoryId,
-    subcategoryId,
-    treatmentIds: treatments
-      .filter((line) => line.categoryId === categoryId && line.subcategoryId === subcategoryId)
-      .map(({ productId }) => productId),
+    categoryId: item.categoryId,
+    subcategoryId: item.subcategoryId,
+    treatmentIds: treatmentIdsOf(treatments, item),
     decidedAt: timestamp(item.decidedAt),
     validUntil: timestamp(item.validUntil),
     denialReason: item.denialReason,
     reusedFromEncounterId: item.reusedFromEncounterId,
     revocationReason: item.revocationReason,
   });
+}
+
+/** The treatments of an item. */
+export function treatmentIdsOf(
+  treatments: ShownEncounter['treatments'],
+  { categoryId, subcategoryId }: ItemIdentity,
+): string[] {
+  const ofItem = treatments.filter((one) => one.categoryId === categoryId && one.subcategoryId === subcategoryId);
+  return ofItem.map(({ productId }) => productId);
 }
 
 function orderDetailsView(order: ShownOrder): Schemas['OrderDetails'] {

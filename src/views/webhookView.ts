@@ -7,18 +7,13 @@ import { timestamp } from './values.js';
 /** An endpoint without its secret. */
 export function webhookEndpointView(endpoint: Endpoint): Schemas['WebhookEndpoint'] {
   const { id, url, types, description, status, disabledReason } = endpoint;
-  return {
-    id,
-    url,
-    types,
-    description,
-    status,
-    disabledReason,
+  const shown = { id, url, types, description, status, disabledReason };
+  return Object.assign(shown, {
     lastSuccessAt: timestamp(endpoint.lastSuccessAt),
     lastFailureAt: timestamp(endpoint.lastFailureAt),
     createdAt: endpoint.createdAt.toISOString(),
     updatedAt: endpoint.updatedAt.toISOString(),
-  };
+  });
 }
 
 /** A delivery with its latest attempts. */
@@ -36,14 +31,13 @@ export function webhookDeliveryView(delivery: Delivery): Schemas['WebhookDeliver
 
 /** A message as the receiver of a sandbox got it. */
 export function inboxMessageView(message: WebhookInboxMessage): Schemas['WebhookInboxMessage'] {
-  const { id, endpointId, headers, body, status, receivedAt } = message;
   return {
-    id,
-    endpoint_id: endpointId,
-    headers: headers as Schemas['WebhookInboxMessage']['headers'],
-    body,
-    status,
-    received_at: receivedAt.toISOString(),
+    id: message.id,
+    endpoint_id: message.endpointId,
+    headers: message.headers as Schemas['WebhookInboxMessage']['headers'],
+    body: message.body,
+    status: message.status,
+    received_at: message.receivedAt.toISOString(),
   };
 }
 
