@@ -14,10 +14,7 @@ const MARGIN = 54;
 const GAP = 0.4;
 type Page = PDFKit.PDFDocument;
 
-/**
- * The certificate as a PDF of one page, tagged for screen readers.
- * @param now the tenant's time, by which approvals run out
- */
+/** The certificate as a PDF of one page, tagged for screen readers; approvals run out by the tenant's time. */
 export async function certificateView(certificate: Certificate, now: Date): Promise<Uint8Array> {
   const { gfeNo } = certificate;
   // Loaded by those who use it.

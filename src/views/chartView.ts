@@ -7,11 +7,7 @@ import { duplicateView } from './duplicateView.js';
 import { encounterDetailsView } from './encounterView.js';
 import { timestamp } from './values.js';
 
-/**
- * What a provider needs to decide.
- * @param links to the documents, in their order
- * @param now the tenant's time, by which approvals run out
- */
+/** What a provider needs to decide, as of the tenant's time; `links` lead to the documents, in their order. */
 export function chartView(chart: Chart, links: readonly string[], now: Date): Schemas['Chart'] {
   return {
     encounter: encounterDetailsView(chart.encounter, now),

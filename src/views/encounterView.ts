@@ -4,10 +4,7 @@ import { displayedStatus } from '../domain/reviews/approvals.js';
 import type { ItemIdentity } from '../domain/values/itemKey.js';
 import { amountNumber, createdDate, isoTime, timestamp } from './values.js';
 
-/**
- * The stored record (D-06).
- * @param now the tenant's time, by which approvals run out
- */
+/** The stored record (D-06); approvals run out by the tenant's time. */
 export function encounterView(encounter: ShownEncounter, now: Date): Schemas['Encounter'] {
   return {
     id: encounter.id,
@@ -66,10 +63,7 @@ export function estimateView(
   };
 }
 
-/**
- * Exactly the fields that partners know (D-06); `order_details` is left out without an order.
- * @param now the tenant's time, by which approvals run out
- */
+/** Exactly the fields that partners know (D-06), by the tenant's time; `order_details` is left out without an order. */
 export function encounterStatusView(encounter: ShownEncounter, now: Date): Schemas['EncounterStatus'] {
   return {
     encounter_id: Number(encounter.encounterNo),

@@ -64,10 +64,7 @@ export async function listApiClients(context: QueryContext, tenant?: string): Pr
   return tenants.flatMap((found) => found.apiClients);
 }
 
-/**
- * The client and all its tokens are refused from now on.
- * @throws Error when there is no such client
- */
+/** The client and all its tokens are refused from now on. @throws Error when there is no such client */
 export async function deactivateApiClient(context: QueryContext, clientId: string): Promise<void> {
   const { tenantId, id } = await findApiClient(context, clientId);
   const data = { isActive: false, updatedAt: context.now() };

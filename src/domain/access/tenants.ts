@@ -65,10 +65,7 @@ export async function configureTenant(
   });
 }
 
-/**
- * Refuses the callers of a tenant, or admits them again; its records stay as they are.
- * @throws Error when there is no such tenant
- */
+/** Refuses the callers of a tenant, or admits them again; its records stay. @throws Error when there is none */
 export async function setTenantActive(context: QueryContext, idOrName: string, isActive: boolean): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   return context.db.tenant.update({ where: { id }, data: { isActive, updatedAt: context.now() } });
@@ -79,10 +76,7 @@ export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
   return db.tenant.findMany({ orderBy: { id: 'asc' } });
 }
 
-/**
- * The tenant with this id or, in any case, this name.
- * @throws Error when there is none, or several have the name
- */
+/** The tenant with this id or, in any case, this name. @throws Error when there is none, or several have the name */
 export async function findTenant(context: QueryContext, idOrName: string): Promise<Tenant> {
   const called = (await listTenants(context)).filter((tenant) => isCalled(tenant, idOrName));
   const tenant = called.find(({ id }) => id === idOrName) ?? called[0];

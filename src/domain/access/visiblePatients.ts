@@ -12,10 +12,7 @@ export interface Viewer {
 /** Whose view of patients it is. */
 export type PatientViewer = Pick<Caller, 'tenantId' | 'apiClientId' | 'allowedClinicIds'>;
 
-/**
- * The condition for a viewer who is limited to clinics; others see everything.
- * @param condition with the clinics, an array of UUIDs
- */
+/** The condition for a viewer who is limited to clinics, made of their array of UUIDs; others see everything. */
 export function withinClinics(
   { allowedClinicIds: clinics }: Viewer,
   condition: (clinics: Prisma.Sql) => Prisma.Sql,
@@ -26,9 +23,8 @@ export function withinClinics(
 }
 
 /**
- * The condition on a row of `client` that the viewer may see the patient (R-89). A client that is limited to clinics
- * sees whom it created, who has an encounter at one of them, and whom it stored a document of.
- * @param alias of the row
+ * The condition on a row of `client`, by its alias, that the viewer may see the patient (R-89). A client limited to
+ * clinics sees whom it created, who has an encounter at one of them, and whom it stored a document of.
  */
 export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
   const { tenantId, apiClientId } = viewer;

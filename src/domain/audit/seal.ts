@@ -41,10 +41,7 @@ export function latestSeal({ db }: Pick<DomainContext, 'db'>): Promise<AuditSeal
   return db.auditSeal.findFirst({ orderBy: { number: 'desc' } });
 }
 
-/**
- * Adds a seal after the one that was read as the latest.
- * @returns false if somebody else has added one meanwhile
- */
+/** Adds a seal after the one that was read as the latest; false if somebody else has added one meanwhile. */
 export async function addSeal(
   { db, now }: Pick<DomainContext, 'db' | 'now'>,
   before: AuditSeal | null,

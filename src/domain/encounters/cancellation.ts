@@ -13,8 +13,7 @@ export function cancellingActor({ permissions }: Caller): CancellingActor {
 }
 
 /**
- * Gives up an encounter that is not over, and its open items (R-43). A reviewer that has it stays on record, and learns of
- * it by the state when it goes on.
+ * Gives up an encounter that is not over, with its open items (R-43); a reviewer that has it stays on record.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
  */
 export function cancelEncounter(

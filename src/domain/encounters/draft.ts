@@ -83,10 +83,7 @@ function treatmentLine(context: DraftContext, treatment: Treatment, position: nu
   };
 }
 
-/**
- * One item for each distinct (category, subcategory), in the order of the treatments; approved at once where an
- * approval can be reused (R-50).
- */
+/** One item for each (category, subcategory) in the treatments' order; approved at once where one is reused (R-50). */
 async function gfeItems(
   context: DraftContext,
   { documentIds = [], additionalNotes = '', reviewType, scheduledDay }: EncounterRequest,

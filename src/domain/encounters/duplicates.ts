@@ -8,10 +8,7 @@ export type Duplicate = Pick<Encounter, 'encounterNo' | 'gfeNo' | 'status' | 'cl
 
 const MOST = 100;
 
-/**
- * Open encounters of a patient with one of these items, the latest first (R-104).
- * @param clinicIds only at these clinics; null = at every clinic
- */
+/** Open encounters of a patient with one of these items, the latest first (R-104); `clinicIds` null = everywhere. */
 export function findDuplicates(
   { db, caller }: LookupContext,
   patientId: string,

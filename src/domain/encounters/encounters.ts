@@ -43,10 +43,7 @@ export async function createEncounter(context: StatementContext, body: Encounter
   return { ...created, order: await createOrder(context, created) };
 }
 
-/**
- * One encounter by its public number.
- * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted (D-31)
- */
+/** One encounter by its public number. @throws Problem as {@link permitted} */
 export async function getEncounter(context: ReadContext, encounterNo: bigint): Promise<EncounterRecord> {
   const { tenantId } = context.caller;
   const where = { tenantId_encounterNo: { tenantId, encounterNo } };

@@ -43,10 +43,7 @@ export type ShownRow = Omit<ShownEncounter, 'gfeItems' | 'order'> & {
   readonly order: JsonOf<ShownOrder> | null;
 };
 
-/**
- * Selects encounters as they are shown, each part by the key that the database has for it.
- * @param more further columns, each after a comma
- */
+/** Selects encounters as they are shown, each part by its key in the database; `more` columns come after a comma. */
 const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
   (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
       'subcategoryId', subcategory_id) ORDER BY position)
@@ -86,10 +83,7 @@ const DETAILED = shownWith(Prisma.sql`,
     FROM encounter_addendum AS part
     WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS addenda`);
 
-/**
- * One encounter by its public number, with what only its retrieval shows.
- * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted (D-31)
- */
+/** One encounter by its public number, with what only its retrieval shows. @throws Problem as {@link permitted} */
 export async function showEncounter(context: LookupContext, encounterNo: bigint): Promise<DetailedEncounter> {
   const { db, caller } = context;
   const [row] = await db.rows<ShownRow & DetailedEncounter>(Prisma.sql`${DETAILED}

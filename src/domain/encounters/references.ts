@@ -60,10 +60,7 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
   readonly documents: readonly FoundDocument[];
 };
 
-/**
- * Loads everything that the body names, by one statement.
- * @param isNew whether it takes a number as well
- */
+/** Loads everything that the body names by one statement; a number as well, if the encounter is new. */
 export async function loadParts(context: LookupContext, body: Body, isNew: boolean): Promise<EncounterParts> {
   const { tenantId } = context.caller;
   const treatmentIds = body.treatmentIds.map(canonicalUuid);

@@ -27,10 +27,7 @@ export const claimEnd = { leaseExpiresAt: null, visitUrl: null } as const;
 /** What an encounter is without a claim. */
 export const unclaimed = { ...claimEnd, reviewerRef: null, claimedById: null, claimedAt: null } as const;
 
-/**
- * Locks an encounter until commit, and before it its patient, whose approvals it may decide about: requests wait, sweeps
- * skip it.
- */
+/** Locks an encounter until commit, after its patient, whose approvals it may end: requests wait, sweeps skip it. */
 export async function lockEncounter({ db, caller }: CallerContext, encounterNo: bigint): Promise<void> {
   const { tenantId } = caller;
   await db.$executeRaw`

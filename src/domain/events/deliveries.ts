@@ -35,10 +35,7 @@ const ofStatus = {
   failed: Prisma.sql`delivery.status = 'failed'`,
 } as const satisfies Record<Delivery['status'], Prisma.Sql>;
 
-/**
- * The deliveries of an endpoint, the newest first.
- * @throws Problem webhook_endpoint_not_found, cursor_invalid
- */
+/** The deliveries of an endpoint, the newest first. @throws Problem webhook_endpoint_not_found, cursor_invalid */
 export async function listDeliveries(
   context: LookupContext,
   endpointId: string,

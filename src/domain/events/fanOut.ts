@@ -10,8 +10,7 @@ const BATCH = 500;
 
 /**
  * Makes the deliveries of events that have come, once for each event and endpoint (R-129): tenant by tenant from a
- * cursor, as a reader of the feed would, so that a change is not slowed down by its subscribers. Safe to run twice at
- * the same time.
+ * cursor, as a reader of the feed would, so that subscribers slow down no change. Safe to run concurrently.
  * @returns whether a tenant may have more
  */
 export async function makeDeliveries(context: SweepContext): Promise<boolean> {

@@ -11,9 +11,8 @@ const owner = {
 export const mayReceive = Prisma.sql`(api_client.is_active AND 'admin:webhook' = ANY (api_client.permissions))`;
 
 /**
- * The condition on rows of `event`, `webhook_endpoint` and `api_client`, whose endpoint it is, that the event is sent to the
- * endpoint: it wants the type, and its API client may see it (R-129). A ping is for its own endpoint alone, whatever that
- * wants.
+ * The condition on rows of `event`, `webhook_endpoint` and its `api_client` that the event is sent there: the endpoint
+ * wants the type, and its API client may see it (R-129). A ping is for its own endpoint alone, whatever that wants.
  */
 export const isWanted = Prisma.sql`CASE event.type::text
   WHEN 'webhook.ping' THEN event.data->>'endpoint_id' = webhook_endpoint.id::text

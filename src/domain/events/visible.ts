@@ -2,9 +2,8 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import { visiblePatient, withinClinics, type Viewer } from '../access/visiblePatients.js';
 
 /**
- * The condition on a row of `event` that the viewer may see it: in the feed, and by a webhook. A client that is limited to
- * clinics sees the events of these, of the patients that it may see, and of its own webhook endpoints (R-89).
- * @param alias of the row
+ * The condition on a row of `event`, by its alias, that the viewer may see it: in the feed, and by a webhook. A client
+ * limited to clinics sees events of these, of the patients that it may see, and of its own webhook endpoints (R-89).
  */
 export function visibleEvent(viewer: Viewer, alias: string): Prisma.Sql {
   const { tenantId, apiClientId } = viewer;

@@ -157,10 +157,7 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
   return eventId;
 }
 
-/**
- * An endpoint that is sent something.
- * @throws Problem webhook_endpoint_not_found; invalid_state when it is disabled
- */
+/** An endpoint that is sent something. @throws Problem webhook_endpoint_not_found; invalid_state when it is disabled */
 export async function requireActive(context: LookupContext, id: string): Promise<Endpoint> {
   // Locked before its deliveries, as by an attempt.
   const endpoint = await found<Endpoint>(
@@ -183,10 +180,7 @@ export async function deleteEndpoint(context: CallerContext, id: string): Promis
   await found(context.db.rows(Prisma.sql`DELETE FROM webhook_endpoint WHERE ${one(context, id)} RETURNING true`));
 }
 
-/**
- * Makes a new secret; the one before signs as well for a day (R-135).
- * @throws Problem webhook_endpoint_not_found
- */
+/** Makes a new secret; the one before signs as well for a day (R-135). @throws Problem webhook_endpoint_not_found */
 export async function rotateSecret(context: CallerContext, id: string) {
   const secret = context.randomBytes(SECRET_BYTES);
   const now = context.now();

@@ -18,8 +18,7 @@ export function listEndpointsOf({ db }: QueryContext, tenantId: string): Promise
 }
 
 /**
- * Disables an endpoint for the operator, which the tenant learns from its feed; one that is disabled already stays as it is
- * (R-128).
+ * Disables an endpoint for the operator, as the tenant's feed says; one that is disabled stays as it is (R-128).
  * @throws Error when there is no such endpoint
  */
 export async function disableEndpointOf(context: TransactionContext, tenantId: string, id: string): Promise<void> {

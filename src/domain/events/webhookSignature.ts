@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * The headers of Standard Webhooks 1.0: one signature for each secret, so that a receiver that knows any of them can
- * verify the body.
+ * The headers of Standard Webhooks 1.0: a signature for each secret, so that a receiver verifies by any that it knows.
  * @param at real time, also in a sandbox: receivers refuse what is older than some minutes
  */
 export function signedHeaders(secrets: readonly Uint8Array[], id: string, at: Date, body: string) {

@@ -28,10 +28,7 @@ export async function cancelOrderOf(
   return cancel(context, order, null);
 }
 
-/**
- * The same for a caller.
- * @throws Problem order_not_found, clinic_not_permitted, invalid_state
- */
+/** The same for a caller. @throws Problem order_not_found, clinic_not_permitted, invalid_state */
 export async function cancelOrder(context: CallerContext, orderNo: string, reason: string): Promise<OrderRecord> {
   await lockOrder(context, context.caller.tenantId, orderNo);
   const order = await getOrder(context, orderNo);

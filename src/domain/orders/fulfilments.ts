@@ -19,10 +19,8 @@ export const fulfilmentTransitions: Readonly<Record<Status, readonly Status[]>> 
 };
 
 /**
- * Records how far a pharmacy is with its lines of an order, and emits order.fulfilment_updated. What is not sent of carrier,
- * tracking number and reason stays.
- * @throws Problem order_not_found, also when it has no line of the pharmacy for the caller; clinic_not_permitted;
- * invalid_state
+ * Records how far a pharmacy is with its lines of an order, and emits order.fulfilment_updated. Details not sent stay.
+ * @throws Problem order_not_found, also without a line of the pharmacy to be seen; clinic_not_permitted; invalid_state
  */
 export async function recordFulfilment(
   context: CallerContext,

@@ -84,8 +84,7 @@ async function insertOrder(context: OrderContext, encounter: OrderedEncounter): 
 
 /**
  * One order by its number, in either case, as far as the caller may see it.
- * @throws Problem order_not_found, also for another tenant's, and without a line of the caller's pharmacies (R-125);
- * clinic_not_permitted (D-31)
+ * @throws Problem order_not_found, also without a line of the caller's pharmacies (R-125); clinic_not_permitted (D-31)
  */
 export async function getOrder(context: ReadContext, orderNo: string): Promise<OrderRecord> {
   const order = await findOrder(context, context.caller.tenantId, orderNo);

@@ -8,10 +8,7 @@ export interface PatientExport {
   readonly documents: readonly Document[];
 }
 
-/**
- * Everything that is stored about one patient as of one moment, and who saw it (R-90).
- * @throws Error when the tenant has no such patient
- */
+/** All that is stored about a patient as of one moment, and who saw it. @throws Error when there is none */
 export function exportPatient({ db }: DomainContext, tenantId: string, patientId: string): Promise<PatientExport> {
   return db.$transaction(
     async (snapshot) => {

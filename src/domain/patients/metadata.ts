@@ -3,10 +3,7 @@ import { fieldProblem, type Problem } from '../../problem.js';
 const MOST_BYTES = 16 * 1024;
 const DEEPEST = 5;
 
-/**
- * Data of the partner's own, within what a row may hold.
- * @throws Problem validation_failed
- */
+/** Data of the partner's own, within what a row may hold. @throws Problem validation_failed */
 export function checkMetadata(metadata: object): void {
   if (!isWithin(metadata, DEEPEST)) throw refusal('maxDepth', `must be at most ${DEEPEST} levels deep`);
   const text = JSON.stringify(metadata);

@@ -1,10 +1,7 @@
 import type { RefState } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 
-/**
- * The states that a patient's address can name, by name.
- * @param countryCode ISO 3166 code of two letters, in either case; default: of every country
- */
+/** The states that an address can name, by name: of every country, or of one by its ISO 3166 code in either case. */
 export function listStates({ db }: Pick<Context, 'db'>, countryCode?: string): Promise<RefState[]> {
   const where = countryCode === undefined ? {} : { countryCode: countryCode.toUpperCase() };
   return db.refState.findMany({ where, orderBy: [{ name: 'asc' }, { id: 'asc' }] });

@@ -30,10 +30,7 @@ export interface Certificate {
   readonly items: readonly CertifiedItem[];
 }
 
-/**
- * The certificate of a completed encounter.
- * @throws Problem invalid_state
- */
+/** The certificate of a completed encounter. @throws Problem invalid_state */
 export async function certify({ db, caller }: LookupContext, encounter: ShownEncounter): Promise<Certificate> {
   const { id, status, gfeNo } = encounter;
   if (status !== 'completed') throw invalidState(status);

@@ -43,10 +43,7 @@ export function matchDecisions(
   });
 }
 
-/**
- * A visit's times as instants.
- * @throws Problem validation_failed when the end is before the start
- */
+/** A visit's times as instants. @throws Problem validation_failed when the end is before the start */
 export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | null {
   if (!visit) return null;
   const [startedAt, endedAt] = [instantOf(visit.startedAt), instantOf(visit.endedAt)];

@@ -21,8 +21,7 @@ interface Reviewer {
 }
 
 /**
- * Takes an encounter from the queue for one provider until its lease ends; the provider that has it gets a new lease
- * (R-39).
+ * Takes an encounter from the queue for one provider until its lease ends; who has it already gets a new lease (R-39).
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other, provider_not_licensed;
  * not_due for a live visit whose time has not come
  */

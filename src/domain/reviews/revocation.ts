@@ -10,9 +10,8 @@ import { changeEncounter } from '../encounters/transitions.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
- * Takes approvals of a completed encounter back, wherever they are reused; it stays completed, and its order stays
- * (R-83).
- * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, also when an item is not approved (any more);
+ * Takes approvals of a completed encounter back, wherever they are reused; it and its order stay as they are (R-83).
+ * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, also when an item is not approved any more;
  * validation_failed when an item is not one of the encounter's, or is named twice
  */
 export function revokeApprovals(

@@ -91,10 +91,7 @@ export function createSandbox(
   });
 }
 
-/**
- * Gives a new sandbox tenant the fixtures, in the transaction that creates it.
- * @param tenantId a tenant that owns nothing but API clients
- */
+/** Gives a new sandbox tenant, which owns nothing but API clients, the fixtures, in the transaction that creates it. */
 export async function fillSandbox(context: TransactionContext, tenantId: string, store: FixtureStore): Promise<void> {
   await replayFixtures(context, tenantId, await storeFixtureFile(store, tenantId));
 }

@@ -23,7 +23,6 @@ const REVOCATION = 'Revoked in the sandbox.';
 
 /**
  * Plays the provider, by the same transitions as the provider network, all or nothing (R-75).
- * @returns the encounter afterwards
  * @throws Problem sandbox_only, encounter_not_found, clinic_not_permitted, invalid_state, not_due
  */
 export async function simulateEncounter(

@@ -40,10 +40,7 @@ export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
 /** What a read on behalf of a caller needs, inside of a transaction or not. */
 export type ReadContext = QueryContext & Pick<Context, 'caller'>;
 
-/**
- * The same context in the time of a tenant (R-74).
- * @param aheadMs how far the tenant's clock is ahead of the world's, in milliseconds
- */
+/** The same context in the time of a tenant, whose clock is so many milliseconds ahead of the world's. */
 export function inTenantTime<C extends { readonly now: () => Date }>(context: C, aheadMs: number) {
   return withMembers(context, { now: () => new Date(context.now().getTime() + aheadMs) });
 }

@@ -11,10 +11,7 @@ export interface ValidFile<Content> {
   readonly document: JsonDocument;
 }
 
-/**
- * Reads a catalog file and checks everything that needs no database.
- * @returns the catalog, or every fault with its position
- */
+/** Reads a catalog file, and checks everything that needs no database. */
 export function readCatalog(text: string): ValidFile<Catalog> | Faults {
   return readFile(text, (compiled ??= fileValidator<Catalog>(catalogSchema)));
 }
