@@ -1,9 +1,9 @@
-import type { AuditEvent } from '../../generated/prisma/client.js';
+import type { AuditRecord } from '../domain/audit/export.js';
 
 const DICOM = 'http://dicom.nema.org/resources/ontology/DCM';
 
 /** What kind of event it is, by the code systems that FHIR binds. */
-function typeOf({ clientId, operationId }: AuditEvent): object {
+function typeOf({ clientId, operationId }: AuditRecord): object {
   if (clientId === null) return { system: DICOM, code: '110100', display: 'Application Activity' };
   if (operationId === 'issueToken') return { system: DICOM, code: '110114', display: 'User Authentication' };
   const system = 'http://terminology.hl7.org/CodeSystem/audit-event-type';
@@ -14,7 +14,7 @@ function typeOf({ clientId, operationId }: AuditEvent): object {
 const outcomes: Readonly<Record<string, string>> = { success: '0', refused: '4', failed: '8' };
 
 /** A row of the audit as an AuditEvent of FHIR R4. */
-export function fhirAuditEvent(row: AuditEvent): object {
+export function fhirAuditEvent(row: AuditRecord): object {
   const { position, at, tenantId, clientId, operator, operationId, patientId, resourceType, resourceId } = row;
   const identifier = (kind: string, value: string) => ({ system: `urn:clinical-encounter:${kind}`, value });
   const who = clientId === null ? identifier('operator', operator ?? 'unknown') : identifier('client', clientId);

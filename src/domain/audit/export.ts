@@ -1,6 +1,9 @@
 import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 
+/** A row of the audit. */
+export type AuditRecord = AuditEvent;
+
 const BATCH = 1_000;
 
 /**
@@ -10,10 +13,10 @@ const BATCH = 1_000;
 export async function* readAudit(
   { db }: Pick<DomainContext, 'db'>,
   { since, until, tenantId }: { readonly since: Date; readonly until: Date; readonly tenantId?: string | undefined },
-): AsyncGenerator<AuditEvent> {
+): AsyncGenerator<AuditRecord> {
   let after = 0n;
   for (;;) {
-    const rows = await db.$queryRaw<AuditEvent[]>`
+    const rows = await db.$queryRaw<AuditRecord[]>`
       SELECT position, at, tenant_id AS "tenantId", client_id AS "clientId", operator, operation_id AS "operationId",
         resource_type AS "resourceType", resource_id AS "resourceId", patient_id AS "patientId", status, code,
         request_id AS "requestId", host(ip) AS ip, outcome,

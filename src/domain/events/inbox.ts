@@ -6,7 +6,7 @@ import { ATTEMPT_TIMEOUT } from './webhookRetries.js';
 /** Messages that an inbox keeps (R-134). */
 export const INBOX_MESSAGES = 100;
 
-/** Whether a URL is a sandbox's own receiver, where no rule for addresses counts: all stays in the service (R-134) */
+/** Whether a URL is a sandbox's own receiver, where no rule for addresses counts: all stays in the service (R-134). */
 export function isInbox(url: string, baseUrl: string, tenantMode: Caller['tenantMode']): boolean {
   return tenantMode === 'sandbox' && url === `${baseUrl}/sandbox/webhook-inbox`;
 }

@@ -62,12 +62,14 @@ export async function inTenants(
   let purged = 0;
   for (const { id: tenantId } of tenants) {
     try {
+      let ofTenant = 0;
       let last: number;
       do {
         context.signal?.throwIfAborted();
         last = await purgeSome(tenantId);
-        purged += last;
+        ofTenant += last;
       } while (last === RETENTION_BATCH);
+      purged += ofTenant;
     } catch (error) {
       if (context.signal?.aborted || isUnavailable(error)) throw error;
       context.log.error({ tenantId, sqlstate: sqlState(error), causes: describeCauses(error) }, 'a purge failed');
