@@ -98,7 +98,7 @@ async function roomyMemory(): Promise<string | undefined> {
 
 async function createDatabase(admin: string, prefix: string, template: string): Promise<TestDatabase> {
   const name = `${prefix}_${randomUUID().replaceAll('-', '')}`;
-  await execute(admin, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  await execute(admin, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   const url = databaseUrl(admin, name);
   return { url, serviceUrl: serviceUrl(url), drop: () => execute(admin, `DROP DATABASE ${name} WITH (FORCE)`) };
 }
