@@ -19,7 +19,10 @@ beforeEach(async () => {
     await copyFile(new URL(name, packageRoot), join(folder, name));
   }
   await program('bin/npm', 'echo noise of npm');
-  await program('node_modules/.bin/tsx', 'echo noise of $1; mkdir -p generated/docs generated/prisma; touch generated/docs/index.html');
+  await program(
+    'node_modules/.bin/tsx',
+    'echo noise of $1; mkdir -p generated/docs generated/prisma; touch generated/docs/index.html',
+  );
   await program('node_modules/.bin/esbuild', 'echo noise of esbuild');
   for (const name of ['scripts/generate.ts', 'scripts/docs.ts', 'tsconfig.json']) {
     await writeFile(join(folder, name), '');
