@@ -11,11 +11,15 @@ import { fileRoutes } from './http/files.js';
 import { requestIdFor } from './http/requestId.js';
 import { logWhenClosed } from './http/requestLog.js';
 import type { Locals, Response } from './http/route.js';
-import { operations } from './operations/index.js';
+import * as operations from './operations/index.js';
+import type { Operations } from './operations/operation.js';
 import { Problem } from './problem.js';
 
 /** A path and perhaps a query: a request target as nearly every client writes it. */
 const PLAIN_TARGET = /^(\/[^?#\s]*)(?:\?([^#\s]*))?$/;
+
+/** One missing or mistyped does not compile, and neither does an extra one. */
+type Registered = Operations & Record<Exclude<keyof typeof operations, keyof Operations>, never>;
 
 /** They depend on nothing but the contract and the code, so a process makes them once. */
 let plans: ReturnType<typeof plansOf> | undefined;
@@ -25,7 +29,11 @@ let plans: ReturnType<typeof plansOf> | undefined;
  * contract is run at once. What is none, and every failure, goes through Express.
  */
 export async function createApp(services: Services): Promise<RequestListener> {
-  const backend = createBackend(await (plans ??= plansOf(operations)), services, protectiveHeaders());
+  const backend = createBackend(
+    await (plans ??= plansOf(operations satisfies Registered)),
+    services,
+    protectiveHeaders(),
+  );
   const others = otherRoutes(services, backend);
   return (req, plainResponse) => {
     const requestId = requestIdFor(req.headers['x-request-id'], services.newRequestId);

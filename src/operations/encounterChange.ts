@@ -6,13 +6,13 @@ import { encounterView } from '../views/encounterView.js';
 import { withIdempotency } from './withIdempotency.js';
 
 /** Changes one encounter, at most once per key, and returns it as of the time of that change. */
-export function encounterChange(
+export function encounterChange<Body>(
   context: Context,
-  encounterId: number,
-  change: (transaction: CallerContext, encounterNo: bigint) => Promise<EncounterRecord>,
+  { path, body }: { readonly path: { readonly encounter_id: number }; readonly body: Body },
+  change: (transaction: CallerContext, encounterNo: bigint, body: Body) => Promise<EncounterRecord>,
 ): Promise<{ status: 200; body: Schemas['Encounter'] }> {
   return withIdempotency(context, async (transaction) => {
-    const encounter = await change(transaction, BigInt(encounterId));
+    const encounter = await change(transaction, BigInt(path.encounter_id), body);
     return { status: 200, body: encounterView(encounter, transaction.now()) };
   });
 }

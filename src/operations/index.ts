@@ -1,117 +1,57 @@
-import type { Operations } from './operation.js';
-import { addAddendum } from './addAddendum.js';
-import { cancelEncounter } from './cancelEncounter.js';
-import { cancelOrder } from './cancelOrder.js';
-import { claimEncounter } from './claimEncounter.js';
-import { createEncounter } from './createEncounter.js';
-import { createPatient } from './createPatient.js';
-import { createWebhookEndpoint } from './createWebhookEndpoint.js';
-import { deleteWebhookEndpoint } from './deleteWebhookEndpoint.js';
-import { findPatients } from './findPatients.js';
-import { getAuthorizationServerMetadata } from './getAuthorizationServerMetadata.js';
-import { getCertificate } from './getCertificate.js';
-import { getChart } from './getChart.js';
-import { getClock } from './getClock.js';
-import { getEncounter } from './getEncounter.js';
-import { getEncounterStatus } from './getEncounterStatus.js';
-import { getJwks } from './getJwks.js';
-import { getLiveness } from './getLiveness.js';
-import { getOrder } from './getOrder.js';
-import { getPatient } from './getPatient.js';
-import { getReadiness } from './getReadiness.js';
-import { getWebhookEndpoint } from './getWebhookEndpoint.js';
-import { issueToken } from './issueToken.js';
-import { listAuditEvents } from './listAuditEvents.js';
-import { listClinics } from './listClinics.js';
-import { listEncounters } from './listEncounters.js';
-import { listEvents } from './listEvents.js';
-import { listOrders } from './listOrders.js';
-import { listProducts } from './listProducts.js';
-import { listRequests } from './listRequests.js';
-import { listReviewQueue } from './listReviewQueue.js';
-import { listStates } from './listStates.js';
-import { listWebhookDeliveries } from './listWebhookDeliveries.js';
-import { listWebhookEndpoints } from './listWebhookEndpoints.js';
-import { listWebhookInbox } from './listWebhookInbox.js';
-import { pingWebhookEndpoint } from './pingWebhookEndpoint.js';
-import { previewEncounter } from './previewEncounter.js';
-import { provideInformation } from './provideInformation.js';
-import { recordFulfilment } from './recordFulfilment.js';
-import { recordPayment } from './recordPayment.js';
-import { refundPayment } from './refundPayment.js';
-import { releaseEncounter } from './releaseEncounter.js';
-import { replayWebhookEvents } from './replayWebhookEvents.js';
-import { requestInformation } from './requestInformation.js';
-import { rescheduleEncounter } from './rescheduleEncounter.js';
-import { resetSandbox } from './resetSandbox.js';
-import { retryWebhookDelivery } from './retryWebhookDelivery.js';
-import { revokeApprovals } from './revokeApprovals.js';
-import { rotateWebhookSecret } from './rotateWebhookSecret.js';
-import { setClock } from './setClock.js';
-import { setWebhookInboxBehavior } from './setWebhookInboxBehavior.js';
-import { simulateEncounter } from './simulateEncounter.js';
-import { simulateVerification } from './simulateVerification.js';
-import { submitReview } from './submitReview.js';
-import { updatePatient } from './updatePatient.js';
-import { updateWebhookEndpoint } from './updateWebhookEndpoint.js';
-import { uploadPatientDocument } from './uploadPatientDocument.js';
-
-/** Every operation of the contract: one missing, extra or mistyped does not compile. */
-export const operations = {
-  addAddendum,
-  cancelEncounter,
-  cancelOrder,
-  claimEncounter,
-  createEncounter,
-  createPatient,
-  createWebhookEndpoint,
-  deleteWebhookEndpoint,
-  findPatients,
-  getAuthorizationServerMetadata,
-  getCertificate,
-  getChart,
-  getClock,
-  getEncounter,
-  getEncounterStatus,
-  getJwks,
-  getLiveness,
-  getOrder,
-  getPatient,
-  getReadiness,
-  getWebhookEndpoint,
-  issueToken,
-  listAuditEvents,
-  listClinics,
-  listEncounters,
-  listEvents,
-  listOrders,
-  listProducts,
-  listRequests,
-  listReviewQueue,
-  listStates,
-  listWebhookDeliveries,
-  listWebhookEndpoints,
-  listWebhookInbox,
-  pingWebhookEndpoint,
-  previewEncounter,
-  provideInformation,
-  recordFulfilment,
-  recordPayment,
-  refundPayment,
-  releaseEncounter,
-  replayWebhookEvents,
-  requestInformation,
-  rescheduleEncounter,
-  resetSandbox,
-  retryWebhookDelivery,
-  revokeApprovals,
-  rotateWebhookSecret,
-  setClock,
-  setWebhookInboxBehavior,
-  simulateEncounter,
-  simulateVerification,
-  submitReview,
-  updatePatient,
-  updateWebhookEndpoint,
-  uploadPatientDocument,
-} satisfies Operations;
+// Every operation of the contract: with one missing, extra or mistyped, `app.ts` does not compile.
+export { addAddendum } from './addAddendum.js';
+export { cancelEncounter } from './cancelEncounter.js';
+export { cancelOrder } from './cancelOrder.js';
+export { claimEncounter } from './claimEncounter.js';
+export { createEncounter } from './createEncounter.js';
+export { createPatient } from './createPatient.js';
+export { createWebhookEndpoint } from './createWebhookEndpoint.js';
+export { deleteWebhookEndpoint } from './deleteWebhookEndpoint.js';
+export { findPatients } from './findPatients.js';
+export { getAuthorizationServerMetadata } from './getAuthorizationServerMetadata.js';
+export { getCertificate } from './getCertificate.js';
+export { getChart } from './getChart.js';
+export { getClock } from './getClock.js';
+export { getEncounter } from './getEncounter.js';
+export { getEncounterStatus } from './getEncounterStatus.js';
+export { getJwks } from './getJwks.js';
+export { getLiveness } from './getLiveness.js';
+export { getOrder } from './getOrder.js';
+export { getPatient } from './getPatient.js';
+export { getReadiness } from './getReadiness.js';
+export { getWebhookEndpoint } from './getWebhookEndpoint.js';
+export { issueToken } from './issueToken.js';
+export { listAuditEvents } from './listAuditEvents.js';
+export { listClinics } from './listClinics.js';
+export { listEncounters } from './listEncounters.js';
+export { listEvents } from './listEvents.js';
+export { listOrders } from './listOrders.js';
+export { listProducts } from './listProducts.js';
+export { listRequests } from './listRequests.js';
+export { listReviewQueue } from './listReviewQueue.js';
+export { listStates } from './listStates.js';
+export { listWebhookDeliveries } from './listWebhookDeliveries.js';
+export { listWebhookEndpoints } from './listWebhookEndpoints.js';
+export { listWebhookInbox } from './listWebhookInbox.js';
+export { pingWebhookEndpoint } from './pingWebhookEndpoint.js';
+export { previewEncounter } from './previewEncounter.js';
+export { provideInformation } from './provideInformation.js';
+export { recordFulfilment } from './recordFulfilment.js';
+export { recordPayment } from './recordPayment.js';
+export { refundPayment } from './refundPayment.js';
+export { releaseEncounter } from './releaseEncounter.js';
+export { replayWebhookEvents } from './replayWebhookEvents.js';
+export { requestInformation } from './requestInformation.js';
+export { rescheduleEncounter } from './rescheduleEncounter.js';
+export { resetSandbox } from './resetSandbox.js';
+export { retryWebhookDelivery } from './retryWebhookDelivery.js';
+export { revokeApprovals } from './revokeApprovals.js';
+export { rotateWebhookSecret } from './rotateWebhookSecret.js';
+export { setClock } from './setClock.js';
+export { setWebhookInboxBehavior } from './setWebhookInboxBehavior.js';
+export { simulateEncounter } from './simulateEncounter.js';
+export { simulateVerification } from './simulateVerification.js';
+export { submitReview } from './submitReview.js';
+export { updatePatient } from './updatePatient.js';
+export { updateWebhookEndpoint } from './updateWebhookEndpoint.js';
+export { uploadPatientDocument } from './uploadPatientDocument.js';

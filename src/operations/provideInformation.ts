@@ -3,7 +3,5 @@ import * as information from '../domain/reviews/information.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/information: what a provider asked for; back into the queue. */
-export const provideInformation: Operation<'provideInformation'> = ({ path, body }, context) =>
-  encounterChange(context, path.encounter_id, (transaction, encounterNo) =>
-    information.provideInformation(transaction, encounterNo, body),
-  );
+export const provideInformation: Operation<'provideInformation'> = (input, context) =>
+  encounterChange(context, input, information.provideInformation);

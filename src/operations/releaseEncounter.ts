@@ -3,7 +3,5 @@ import * as reviews from '../domain/reviews/review.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/release: back into the queue. */
-export const releaseEncounter: Operation<'releaseEncounter'> = ({ path, body }, context) =>
-  encounterChange(context, path.encounter_id, (transaction, encounterNo) =>
-    reviews.releaseEncounter(transaction, encounterNo, body),
-  );
+export const releaseEncounter: Operation<'releaseEncounter'> = (input, context) =>
+  encounterChange(context, input, reviews.releaseEncounter);

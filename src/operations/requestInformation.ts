@@ -3,7 +3,5 @@ import * as information from '../domain/reviews/information.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/request-information: the claim ends, and the partner is asked. */
-export const requestInformation: Operation<'requestInformation'> = ({ path, body }, context) =>
-  encounterChange(context, path.encounter_id, (transaction, encounterNo) =>
-    information.requestInformation(transaction, encounterNo, body),
-  );
+export const requestInformation: Operation<'requestInformation'> = (input, context) =>
+  encounterChange(context, input, information.requestInformation);

@@ -3,7 +3,5 @@ import * as rescheduling from '../domain/encounters/rescheduling.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/reschedule: another schedule, or none, while it is in the queue. */
-export const rescheduleEncounter: Operation<'rescheduleEncounter'> = ({ path, body }, context) =>
-  encounterChange(context, path.encounter_id, (transaction, encounterNo) =>
-    rescheduling.rescheduleEncounter(transaction, encounterNo, body),
-  );
+export const rescheduleEncounter: Operation<'rescheduleEncounter'> = (input, context) =>
+  encounterChange(context, input, rescheduling.rescheduleEncounter);

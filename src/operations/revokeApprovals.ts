@@ -3,7 +3,5 @@ import * as revocation from '../domain/reviews/revocation.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/revoke: takes approvals of a completed encounter back. */
-export const revokeApprovals: Operation<'revokeApprovals'> = ({ path, body }, context) =>
-  encounterChange(context, path.encounter_id, (transaction, encounterNo) =>
-    revocation.revokeApprovals(transaction, encounterNo, body),
-  );
+export const revokeApprovals: Operation<'revokeApprovals'> = (input, context) =>
+  encounterChange(context, input, revocation.revokeApprovals);

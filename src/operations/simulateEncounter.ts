@@ -3,7 +3,5 @@ import * as sandboxSimulation from '../domain/sandbox/simulation.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /sandbox/encounters/{encounter_id}/simulate: the provider's side, played with its real rules. */
-export const simulateEncounter: Operation<'simulateEncounter'> = ({ path, body }, context) =>
-  encounterChange(context, path.encounter_id, (transaction, encounterNo) =>
-    sandboxSimulation.simulateEncounter(transaction, encounterNo, body),
-  );
+export const simulateEncounter: Operation<'simulateEncounter'> = (input, context) =>
+  encounterChange(context, input, sandboxSimulation.simulateEncounter);

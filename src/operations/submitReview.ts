@@ -3,7 +3,5 @@ import * as reviews from '../domain/reviews/review.js';
 import { encounterChange } from './encounterChange.js';
 
 /** POST /encounters/{encounter_id}/review: decides every item that waits, and makes the order. */
-export const submitReview: Operation<'submitReview'> = ({ path, body }, context) =>
-  encounterChange(context, path.encounter_id, (transaction, encounterNo) =>
-    reviews.submitReview(transaction, encounterNo, body),
-  );
+export const submitReview: Operation<'submitReview'> = (input, context) =>
+  encounterChange(context, input, reviews.submitReview);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 import { permissions } from '../../src/domain/access/permissions.js';
-import { operations as registered } from '../../src/operations/index.js';
+import * as registered from '../../src/operations/index.js';
 import { packageRoot } from '../../src/packageRoot.js';
 import { oauthStatuses, problems } from '../../src/problem.js';
 import { cast } from '../support/cast.js';
