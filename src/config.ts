@@ -62,17 +62,16 @@ export interface Config {
 /** How often each may happen in its time: a second for `burst`, a minute for the others (R-84). */
 export type Quotas = Readonly<Record<'default' | 'burst' | 'uploads' | 'bulk' | 'token' | 'token-failures', number>>;
 
-export type ObjectStoreConfig =
-  | { readonly kind: 'file' }
-  | {
-      readonly kind: 's3';
-      /** `http(s)://host[:port]` */
-      readonly endpoint: string;
-      readonly region: string;
-      readonly bucket: string;
-      readonly accessKey: string;
-      readonly secretKey: string;
-    };
+export interface S3Config {
+  /** `http(s)://host[:port]` */
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  readonly accessKey: string;
+  readonly secretKey: string;
+}
+
+export type ObjectStoreConfig = { readonly kind: 'file' } | ({ readonly kind: 's3' } & S3Config);
 
 export type DocumentScannerConfig =
   { readonly kind: 'none' } | { readonly kind: 'clamav'; readonly address: SocketAddress };
@@ -166,18 +165,10 @@ function rateLimitOf(values: Variables): NonNullable<Config['rateLimit']> {
 }
 
 function objectStoreOf(values: Variables): ObjectStoreConfig {
-  const { S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY } = values;
-  if (values.OBJECT_STORE === 's3' && S3_ENDPOINT && S3_BUCKET && S3_ACCESS_KEY && S3_SECRET_KEY) {
-    return {
-      kind: 's3',
-      endpoint: S3_ENDPOINT,
-      region: S3_REGION,
-      bucket: S3_BUCKET,
-      accessKey: S3_ACCESS_KEY,
-      secretKey: S3_SECRET_KEY,
-    };
-  }
-  return { kind: 'file' };
+  const { OBJECT_STORE: kind, S3_ENDPOINT: endpoint, S3_REGION: region, S3_BUCKET: bucket } = values;
+  const { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey } = values;
+  if (kind === 'file' || !endpoint || !bucket || !accessKey || !secretKey) return { kind: 'file' };
+  return { kind, endpoint, region, bucket, accessKey, secretKey };
 }
 
 function documentScannerOf({ DOCUMENT_SCANNER, CLAMAV_ADDRESS = '' }: Variables): DocumentScannerConfig {

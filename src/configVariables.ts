@@ -1,55 +1,12 @@
-/** The environment variables of the service, after {@link variables} has coerced them. */
-export interface Variables {
-  HOST: string;
-  PORT: number;
-  BASE_URL?: string;
-  LOG_LEVEL: string;
-  DATA_DIR: string;
-  DATABASE_URL?: string;
-  DATABASE_OWNER_URL?: string;
-  DATABASE_POOL_SIZE: number;
-  ACCESS_TOKEN_TTL: number;
-  REFRESH_TOKEN_TTL: number;
-  SIGNING_KEYS_FILE?: string;
-  OBJECT_STORE: 'file' | 's3';
-  S3_ENDPOINT?: string;
-  S3_REGION: string;
-  S3_BUCKET?: string;
-  S3_ACCESS_KEY?: string;
-  S3_SECRET_KEY?: string;
-  DOCUMENT_FETCH_ALLOWED_HOSTS: string;
-  WEBHOOK_ALLOWED_HOSTS: string;
-  DOCUMENT_SCANNER: 'none' | 'clamav';
-  CLAMAV_ADDRESS?: string;
-  VALIDATE_RESPONSES: boolean;
-  DRAIN_TIMEOUT: number;
-  SHUTDOWN_DELAY: number;
-  MIN_FREE_DISK: number;
-  KEEP_ALIVE_TIMEOUT: number;
-  MAX_CONNECTIONS: number;
-  RATE_LIMIT: 'on' | 'off';
-  RATE_LIMIT_REQUESTS: number;
-  RATE_LIMIT_BURST: number;
-  RATE_LIMIT_UPLOADS: number;
-  RATE_LIMIT_BULK: number;
-  RATE_LIMIT_TOKENS: number;
-  RATE_LIMIT_TOKEN_FAILURES: number;
-  RATE_LIMIT_REDIS_URL?: string;
-  WORKERS: string;
-  TRUSTED_PROXIES: number;
-  DOCUMENT_RETENTION_DAYS?: number;
-  ENCOUNTER_RETENTION_DAYS?: number;
-  METRICS_HOST: string;
-  METRICS_PORT?: number;
-  OTEL_EXPORTER_OTLP_ENDPOINT?: string;
-  OTEL_SERVICE_NAME: string;
-}
+import type { FromSchema } from 'json-schema-to-ts';
 
-const text = { type: 'string', minLength: 1 };
-const seconds = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 31_536_000, default: fallback });
+const text = { type: 'string', minLength: 1 } as const;
+const from1To = (maximum: number, fallback: number) =>
+  ({ type: 'integer', minimum: 1, maximum, default: fallback }) as const;
+const seconds = (fallback: number) => from1To(31_536_000, fallback);
 /** A month at least: what is removed cannot be had again, and a mistyped number would remove it. */
-const retentionDays = { type: 'integer', minimum: 30, maximum: 36_500 };
-const quota = (fallback: number) => ({ type: 'integer', minimum: 1, maximum: 1_000_000, default: fallback });
+const retentionDays = { type: 'integer', minimum: 30, maximum: 36_500 } as const;
+const quota = (fallback: number) => from1To(1_000_000, fallback);
 export const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
 /** Name of the format of an address, and its description. */
 export const socketAddress = 'host:port or /path';
@@ -59,7 +16,8 @@ const hosts = {
   pattern: '^$|^[^\\s,/:]+:\\d{1,5}(\\s*,\\s*[^\\s,/:]+:\\d{1,5})*$',
   default: '',
   description: 'host:port, or several with commas',
-};
+} as const;
+const postgresUrl = { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' } as const;
 
 /** Makes other variables required when `name` has this value. */
 const requires = (name: string, value: string, required: readonly string[]) => ({
@@ -76,9 +34,9 @@ export const variables = {
     BASE_URL: { type: 'string', format: 'uri', pattern: '^https?://[^/?#@\\s]+$', description: origin },
     LOG_LEVEL: { enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info' },
     DATA_DIR: { ...text, default: '.data' },
-    DATABASE_URL: { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' },
-    DATABASE_OWNER_URL: { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' },
-    DATABASE_POOL_SIZE: { type: 'integer', minimum: 1, maximum: 500, default: 10 },
+    DATABASE_URL: postgresUrl,
+    DATABASE_OWNER_URL: postgresUrl,
+    DATABASE_POOL_SIZE: from1To(500, 10),
     ACCESS_TOKEN_TTL: seconds(25_200),
     REFRESH_TOKEN_TTL: seconds(2_592_000),
     SIGNING_KEYS_FILE: text,
@@ -94,12 +52,12 @@ export const variables = {
     CLAMAV_ADDRESS: { type: 'string', format: socketAddress, description: socketAddress },
     VALIDATE_RESPONSES: { type: 'boolean', default: false },
     // A timer of more than 24 days fires at once.
-    DRAIN_TIMEOUT: { ...seconds(75), maximum: 86_400 },
+    DRAIN_TIMEOUT: from1To(86_400, 75),
     SHUTDOWN_DELAY: { type: 'integer', minimum: 0, maximum: 3_600, default: 0 },
     MIN_FREE_DISK: { type: 'integer', minimum: 0, maximum: 1_000_000_000, default: 512 },
     // Above the 60 s after which common load balancers give up an idle connection: they must be the ones to close it.
-    KEEP_ALIVE_TIMEOUT: { type: 'integer', minimum: 1, maximum: 3_600, default: 65 },
-    MAX_CONNECTIONS: { type: 'integer', minimum: 1, maximum: 100_000, default: 5_000 },
+    KEEP_ALIVE_TIMEOUT: from1To(3_600, 65),
+    MAX_CONNECTIONS: from1To(100_000, 5_000),
     RATE_LIMIT: { enum: ['on', 'off'], default: 'on' },
     RATE_LIMIT_REQUESTS: quota(1_200),
     RATE_LIMIT_BURST: quota(200),
@@ -123,4 +81,7 @@ export const variables = {
     OTEL_SERVICE_NAME: { ...text, default: 'clinical-encounter-service' },
   },
   allOf: [requires('OBJECT_STORE', 's3', s3Variables), requires('DOCUMENT_SCANNER', 'clamav', ['CLAMAV_ADDRESS'])],
-};
+} as const;
+
+/** The environment variables of the service, after {@link variables} has coerced them. */
+export type Variables = FromSchema<Omit<typeof variables, 'allOf'>>;

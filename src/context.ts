@@ -89,15 +89,9 @@ export interface RequestAudit {
 
 /** The limits that a request counts against; its response says what is left. */
 export interface RequestLimits {
-  /**
-   * Counts the request.
-   * @throws Problem rate_limited
-   */
+  /** Counts the request. @throws Problem rate_limited */
   count(name: LimitName, key: string, ownQuota?: number): Promise<void>;
-  /**
-   * Counts nothing.
-   * @throws Problem rate_limited when the next one would be too many
-   */
+  /** Counts nothing. @throws Problem rate_limited when the next one would be too many */
   check(name: LimitName, key: string): Promise<void>;
 }
 
@@ -123,10 +117,7 @@ export interface Context extends PublicContext {
   readonly aside: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/**
- * The context with other members. Its own are copied, and they are few: the services, which all requests share, are its
- * prototype.
- */
+/** The context with other members. Its own few are copied: the services, which all requests share, are its prototype. */
 export function withMembers<C extends object, Members extends object>(
   context: C,
   members: Members,

@@ -1,10 +1,7 @@
 import { types } from 'node:util';
 import { Problem } from './problem.js';
 
-/**
- * The `code` of an error of Node or a library (`ENOENT`, `ECONNRESET`, …); undefined when it has none. Read from the
- * property, because `instanceof` is false for errors of another realm.
- */
+/** The `code` of an error (`ENOENT`, …), if it has one; not by `instanceof`, which is false for those of another realm. */
 export function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }

@@ -59,6 +59,7 @@ interface ProblemType {
 
 const invalid = (title: string, detail: string): ProblemType => ({ status: 400, title, detail });
 const unauthenticated = (title: string, detail: string): ProblemType => ({ status: 401, title, detail });
+const forbidden = (title: string, detail: string): ProblemType => ({ status: 403, title, detail });
 const notFound = (what: string): ProblemType => ({
   status: 404,
   title: `${what} not found`,
@@ -121,13 +122,9 @@ export const problems = {
   token_expired: unauthenticated('Access token expired', 'Obtain a new access token at /oauth/token.'),
   client_inactive: unauthenticated('API client not active', 'The API client or its tenant has been deactivated.'),
   patient_access_denied: unauthenticated('No access to this patient', 'You may not upload documents for this patient.'),
-  insufficient_permission: { status: 403, title: 'Insufficient permission', detail: 'The token lacks a permission.' },
-  clinic_not_permitted: {
-    status: 403,
-    title: 'Clinic not permitted',
-    detail: 'Your API client may not see this clinic.',
-  },
-  sandbox_only: { status: 403, title: 'Only in a sandbox', detail: 'This operation works in sandbox tenants only.' },
+  insufficient_permission: forbidden('Insufficient permission', 'The token lacks a permission.'),
+  clinic_not_permitted: forbidden('Clinic not permitted', 'Your API client may not see this clinic.'),
+  sandbox_only: forbidden('Only in a sandbox', 'This operation works in sandbox tenants only.'),
   clinic_not_found: notFound('Clinic'),
   patient_not_found: notFound('Patient'),
   treatment_not_found: notFound('Treatment'),

@@ -52,14 +52,8 @@ export async function startService({ config, options, opened, log, serveMetrics 
   const database = await withSchema(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
   const domain = systemContext(openDatabase(database.url, { poolSize: databasePoolSize }));
   try {
-    const services = await openServices({
-      config,
-      domain,
-      databaseUrl: database.url,
-      log,
-      baseUrl: () => baseUrl,
-      isStopping: () => stopping,
-    });
+    const state = { baseUrl: () => baseUrl, isStopping: () => stopping };
+    const services = await openServices({ config, domain, databaseUrl: database.url, log, ...state });
     await services.objects.check().catch((cause: unknown) => {
       throw new Error(`OBJECT_STORE cannot be used: ${reasonOf(cause)}`, { cause });
     });
@@ -67,10 +61,8 @@ export async function startService({ config, options, opened, log, serveMetrics 
     baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
     // Before listening: once the service is ready, the credentials are there.
     let demo = wantsDemo ? await ensureDemo(services, dataDir, baseUrl) : [];
-    const environment = {
-      DATABASE_URL: database.url,
-      DATABASE_POOL_SIZE: String(Math.ceil(databasePoolSize / workers)),
-    };
+    const poolSize = String(Math.ceil(databasePoolSize / workers));
+    const environment = { DATABASE_URL: database.url, DATABASE_POOL_SIZE: poolSize };
     const isServedHere = workers === 1 || cluster.isWorker;
     const listener = await (isServedHere ? serve(services) : startWorkers(workers, environment, log));
     if (config.baseUrl === null && listener.port !== config.port) {
@@ -87,10 +79,8 @@ export async function startService({ config, options, opened, log, serveMetrics 
     return {
       announce() {
         if (cluster.isWorker) return;
-        log.info(
-          { baseUrl, database: databaseUrl === null ? 'embedded' : 'external', metrics: metrics?.url },
-          'started',
-        );
+        const kind = databaseUrl === null ? 'embedded' : 'external';
+        log.info({ baseUrl, database: kind, metrics: metrics?.url }, 'started');
         welcome(baseUrl, config, demo);
       },
       async stop() {
