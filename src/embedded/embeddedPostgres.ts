@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, escapeLiteral } from 'pg';
+import { withClient } from '../adapters/database/withClient.js';
 import { prepareCluster } from './postgresCluster.js';
 import type { Cluster } from './postgresCluster.js';
 import { findPostgres, startPostgres, stopPostgres, urlOf } from './postgresProcess.js';
@@ -92,19 +93,13 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
 
 /** Made at every start, because a cluster may come from a build that had no such role. Two may do it at once. */
 async function createServiceRole(url: string, password: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    await client.query(`DO $$ BEGIN
+  const statement = `DO $$ BEGIN
       IF to_regrole('${SERVICE_ROLE}') IS NULL THEN
         CREATE ROLE ${SERVICE_ROLE} LOGIN PASSWORD ${escapeLiteral(password)};
       END IF;
     EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
-    END $$`);
-  } finally {
-    await client.end();
-  }
+    END $$`;
+  await withClient({ connectionString: url }, (client) => client.query(statement));
 }
 
 /** Finds or starts PostgreSQL until this process may use it in its role. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { endsWithin } from '../adapters/endsWithin.js';
 import { isUnavailable, sqlState } from '../adapters/database/database.js';
 import { serveEndpoint, takeEndpoints, type DeliveryContext } from '../domain/events/deliver.js';
 import { makeDeliveries } from '../domain/events/fanOut.js';
@@ -66,11 +67,8 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
       isStopping = true;
       sending.wake();
       making.wake();
-      const timer = new AbortController();
       const ended = Promise.all([sending.ended, making.ended]).then(() => Promise.all(serving));
-      const late = delay(limit, undefined, { signal: timer.signal }).catch(() => undefined);
-      await Promise.race([ended, late]);
-      timer.abort();
+      await endsWithin(limit, ended);
     },
   };
 }

@@ -10,10 +10,5 @@ export const jobs: readonly Job[] = [...sweeps, orphanedObjects, sealing, retent
 
 /** The jobs as the engine runs them, each with what it may use. */
 export function jobsWith(services: Omit<JobContext, 'signal'>): ScheduledJob[] {
-  const { db, now, newId, randomBytes, objects, config, log } = services;
-  return jobs.map(({ name, cron, run }) => ({
-    name,
-    cron,
-    run: (signal) => run({ db, now, newId, randomBytes, objects, config, log, signal }),
-  }));
+  return jobs.map(({ name, cron, run }) => ({ name, cron, run: (signal) => run({ ...services, signal }) }));
 }

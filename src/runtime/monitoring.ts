@@ -1,9 +1,9 @@
-import { statfs } from 'node:fs/promises';
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AggregatorRegistry, Gauge, type MetricObject, type Registry } from 'prom-client';
+import { freeBytes } from '../adapters/dataDir.js';
 import { createMetrics } from '../adapters/metrics/createMetrics.js';
 import { jobCounts } from '../adapters/jobs/jobCounts.js';
 import { webhookBacklog } from '../domain/events/webhookBacklog.js';
@@ -93,10 +93,7 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
     'Seconds that the oldest due webhook has been waiting',
   );
   const eventsBehind = gauge('ces_webhook_events_behind', 'Events of which no webhooks were made yet, of all servers');
-  const readDisk = async (): Promise<void> => {
-    const { bavail, bsize } = await statfs(dataDir);
-    free.set(bavail * bsize);
-  };
+  const readDisk = async (): Promise<void> => free.set(await freeBytes(dataDir));
   const readJobs = async (): Promise<void> => {
     const { due, failed, oldestSeconds } = await jobCounts(db);
     jobs.set({ state: 'due' }, due);

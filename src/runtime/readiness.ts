@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { freeBytes } from '../adapters/dataDir.js';
 import { openDatabaseProbe } from '../adapters/database/databaseProbe.js';
+import { endsWithin } from '../adapters/endsWithin.js';
 import type { Config } from '../config.js';
 import type { Parts, Services } from '../context.js';
 
@@ -26,9 +26,7 @@ export function partsCheck(
     return { database, objectStore, documentScanner, disk };
   };
   let known: Promise<Parts> | undefined;
-  const forget = (): void => {
-    known = undefined;
-  };
+  const forget = (): void => void (known = undefined);
   return () => (known ??= ask().finally(() => setTimeout(forget, CACHE_MS).unref()));
 }
 
@@ -38,12 +36,5 @@ async function checkSpace({ dataDir, minFreeDisk }: Config): Promise<void> {
   if ((await freeBytes(dataDir)) < minFreeDisk) throw new Error('little space is left');
 }
 
-function answers(check: Promise<unknown>, timeoutMs: number): Promise<boolean> {
-  return Promise.race([
-    check.then(
-      () => true,
-      () => false,
-    ),
-    delay(timeoutMs, false, { ref: false }),
-  ]);
-}
+const answers = (check: Promise<unknown>, timeoutMs: number): Promise<boolean> =>
+  endsWithin(timeoutMs, check).catch(() => false);

@@ -6,8 +6,9 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
-import { Client, Pool } from 'pg';
+import { Pool } from 'pg';
 import { packageRoot } from '../../packageRoot.js';
+import { rowsOf } from './withClient.js';
 
 // Node has it, but neither @types/node 20 nor a lib without the DOM declares it.
 declare const WebAssembly: {
@@ -15,12 +16,6 @@ declare const WebAssembly: {
 };
 
 const everything = { externalTables: [], externalEnums: [] };
-
-interface Migration {
-  readonly name: string;
-  readonly sql: string;
-  readonly checksum: string;
-}
 
 /** How the database's schema relates to this build's migrations; a server works only on `current`. */
 export type SchemaState =
@@ -36,22 +31,23 @@ export type SchemaState =
  */
 export async function checkSchema(url: string): Promise<SchemaState> {
   const known = await readMigrations();
-  const recorded = await readRecorded(url);
-  const names = recorded
-    .filter(
-      ({ name, checksum, finished }) =>
-        !finished || !known.some((migration) => migration.name === name && migration.checksum === checksum),
-    )
-    .map(({ name }) => name);
-  if (names.length > 0) return { state: 'unknown', names };
+  const recorded = await rowsOf<{ name: string; checksum: string; finished: boolean }>(
+    url,
+    '_prisma_migrations',
+    `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
+        FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY migration_name`,
+  );
+  const isKnown = (name: string, checksum: string): boolean =>
+    known.some((migration) => migration.name === name && migration.checksum === checksum);
+  const strange = recorded.filter(({ name, checksum, finished }) => !finished || !isKnown(name, checksum));
+  if (strange.length > 0) return { state: 'unknown', names: strange.map(({ name }) => name) };
   const pending = known.map(({ name }) => name).filter((name) => !recorded.some((row) => row.name === name));
   return pending.length > 0 ? { state: 'behind', pending } : { state: 'current' };
 }
 
 /**
- * Applies every pending migration in one transaction with its records, so a crash or a faulty script leaves the
- * database as it was. Uses Prisma's engine, its table and its lock: any number of processes may call it at once,
- * and `prisma migrate deploy|status` stays interchangeable. A migration can therefore not use CONCURRENTLY.
+ * Applies every pending migration in one transaction with its records, so none can use CONCURRENTLY. Uses Prisma's engine,
+ * its table and its lock: any number of processes may call it, and `prisma migrate deploy|status` stays interchangeable.
  * @returns the names applied by this call.
  * @throws Error naming the migration when its script fails, or when the schema is unknown to this build.
  */
@@ -79,10 +75,9 @@ export async function migrate(url: string, log: (message: string) => void = () =
       })
       .catch((error: unknown) => {
         const name = migrations.find(({ sql }) => sql === failure()?.script)?.name;
+        const what = name ? `Migration ${name} was` : 'Migrations were';
         const cause = failure()?.error ?? error;
-        throw new Error(`${name ? `Migration ${name} was` : 'Migrations were'} not applied: ${String(cause)}`, {
-          cause,
-        });
+        throw new Error(`${what} not applied: ${String(cause)}`, { cause });
       });
     await connection.query('COMMIT');
     // A connection lost just before would have been replaced by one without a transaction, which "commits" as well.
@@ -92,15 +87,10 @@ export async function migrate(url: string, log: (message: string) => void = () =
   });
 }
 
-/**
- * The SQL from an older schema.prisma (or from nothing) to the present one, for the author of a migration.
- * @param url a database to connect to: the engine insists on one, but does not look into it.
- */
+/** The SQL from an older schema.prisma (or from nothing) to the present one. The engine needs `url`, but looks at nothing. */
 export async function schemaDiff(url: string, olderSchema?: string): Promise<string> {
-  const datamodel = (content: string) => ({
-    tag: 'schemaDatamodel' as const,
-    files: [{ path: 'schema.prisma', content }],
-  });
+  const tag = 'schemaDatamodel' as const;
+  const datamodel = (content: string) => ({ tag, files: [{ path: 'schema.prisma', content }] });
   const present = await readFile(new URL('prisma/schema.prisma', packageRoot), 'utf8');
   return withEngine(url, async (engine) => {
     const from = olderSchema === undefined ? { tag: 'empty' as const } : datamodel(olderSchema);
@@ -150,14 +140,13 @@ let engineLoaded: Promise<void> | undefined;
 /** Node 20 cannot import a .wasm file by itself, so the engine's bindings are joined with it here. */
 async function loadEngine(): Promise<void> {
   engineLoaded ??= (async () => {
-    const file = createRequire(import.meta.url)
-      .resolve('@prisma/schema-engine-wasm')
-      .replace(/\.js$/, '_bg.wasm');
+    const engine = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm');
     // The engine never clears the timer of its lock, which would keep a program alive for 10 s after its work.
     const timers = Object.keys(bindings).filter((name) => name.startsWith('__wbg_setTimeout'));
     const unref = (callback: () => void, ms: number) => setTimeout(callback, ms).unref();
     const imports = { ...bindings, ...Object.fromEntries(timers.map((name) => [name, unref])) };
-    const { instance } = await WebAssembly.instantiate(await readFile(file), { './schema_engine_bg.js': imports });
+    const program = await readFile(engine.replace(/\.js$/, '_bg.wasm'));
+    const { instance } = await WebAssembly.instantiate(program, { './schema_engine_bg.js': imports });
     bindings.__wbg_set_wasm(instance.exports);
     instance.exports.__wbindgen_start();
   })();
@@ -168,7 +157,7 @@ function folder(path = ''): URL {
   return new URL(`prisma/migrations/${path}`, packageRoot);
 }
 
-async function readMigrations(): Promise<Migration[]> {
+async function readMigrations() {
   const entries = await readdir(folder(), { withFileTypes: true });
   const names = entries
     .filter((entry) => entry.isDirectory())
@@ -180,23 +169,4 @@ async function readMigrations(): Promise<Migration[]> {
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
     }),
   );
-}
-
-async function readRecorded(url: string): Promise<{ name: string; checksum: string; finished: boolean }[]> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 5_000 });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    const {
-      rows: [table],
-    } = await client.query<{ present: boolean }>(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS present`);
-    if (table?.present !== true) return [];
-    const { rows } = await client.query<{ name: string; checksum: string; finished: boolean }>(
-      `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
-        FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY migration_name`,
-    );
-    return rows;
-  } finally {
-    await client.end();
-  }
 }

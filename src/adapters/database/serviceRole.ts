@@ -1,5 +1,6 @@
-import { Client, escapeIdentifier, escapeLiteral } from 'pg';
+import { escapeIdentifier, escapeLiteral } from 'pg';
 import { roleOf } from './databaseUrl.js';
+import { withClient } from './withClient.js';
 
 /** The advisory lock of those who grant: any fixed number that nothing else locks. */
 const LOCK = 0x63_65_73_03;
@@ -7,18 +8,14 @@ const LOCK = 0x63_65_73_03;
 const AUDIT_TABLES = '^audit_(event|seal)';
 
 /**
- * Grants the service's role what it needs on everything that exists now, as the last step of the migrations: to read and
- * write rows. It gets no right to change the schema or the record of migrations, nor to change what is in the audit.
- * Nothing is done when both addresses name one role, or when it has its rights already.
+ * Lets the service's role read and write rows of everything that exists now, as the last step of the migrations: not change
+ * the schema, the record of migrations or the audit. Nothing is done when both addresses name one role, or it has its rights.
  * @throws the driver's error, for example when there is no such role
  */
 export async function grantServiceRights(ownerUrl: string, serviceUrl: string): Promise<void> {
   const role = roleOf(serviceUrl);
   if (role === roleOf(ownerUrl)) return;
-  const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000 });
-  client.on('error', () => {});
-  await client.connect();
-  try {
+  await withClient({ connectionString: ownerUrl, connectionTimeoutMillis: 5_000 }, async (client) => {
     const { rows } = await client.query(
       `SELECT FROM pg_class WHERE relnamespace IN ('public'::regnamespace, 'graphile_worker'::regnamespace)
          AND relkind IN ('r', 'p', 'v') AND (NOT has_table_privilege($1, oid, 'SELECT')
@@ -26,9 +23,7 @@ export async function grantServiceRights(ownerUrl: string, serviceUrl: string): 
       [role],
     );
     if (rows.length > 0) await client.query(grantsTo(role));
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** The job engine protects its tables by row level security without a policy: only their owner would see rows. */

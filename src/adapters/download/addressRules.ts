@@ -7,10 +7,7 @@ const maxUrlLength = 2048;
 /** Absolute http(s) without blanks, control characters or backslashes, which the URL parser would silently repair. */
 const urlPattern = /^https?:\/\/([^/?#\\\s\p{Cc}]+)(?:[/?#][^\\\s\p{Cc}]*)?$/iu;
 
-/**
- * Ports of other protocols that no web client talks to ("bad port", Fetch standard §2.9): a request sent there could
- * be read as a command.
- */
+/** Ports that no web client talks to ("bad port", Fetch standard §2.9): a request there could be read as a command. */
 const badPorts = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -19,9 +16,8 @@ const badPorts = new Set([
 ]);
 
 /**
- * Names that never lead to the public internet: RFC 6761 (localhost), RFC 6762 (local), RFC 8375 (home.arpa),
- * RFC 7686 (onion), ICANN's private "internal". Refused before DNS is asked, so that the answer does not tell
- * whether a name exists in our network.
+ * Names that never lead to the public internet: RFC 6761, 6762, 8375 and 7686, ICANN's private "internal". DNS is not asked
+ * for them, so that no answer tells whether a name exists in our network.
  */
 const privateNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|onion)$/;
 
@@ -32,8 +28,7 @@ const azureMetadata = '168.63.129.16';
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Parses the URL that a caller sent, by the WHATWG rules (which also turn every notation of an IPv4 address into the
- * usual one).
+ * Parses a caller's URL by the WHATWG rules, which also turn every notation of an IPv4 address into the usual one.
  * @returns null when it is not an absolute http(s) URL, too long, with credentials or a bad port
  */
 export function parseTarget(text: string): URL | null {
@@ -43,10 +38,7 @@ export function parseTarget(text: string): URL | null {
   return badPorts.has(portOf(url)) ? null : url;
 }
 
-/**
- * The URL that a redirect leads to. What it may not be is the same as for the caller's URL.
- * @returns null as {@link parseTarget}
- */
+/** The URL that a redirect leads to; null as by {@link parseTarget}. */
 export function parseRedirect(location: string, from: URL): URL | null {
   // Header values arrive as Latin-1; servers that send other letters unescaped send UTF-8.
   const target = Buffer.from(location, 'latin1').toString('utf8');
@@ -79,10 +71,7 @@ export function isAllowedOrigin(url: URL, allowed: ReadonlySet<string>): boolean
   return allowed.has(originOf(url));
 }
 
-/**
- * The rules that need no DNS, for an origin that is not exempt: https, and neither an IP literal that is not public nor a
- * name of a private network.
- */
+/** What needs no DNS, of an origin that is not exempt: https, no IP literal that is not public, no name of a private network. */
 export function isPublicOrigin(url: URL): boolean {
   if (url.protocol !== 'https:') return false;
   const host = hostOf(url);
@@ -92,8 +81,8 @@ export function isPublicOrigin(url: URL): boolean {
 }
 
 /**
- * Whether an address belongs to the public internet. Everything else is refused, and so is every form that carries
- * an IPv4 address inside an IPv6 one (mapped, compatible, NAT64, 6to4, Teredo): no public server needs it.
+ * Whether an address belongs to the public internet; one of IPv4 inside one of IPv6 (mapped, compatible, NAT64, 6to4, Teredo)
+ * does not: no public server needs it.
  */
 export function isPublicAddress(text: string): boolean {
   // ipaddr.js also reads 0x7f.1 and the like; a resolver never answers so.

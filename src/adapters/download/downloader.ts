@@ -16,18 +16,14 @@ export interface Downloaded<T> {
   readonly checksum: string;
 }
 
-export interface DownloadLimits {
-  readonly maxBytes: number;
-}
-
 /**
- * Fetches a URL and hands the file to `use`, which has to read its body to the end; the connection is closed when
- * `use` has ended, however it ended. Memory does not depend on the size of the file.
+ * Fetches a URL and hands the file to `use`, which has to read its body to the end; however `use` ends, the connection is
+ * closed then. Memory does not depend on the size of the file.
  * @throws Problem document_url_invalid, document_url_forbidden, document_fetch_failed, document_empty,
  *   document_too_large (R-62), or whatever `use` throws
  */
 export type Downloader = <T>(
   url: string,
-  limits: DownloadLimits,
+  limits: { readonly maxBytes: number },
   use: (file: RemoteFile) => Promise<T>,
 ) => Promise<Downloaded<T>>;

@@ -4,7 +4,7 @@ import { lookupInDns, lookupOnThisMachine, type HostLookup } from './hostAddress
 import { requestOnce, type Exchange, type HopOptions, type OutgoingRequest } from './requestOnce.js';
 
 /** Whom a stranger's URL may lead to, and how long that may take. */
-export interface GuardOptions extends HopOptions {
+interface GuardOptions extends HopOptions {
   /** Origins that may be reached over http and at any address. */
   readonly allowed: ReadonlySet<string>;
   /** Replaces the lookup of host names. */
@@ -15,15 +15,12 @@ export interface GuardOptions extends HopOptions {
 export class ForbiddenTarget extends Error {}
 
 /**
- * One request to a URL that a stranger chose, with no redirect followed.
- * @param deadline ends it, and the reading of the response
- * @throws ForbiddenTarget, or the reason of the failure
+ * Makes the function that sends one request to a URL that a stranger chose, with no redirect followed: it checks the origin,
+ * resolves the host, checks its addresses and connects to those, each time anew, because DNS changes. `deadline` ends also
+ * the reading of the response. It throws ForbiddenTarget, or the reason of the failure.
  */
-export type GuardedRequest = (url: URL, request: OutgoingRequest, deadline: AbortSignal) => Promise<Exchange>;
-
-/** Checks the origin, resolves the host, checks its addresses and connects to those: each time anew, because DNS changes. */
-export function guardedRequests(options: GuardOptions): GuardedRequest {
-  return async (url, request, deadline) => {
+export function guardedRequests(options: GuardOptions) {
+  return async (url: URL, request: OutgoingRequest, deadline: AbortSignal): Promise<Exchange> => {
     const isExempt = isAllowedOrigin(url, options.allowed);
     if (!isExempt && !isPublicOrigin(url)) throw new ForbiddenTarget();
     const lookup = options.lookup ?? (isExempt ? lookupOnThisMachine : lookupInDns);
@@ -31,9 +28,7 @@ export function guardedRequests(options: GuardOptions): GuardedRequest {
     const host = hostOf(url);
     const family = isIP(host);
     const addresses = family === 0 ? await lookup(host, signal) : [{ address: host, family }];
-    if (!isExempt && !addresses.every(({ address }) => isPublicAddress(address))) {
-      throw new ForbiddenTarget();
-    }
+    if (!isExempt && !addresses.every(({ address }) => isPublicAddress(address))) throw new ForbiddenTarget();
     return requestOnce(url, request, addresses, options, deadline);
   };
 }

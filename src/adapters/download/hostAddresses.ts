@@ -9,10 +9,7 @@ export interface HostAddress {
 /** Every address of a host name; rejects when there is none or when the signal fires. */
 export type HostLookup = (hostname: string, signal: AbortSignal) => Promise<readonly HostAddress[]>;
 
-/**
- * Addresses of a name that the operator chose, as every program on this machine sees it: hosts file, search
- * domains, DNS.
- */
+/** Addresses of a name that the operator chose, as every program on this machine sees it: hosts file, search domains, DNS. */
 export const lookupOnThisMachine: HostLookup = async (hostname, signal) => {
   const addresses = await lookup(hostname, { all: true });
   signal.throwIfAborted();
@@ -20,9 +17,8 @@ export const lookupOnThisMachine: HostLookup = async (hostname, signal) => {
 };
 
 /**
- * Addresses of a name that a stranger chose: DNS only, and given up when the signal fires. The system's own lookup
- * can't be stopped and holds one of the few threads of libuv for as long as a hostile name server likes, so that
- * some slow names would stall every other lookup of the process.
+ * Addresses of a name that a stranger chose: DNS only, and given up when the signal fires. The system's own lookup can't be
+ * stopped: some hostile name servers could hold all of libuv's few threads.
  */
 export const lookupInDns: HostLookup = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2000, tries: 2 });

@@ -30,36 +30,28 @@ export interface Exchange {
 }
 
 /**
- * One request to exactly the given addresses: no proxy, no cookies, no credentials, no referrer, no redirect, no
- * retry, no decompression.
- *
- * got follows redirects and reads the bodies of errors by itself, but it then leaves the connection of a redirect
- * whose body never ends open for ever, takes a whole error page into memory and starts its timeouts again on every
- * hop; so both are done by the caller.
+ * One request to exactly the given addresses: no proxy, cookies, credentials, referrer, retry or decompression, and no
+ * redirect: got would leave open for ever the connection of a redirect whose body never ends, take a whole error page into
+ * memory and start its timeouts again on every hop, so that is the caller's.
  * @throws the reason (network, TLS, timeout, protocol error, or the signal's)
  */
 export async function requestOnce(
   url: URL,
   request: OutgoingRequest,
   addresses: readonly HostAddress[],
-  options: HopOptions,
+  { userAgent, ca, connectTimeout, responseTimeout }: HopOptions,
   signal: AbortSignal,
 ): Promise<Exchange> {
-  // Agents of its own: a kept-alive connection of somebody else in the process (say, to the object store) would be
-  // used without any look at its address.
-  const https = new HttpsAgent({ keepAlive: false, ca: options.ca });
+  // Agents of its own: the kept-alive connection of somebody else would be used without any look at its address.
+  const https = new HttpsAgent({ keepAlive: false, ca });
   // Loaded with the first document: a server that only reads never needs it.
   const { got } = await import('got');
   const stream = got.stream(url, {
     ...request,
-    headers: { 'user-agent': options.userAgent, accept: '*/*', 'accept-encoding': 'identity', ...request.headers },
+    headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'identity', ...request.headers },
     agent: { http: new HttpAgent({ keepAlive: false }), https },
     dnsLookup: pinnedTo(addresses),
-    timeout: {
-      connect: options.connectTimeout,
-      secureConnect: options.connectTimeout,
-      response: options.responseTimeout,
-    },
+    timeout: { connect: connectTimeout, secureConnect: connectTimeout, response: responseTimeout },
     retry: { limit: 0 },
     followRedirect: false,
     throwHttpErrors: false,

@@ -2,9 +2,8 @@
 export const sniffLength = 4100;
 
 /**
- * Magic bytes of the types that a document may have. file-type alone is too lenient for two of them (it skips a byte
- * order mark or an ID3 tag before a PDF) and too strict for the others (a TIFF whose directory lies at the end of the
- * file, as most scanners write it, and a very short PNG are unknown to it).
+ * Magic bytes of the types that a document may have. file-type alone is too lenient (it skips a byte order mark or an ID3 tag
+ * before a PDF) and too strict (it knows no very short PNG, and no TIFF with its directory at the end, as scanners write it).
  */
 const signatures: readonly (readonly [type: string, magic: Buffer])[] = [
   ['application/pdf', Buffer.from('%PDF-', 'latin1')],
@@ -17,9 +16,8 @@ const signatures: readonly (readonly [type: string, magic: Buffer])[] = [
 ];
 
 /**
- * The media type of a file by its first bytes (at most `sniffLength` are looked at), or undefined when it is unknown.
- * One of our document types is only reported when its magic bytes are the very first, and file-type does not know
- * better (a camera's raw format starts like a TIFF, an animation like a PNG).
+ * The media type of a file by its first bytes (at most `sniffLength`); undefined when it is unknown. Ours need their magic
+ * bytes at the very start, and file-type to know no better: a camera's raw format starts like a TIFF.
  */
 export async function sniffType(start: Uint8Array): Promise<string | undefined> {
   const prefix = start.subarray(0, sniffLength);

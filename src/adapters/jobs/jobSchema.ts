@@ -2,8 +2,9 @@ import { readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Logger, runMigrations } from 'graphile-worker';
-import { Client, Pool } from 'pg';
+import { Pool } from 'pg';
 import type { SchemaState } from '../database/migrations.js';
+import { rowsOf } from '../database/withClient.js';
 
 /** The schema of the job engine's tables, which is also their name in messages. */
 const SCHEMA = 'graphile_worker';
@@ -15,14 +16,15 @@ const LOCK = 0x63_65_73_02;
  * @throws the driver's error when the database does not answer within 5 s
  */
 export async function checkJobSchema(url: string): Promise<SchemaState> {
-  const [needed, present] = [await newestRevision(), await recordedRevision(url)];
+  const needed = await newestRevision();
+  const query = `SELECT coalesce(max(id), 0) AS newest FROM ${SCHEMA}.migrations`;
+  const [{ newest: present } = { newest: 0 }] = await rowsOf<{ newest: number }>(url, `${SCHEMA}.migrations`, query);
   if (present > needed) return { state: 'unknown', names: [`${SCHEMA} ${present}`] };
   return present < needed ? { state: 'behind', pending: [SCHEMA] } : { state: 'current' };
 }
 
 /**
- * Brings the tables of the job engine up to date by the engine's own migrations; any number of processes may call it at
- * once. Each of its migrations is a transaction: after a crash the next call goes on.
+ * Brings the job engine's tables up to date by its own migrations, each a transaction; any number of processes may call it.
  * @returns the name of the schema if something was to be done
  */
 export async function migrateJobSchema(url: string): Promise<string[]> {
@@ -47,23 +49,4 @@ async function newestRevision(): Promise<number> {
   const engine = dirname(createRequire(import.meta.url).resolve('graphile-worker/package.json'));
   const files = await readdir(join(engine, 'sql'));
   return Math.max(...files.map((name) => Number.parseInt(name, 10)).filter(Number.isInteger));
-}
-
-/** 0 when there is none. */
-async function recordedRevision(url: string): Promise<number> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 5_000 });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    const {
-      rows: [table],
-    } = await client.query<{ present: boolean }>(`SELECT to_regclass('${SCHEMA}.migrations') IS NOT NULL AS present`);
-    if (table?.present !== true) return 0;
-    const {
-      rows: [row],
-    } = await client.query<{ newest: number }>(`SELECT coalesce(max(id), 0) AS newest FROM ${SCHEMA}.migrations`);
-    return row?.newest ?? 0;
-  } finally {
-    await client.end();
-  }
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger as EngineLogger, parseCronItems, run, type Runner, type Task } from 'graphile-worker';
 import { Pool } from 'pg';
 import type { Logger } from 'pino';
+import { endsWithin } from '../endsWithin.js';
 import { sqlState } from '../database/database.js';
 import { describeCauses } from '../../failures.js';
 import { metrics } from '../../telemetry.js';
@@ -16,7 +17,7 @@ export interface ScheduledJob {
   readonly run: (signal: AbortSignal) => Promise<unknown>;
 }
 
-export interface JobWorkerOptions {
+interface JobWorkerOptions {
   readonly url: string;
   readonly jobs: readonly ScheduledJob[];
   readonly log: Logger;
@@ -40,9 +41,9 @@ const RESTART = 1_000;
 const GRACE_MS = 3_000;
 
 /**
- * Runs the jobs at their times by graphile-worker, on connections of its own. Any number of processes may do so on one
- * database: a run is taken by one of them. A run that fails is tried again; its error is logged by the rule of
- * {@link describeCauses}, and the engine's tables get no more than its name. A lost database is waited for.
+ * Runs the jobs at their times by graphile-worker, on connections of its own. Of any number of processes on one database
+ * one takes a run. A run that fails is logged and tried again; the engine's tables get no more than its name. A lost
+ * database is waited for.
  * @throws the driver's error when the database does not answer at the start
  */
 export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Promise<JobWorker> {
@@ -53,17 +54,15 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
   const pool = openPool(url);
   const surroundings = { halt: halt.signal, running, owners, log };
   const taskList = Object.fromEntries(jobs.map((job) => [job.name, taskOf(job, surroundings)]));
+  const cronItems = jobs.map(({ name, cron }) => {
+    const options = { jobKey: name, jobKeyMode: 'replace', maxAttempts: ATTEMPTS } as const;
+    return { task: name, match: cron, options };
+  });
   const start = (): Promise<Runner> =>
     run({
       pgPool: pool,
       taskList,
-      parsedCronItems: parseCronItems(
-        jobs.map(({ name, cron }) => ({
-          task: name,
-          match: cron,
-          options: { jobKey: name, jobKeyMode: 'replace', maxAttempts: ATTEMPTS },
-        })),
-      ),
+      parsedCronItems: parseCronItems(cronItems),
       logger: engineLogger(log),
       noHandleSignals: true,
       concurrency: CONCURRENCY,
@@ -100,11 +99,8 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
     const stopped = runner.stop().catch(() => undefined);
     if (!(await endsWithin(limit, Promise.allSettled(running)))) {
       log.warn({ jobs: running.size }, 'jobs were cut off, to be run again');
-      // Otherwise graphile-worker keeps abandoned jobs locked for four hours.
-      await endsWithin(
-        GRACE_MS,
-        handBack(pool, owners).catch(() => undefined),
-      );
+      const handedBack = handBack(pool, owners).catch(() => undefined);
+      await endsWithin(GRACE_MS, handedBack);
     } else await endsWithin(GRACE_MS, Promise.all([stopped, kept]));
     await endsWithin(GRACE_MS, pool.end());
   };
@@ -151,14 +147,10 @@ function taskOf(job: ScheduledJob, { halt, running, owners, log }: TaskSurroundi
       metrics?.jobRuns.inc({ job: job.name, outcome: 'ok' });
       log.debug({ job: job.name }, 'job done');
     } catch (error) {
-      const level = halt.aborted ? 'info' : 'error';
-      const causes = describeCauses(error);
-      metrics?.jobRuns.inc({ job: job.name, outcome: halt.aborted ? 'interrupted' : 'failed' });
-      const sqlstate = sqlState(error);
-      log[level](
-        { job: job.name, attempt: attempts, sqlstate, causes },
-        halt.aborted ? 'job interrupted' : 'job failed',
-      );
+      const [level, outcome] = halt.aborted ? (['info', 'interrupted'] as const) : (['error', 'failed'] as const);
+      metrics?.jobRuns.inc({ job: job.name, outcome });
+      const reason = { sqlstate: sqlState(error), causes: describeCauses(error) };
+      log[level]({ job: job.name, attempt: attempts, ...reason }, `job ${outcome}`);
       // The engine keeps the message, and only that, in its table.
       throw new Error(`${job.name} failed`, { cause: error });
     } finally {
@@ -173,14 +165,4 @@ function engineLogger(log: Logger): EngineLogger {
     const error = meta['failure'] === true ? undefined : (meta['error'] ?? meta['fatalError']);
     if (error !== undefined) log.warn({ causes: describeCauses(error) }, 'the job engine has trouble');
   });
-}
-
-async function endsWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
-  const timer = new AbortController();
-  const late = delay(milliseconds, false, { signal: timer.signal, ref: false }).catch(() => false);
-  try {
-    return await Promise.race([work.then(() => true), late]);
-  } finally {
-    timer.abort();
-  }
 }

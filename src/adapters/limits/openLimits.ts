@@ -1,8 +1,9 @@
+import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import type { Quotas } from '../../config.js';
 import type { LimitName, Limits, Usage } from './limits.js';
-import { connectRedis, type RedisClient } from './redisClient.js';
+import { connectRedis } from './redisClient.js';
 
 /**
  * Counts in the memory of this process, or in Redis for all servers together. `burst` protects the process, so it is
@@ -49,7 +50,7 @@ function quotaOf(quotas: Quotas, name: LimitName, own: number | undefined): numb
   return Math.min(quotas[name], own);
 }
 
-function newLimiter(name: LimitName, points: number, redis: RedisClient | undefined): RateLimiterAbstract {
+function newLimiter(name: LimitName, points: number, redis: Redis | undefined): RateLimiterAbstract {
   const options = { keyPrefix: name, points, duration: name === 'burst' ? 1 : 60 };
   const memory = new RateLimiterMemory(options);
   if (!redis) return memory;
@@ -70,12 +71,6 @@ function usageOf(
   { remainingPoints: remaining, msBeforeNext }: RateLimiterRes,
   isExceeded: boolean,
 ): Usage {
-  return {
-    name,
-    quota,
-    windowSeconds,
-    remaining,
-    resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
-    isExceeded,
-  };
+  const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
+  return { name, quota, windowSeconds, remaining, resetSeconds, isExceeded };
 }

@@ -1,19 +1,15 @@
-import type { Redis } from 'ioredis';
+import type { Redis as RedisClient } from 'ioredis';
 import type { Logger } from 'pino';
 import { metrics } from '../../telemetry.js';
 
-export type RedisClient = Redis;
-
-/** Milliseconds. */
-const CONNECT_TIMEOUT = 1_000;
 /** Milliseconds after which a store that says nothing counts as away. */
 const SILENCE_TIMEOUT = 1_000;
+/** Milliseconds. */
 const LONGEST_RETRY = 2_000;
 
 /**
- * Connects to Valkey or Redis, and again whenever the connection is lost. A command that is sent while there is none fails
- * at once. That the store is away, or back, is logged once.
- * @returns also when it is away
+ * Connects to Valkey or Redis, and again whenever the connection is lost, which is logged once, as is its return. Without a
+ * connection this returns, too, and a command fails at once.
  */
 export async function connectRedis(url: string, log: Logger): Promise<RedisClient> {
   // Loaded by those who use it.
@@ -22,15 +18,13 @@ export async function connectRedis(url: string, log: Logger): Promise<RedisClien
     lazyConnect: true,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    connectTimeout: CONNECT_TIMEOUT,
+    connectTimeout: SILENCE_TIMEOUT,
     socketTimeout: SILENCE_TIMEOUT,
     retryStrategy: (attempts) => Math.min(attempts * 100, LONGEST_RETRY),
   });
   let isAway = false;
   let reason: string | undefined;
-  client.on('error', (error: Error) => {
-    reason = error.message;
-  });
+  client.on('error', (error: Error) => (reason = error.message));
   client.on('close', () => {
     if (!isAway) log.warn({ reason }, 'RATE_LIMIT_REDIS_URL does not answer; until it does, each process counts alone');
     isAway = true;

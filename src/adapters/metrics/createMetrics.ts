@@ -13,14 +13,19 @@ const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 
 /** What pg says when a pool has no connection to give in time. */
 const NO_CONNECTION = 'timeout exceeded when trying to connect';
 
+/** What makes counters in a registry. */
+const countersIn =
+  (registers: Registry[]) =>
+  <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers });
+
 /** Makes the metrics of one process, and of Node. */
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
   const registers = [registry];
-  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers });
+  const counter = countersIn(registers);
   return {
     registry,
     /** `operation`: the operationId, or "none"; `status`: "none" when no response was sent. */
@@ -50,26 +55,17 @@ export function createMetrics() {
       buckets: DURATIONS,
       registers,
     }),
-    ...poolMetrics(registry),
+    ...poolMetrics(registers),
   };
 }
 
 /** What the connections to PostgreSQL do, by pool. */
-function poolMetrics(registry: Registry) {
-  const registers = [registry];
+function poolMetrics(registers: Registry[]) {
+  const counter = countersIn(registers);
   const pools: { name: string; pool: Pool }[] = [];
-  const statements = new Counter({
-    name: 'ces_database_statements_total',
-    help: 'Statements sent to PostgreSQL',
-    labelNames: ['pool'],
-    registers,
-  });
-  const timeouts = new Counter({
-    name: 'ces_database_pool_timeouts_total',
-    help: 'Attempts to get a connection that waited too long',
-    labelNames: ['pool'],
-    registers,
-  });
+  const statements = counter('ces_database_statements_total', 'Statements sent to PostgreSQL', 'pool');
+  const timeoutsHelp = 'Attempts to get a connection that waited too long';
+  const timeouts = counter('ces_database_pool_timeouts_total', timeoutsHelp, 'pool');
   new Gauge({
     name: 'ces_database_connections',
     help: 'Connections of a pool by state',

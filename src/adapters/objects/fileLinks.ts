@@ -1,13 +1,12 @@
-import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { errorCode } from '../../failures.js';
+import type { LinkedObject } from './objectStore.js';
 
 /** Everything that a link stands for. */
-export interface FileLink {
+export interface FileLink extends LinkedObject {
   readonly key: string;
-  readonly fileName: string;
-  readonly contentType: string;
   /** The link works before this instant: milliseconds since 1970. */
   readonly expiresAt: number;
 }
@@ -21,10 +20,7 @@ export interface FileLinks {
 
 const secretLength = 32;
 
-/**
- * Links whose whole content is signed. The signature is compared as text and in constant time: decoding would accept
- * several spellings of one signature.
- */
+/** The signature is compared as text (decoding would accept several spellings of one) and in constant time. */
 export function createFileLinks(secret: KeyObject): FileLinks {
   const signatureOf = (payload: string) => createHmac('sha256', secret).update(payload).digest('base64url');
   return {
@@ -48,8 +44,7 @@ export function createFileLinks(secret: KeyObject): FileLinks {
 }
 
 /**
- * The secret that signs links, from a file that only its owner may read; made when missing. Several processes may
- * start at once: one of them wins, and all use its secret.
+ * The secret that signs links, from a file that only its owner may read; made when missing, by one process for all.
  * @throws Error when the file has not exactly 32 bytes
  */
 export async function loadLinkSecret(path: string): Promise<KeyObject> {
@@ -66,15 +61,11 @@ async function createSecret(path: string): Promise<Buffer> {
     // Unlike a rename, a link never replaces the secret of a process that was faster.
     await link(draft, path);
   } catch (error) {
-    if (!isTaken(error)) throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
   } finally {
     await rm(draft, { force: true });
   }
   return readFile(path);
-}
-
-function isTaken(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST';
 }
 
 function sameText(given: string, expected: string): boolean {

@@ -15,10 +15,7 @@ export interface FileStoreOptions {
   readonly baseUrl: () => string;
 }
 
-/**
- * Objects as files below one folder, for the embedded default and for machines with a shared disk. An object appears
- * whole or not at all: it is written and synced under another name, renamed, and the folders are synced.
- */
+/** Objects as files below one folder. One appears whole or not at all: synced under another name, renamed, folders synced. */
 export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions): Promise<ObjectStore> {
   // A key never starts with a dot, so no object can lie in here.
   const incoming = join(folder, '.incoming');
@@ -40,26 +37,20 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
       } catch (error) {
         // On a disk that fails this may fail too; the first error is the one to tell.
         await rm(written, { force: true }).catch(() => undefined);
-        throw unavailable(error);
+        unavailable(error);
       }
     },
 
     async read(key) {
-      const file = await open(pathOf(folder, key)).catch((error: unknown) => {
-        throw unavailable(error);
-      });
+      const file = await open(pathOf(folder, key)).catch(unavailable);
       return file.createReadStream();
     },
 
     async remove(key) {
       const target = pathOf(folder, key);
-      try {
-        await rm(target, { force: true });
-        // Only the document's own folder, which nobody else writes to; it may hold more, or be gone.
-        await rmdir(dirname(target)).catch(() => undefined);
-      } catch (error) {
-        throw unavailable(error);
-      }
+      await rm(target, { force: true }).catch(unavailable);
+      // Only the document's own folder, which nobody else writes to; it may hold more, or be gone.
+      await rmdir(dirname(target)).catch(() => undefined);
     },
 
     async *list() {
@@ -68,26 +59,18 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
           yield { key: relative(folder, path).replaceAll(sep, '/'), modifiedAt };
         }
       } catch (error) {
-        throw unavailable(error);
+        unavailable(error);
       }
     },
 
-    async removeUnfinished(before) {
-      return removeFilesOlderThan(incoming, before).catch((error: unknown) => {
-        throw unavailable(error);
-      });
-    },
+    removeUnfinished: (before) => removeFilesOlderThan(incoming, before).catch(unavailable),
 
     async link(key, object, now, seconds) {
       const content = { key, ...object, expiresAt: now.getTime() + seconds * 1000 };
       return `${baseUrl()}/files/${links.sign(content)}`;
     },
 
-    async check() {
-      await access(incoming, constants.R_OK | constants.W_OK | constants.X_OK).catch((error: unknown) => {
-        throw unavailable(error);
-      });
-    },
+    check: () => access(incoming, constants.R_OK | constants.W_OK | constants.X_OK).catch(unavailable),
 
     openLink(text, now) {
       const content = links.open(text, now);
@@ -128,7 +111,6 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 /** The body's own reason passes; everything else is the disk's. */
-function unavailable(error: unknown): unknown {
-  if (error instanceof Problem) return error;
-  return new Problem('dependency_unavailable', undefined, { cause: error });
+function unavailable(error: unknown): never {
+  throw error instanceof Problem ? error : new Problem('dependency_unavailable', undefined, { cause: error });
 }

@@ -2,17 +2,11 @@ import { opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../failures.js';
 
-/** A file that was found, and when it was last written. */
-export interface FoundFile {
-  readonly path: string;
-  readonly modifiedAt: Date;
-}
-
 /**
  * All files below a folder, those with a dot in front left out; memory depends on the depth, not on their number. What
  * appears or vanishes meanwhile may be told or not.
  */
-export async function* filesBelow(folder: string): AsyncGenerator<FoundFile> {
+export async function* filesBelow(folder: string): AsyncGenerator<{ path: string; modifiedAt: Date }> {
   const entries = await opendir(folder).catch(noneIfGone);
   for await (const entry of entries ?? []) {
     const path = join(folder, entry.name);

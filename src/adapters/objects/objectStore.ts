@@ -22,18 +22,13 @@ export interface ObjectStore {
   readonly provider: 'file' | 's3';
   /** Bucket or folder, as the interface's `container`. */
   readonly container: string;
-  /**
-   * Stores the whole body under the key, or nothing: when the body rejects, its reason is thrown and no object
-   * exists. Memory does not depend on the size of the body.
-   */
+  /** Stores all of the body, or nothing and throws as the body does. Memory does not depend on its size. */
   put(key: string, body: AsyncIterable<Uint8Array>, contentType: string): Promise<void>;
   /** The whole object, as a stream. */
   read(key: string): Promise<AsyncIterable<Uint8Array>>;
   /** Removes the object; it is no error when there is none. */
   remove(key: string): Promise<void>;
-  /**
-   * All keys, unordered. Concurrent changes may or may not appear.
-   */
+  /** All keys, unordered. Concurrent changes may or may not appear. */
   list(): AsyncIterable<ListedObject>;
   /** Removes what uploads that never ended have left, if they began before the given time; returns how many. */
   removeUnfinished(before: Date): Promise<number>;
@@ -41,9 +36,6 @@ export interface ObjectStore {
   link(key: string, object: LinkedObject, now: Date, seconds: number): Promise<string>;
   /** Rejects when the store can't serve, for readiness and for the start. */
   check(): Promise<void>;
-  /**
-   * Only of a store whose links lead to this service: the file behind the last path segment of a link; undefined
-   * when the link was not made here, was changed or has expired.
-   */
+  /** If links lead to this service: the file of one's last segment; undefined when it is not ours, changed or expired. */
   readonly openLink?: (link: string, now: Date) => LinkedFile | undefined;
 }

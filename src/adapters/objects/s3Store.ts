@@ -1,25 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rm, writeFile } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { mkdir, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { create as contentDisposition } from 'content-disposition';
-import got from 'got';
-import type { Response } from 'got';
+import got, { type Response } from 'got';
 import { Client } from 'minio';
+import type { S3Config } from '../../config.js';
 import { Problem } from '../../problem.js';
+import { endsWithin } from '../endsWithin.js';
 import type { ListedObject, ObjectStore } from './objectStore.js';
 import { removeFilesOlderThan } from './fileSweep.js';
 
-export interface S3StoreOptions {
-  /** `http(s)://host[:port]` */
-  readonly endpoint: string;
-  readonly region: string;
-  readonly bucket: string;
-  readonly accessKey: string;
-  readonly secretKey: string;
+export interface S3StoreOptions extends S3Config {
   /** Folder for files on their way; they have no name there and vanish with the process. */
   readonly spoolFolder: string;
   /** Milliseconds for one request; default 30 000. */
@@ -30,10 +23,9 @@ export interface S3StoreOptions {
 const requestExpiry = 300;
 
 /**
- * Objects in a bucket of any S3-compatible server. minio's client signs; the requests are plain HTTP ones with
- * time limits. Its own upload is not used: it keeps at least 5 MiB of every upload in memory, hangs (and ends the
- * process by an error without listener) when the body fails, and leaves unfinished parts in the bucket. A body is
- * written to a nameless file first, so that one PUT of a known size stores all or nothing.
+ * Objects in a bucket of any S3-compatible server. minio's client signs; the requests are plain HTTP ones with time limits.
+ * Its own upload keeps 5 MiB of each in memory, hangs (and ends the process) when the body fails, and leaves parts in the
+ * bucket: here a body is written to a nameless file first, so that one PUT of a known size stores all or nothing.
  * @throws Error when the endpoint is not `http(s)://host[:port]`, or the spool folder can't be made
  */
 export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore> {
@@ -96,8 +88,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     },
 
     async check() {
-      // A listing of one, not HEAD: some servers answer a HEAD of a missing bucket with a body, which breaks the
-      // connection, and the permission is the same.
+      // Not HEAD, with the same permission: some servers answer one of a missing bucket with a body, which breaks the connection.
       const query = { 'list-type': '2', 'max-keys': '1' };
       const url = await client.presignedUrl('GET', bucket, '', requestExpiry, query);
       expectSuccess(await http.get(url).catch(unavailable));
@@ -136,13 +127,8 @@ async function abortUploads(client: Client, bucket: string, timeout: number, bef
 
 /** The client's own requests have no limit of time. */
 async function inTime<T>(timeout: number, request: Promise<T>): Promise<T> {
-  const timer = new AbortController();
-  const late = delay(timeout, undefined, { signal: timer.signal }).then(() => {
-    throw new Error('The object store did not answer in time');
-  });
-  return Promise.race([request, late])
-    .catch(unavailable)
-    .finally(() => timer.abort());
+  const isInTime = await endsWithin(timeout, request).catch(unavailable);
+  return isInTime ? request : unavailable(new Error('The object store did not answer in time'));
 }
 
 function clientFor({ endpoint, region, accessKey, secretKey }: S3StoreOptions): Client {
@@ -150,17 +136,11 @@ function clientFor({ endpoint, region, accessKey, secretKey }: S3StoreOptions): 
   if (url.pathname !== '/' || url.search || url.hash || url.username) {
     throw new Error('S3_ENDPOINT must be http(s)://host[:port]');
   }
-  return new Client({
-    endPoint: url.hostname,
-    ...(url.port ? { port: Number(url.port) } : {}),
-    useSSL: url.protocol === 'https:',
-    region,
-    accessKey,
-    secretKey,
-    pathStyle: true,
-    // A retry is written to the console, and a job is tried again anyway.
-    retryOptions: { disableRetry: true },
-  });
+  const address = { endPoint: url.hostname, useSSL: url.protocol === 'https:', pathStyle: true };
+  const port = url.port ? { port: Number(url.port) } : {};
+  // A retry is written to the console, and a job is tried again anyway.
+  const retryOptions = { disableRetry: true };
+  return new Client({ ...address, ...port, region, accessKey, secretKey, retryOptions });
 }
 
 /** A file that has no name any more: only this process can read it, and nothing is left when it dies. */

@@ -3,22 +3,16 @@ import type { SocketAddress } from '../../config.js';
 import { Problem } from '../../problem.js';
 import type { DocumentScanner } from './documentScanner.js';
 
-export interface ClamavOptions {
+interface ClamavOptions {
   readonly address: SocketAddress;
-  /**
-   * Milliseconds that may be spent waiting for clamd on behalf of one file, from connecting to the verdict; default
-   * 10 000. The time that the file itself takes to arrive does not count.
-   */
+  /** Milliseconds that may be spent waiting for clamd on behalf of one file; default 10 000. */
   readonly patience?: number;
 }
 
 /** Longer answers are none of clamd's; it keeps a server that talks without end from filling memory. */
 const maxAnswerLength = 4096;
 
-/**
- * Scans by clamd's INSTREAM command (clamd(8)). Our own, because the package that is kept does not fit: clamscan
- * sends without regard to backpressure and ends its stream before the verdict.
- */
+/** Scans by clamd's INSTREAM command (clamd(8)). The package clamscan ignores backpressure, and ends before the verdict. */
 export function createClamavScanner({ address, patience = 10_000 }: ClamavOptions): DocumentScanner {
   return {
     async *scanned(body) {
@@ -57,19 +51,9 @@ function judge(answer: string): void {
 }
 
 /** A connection to clamd for one command. Every failure is Problem dependency_unavailable. */
-interface Conversation {
-  /** Resolves when the data has left the process, so that no more than one chunk waits here. */
-  send(data: Uint8Array | string): Promise<void>;
-  /** Sends the last of the command and resolves to the answer, without its final NUL. */
-  ask(last: Uint8Array | string): Promise<string>;
-  close(): void;
-}
-
-function converse(address: SocketAddress, patience: number): Conversation {
+function converse(address: SocketAddress, patience: number) {
   const socket = connect(address).setNoDelay();
-  const give = (reason: string) => {
-    socket.destroy(new Error(reason));
-  };
+  const give = (reason: string) => socket.destroy(new Error(reason));
   let left = patience;
   let asked = false;
   let answer = '';
@@ -81,25 +65,16 @@ function converse(address: SocketAddress, patience: number): Conversation {
       else if (answer.endsWith('\0')) resolve(answer.slice(0, -1));
       else if (answer.length > maxAnswerLength) give('The scanner’s answer does not end');
     });
-    socket.on('end', () => {
-      give('The scanner hung up');
-    });
+    socket.on('end', () => give('The scanner hung up'));
     socket.on('error', reject);
-    socket.on('close', () => {
-      reject(new Error('The connection to the scanner is closed'));
-    });
+    socket.on('close', () => reject(new Error('The connection to the scanner is closed')));
   });
   // May reject before anyone awaits; the next send or ask rethrows.
   answered.catch(() => undefined);
 
   /** Waits for clamd, as long as there is patience left for this file. */
   async function wait<T>(step: Promise<T>): Promise<T> {
-    const timer = setTimeout(
-      () => {
-        give('The scanner is too slow');
-      },
-      Math.max(left, 1),
-    );
+    const timer = setTimeout(() => give('The scanner is too slow'), Math.max(left, 1));
     const started = performance.now();
     try {
       return await step;
@@ -114,21 +89,18 @@ function converse(address: SocketAddress, patience: number): Conversation {
 
   const write = (data: Uint8Array | string) =>
     new Promise<void>((resolve, reject) => {
-      socket.write(data, (error) => {
-        if (error) reject(error);
-        else resolve();
-      });
+      socket.write(data, (error) => (error ? reject(error) : resolve()));
     });
 
   return {
-    send: (data) => wait(write(data)),
-    ask(last) {
+    /** Resolves when the data has left the process, so that no more than one chunk waits here. */
+    send: (data: Uint8Array | string) => wait(write(data)),
+    /** Sends the last of the command and resolves to the answer, without its final NUL. */
+    ask(last: Uint8Array | string): Promise<string> {
       asked = true;
       return wait(Promise.all([answered, write(last)]).then(([text]) => text));
     },
-    close: () => {
-      socket.destroy();
-    },
+    close: () => socket.destroy(),
   };
 }
 

@@ -1,9 +1,8 @@
 /** Looks for malware in documents on their way into the object store. */
 export interface DocumentScanner {
   /**
-   * The same bytes, which end only after the scanner has found all of them clean: a caller that stores nothing of a body
-   * that rejects stores nothing unscanned. Memory does not depend on the size of the body, and the scanner's pace is
-   * the reader's. Rejects with Problem document_rejected, or dependency_unavailable when there is no clear verdict.
+   * The same bytes, which end after all were found clean; who stores nothing of a body that rejects stores nothing unscanned.
+   * Memory does not depend on its size. Rejects with Problem document_rejected or, with no clear verdict, dependency_unavailable.
    */
   scanned(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
   /** Rejects with Problem dependency_unavailable when the scanner does not answer. */

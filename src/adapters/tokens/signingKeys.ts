@@ -1,12 +1,5 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  sign,
-  verify,
-  type JsonWebKey,
-  type KeyObject,
-} from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
+import type { JsonWebKey, KeyObject } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -116,7 +109,7 @@ function openKey(file: string, stored: StoredKey): SigningKey {
 function parseKeys(file: string, text: string): StoredKey[] {
   try {
     const parsed: unknown = JSON.parse(text);
-    const keys = typeof parsed === 'object' && parsed !== null && 'keys' in parsed ? parsed.keys : undefined;
+    const { keys } = Object(parsed) as { readonly keys?: unknown };
     if (Array.isArray(keys) && keys.every(isKey)) return keys;
   } catch {
     // As above: the cause would quote the file.
@@ -126,16 +119,9 @@ function parseKeys(file: string, text: string): StoredKey[] {
 
 /** Without its time the key's tokens could not be known to be over when it is dropped. */
 function isKey(key: unknown): key is StoredKey {
-  if (typeof key !== 'object' || key === null || !('kid' in key && 'created_at' in key)) return false;
-  const { kid, created_at: createdAt } = key;
-  return (
-    typeof kid === 'string' &&
-    typeof createdAt === 'string' &&
-    !Number.isNaN(Date.parse(createdAt)) &&
-    'd' in key &&
-    'crv' in key &&
-    key.crv === 'P-256'
-  );
+  const { kid, created_at: createdAt, crv, d } = Object(key) as Readonly<Record<string, unknown>>;
+  const hasTime = typeof createdAt === 'string' && !Number.isNaN(Date.parse(createdAt));
+  return hasTime && typeof kid === 'string' && crv === 'P-256' && d !== undefined;
 }
 
 /** Whole or not at all: a server that reads meanwhile sees the old or the new keys. */

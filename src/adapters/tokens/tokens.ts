@@ -1,5 +1,5 @@
 import jwt from 'jsonwebtoken';
-import type { SigningKey, SigningKeys } from './signingKeys.js';
+import type { SigningKeys } from './signingKeys.js';
 
 /** What both kinds of token say (RFC 9068 names). Times are seconds since 1970. */
 export interface TokenClaims {
@@ -32,9 +32,7 @@ const LEEWAY = 30;
 
 const audienceOf = (kind: TokenKind, issuer: string): string => (kind === 'access' ? issuer : `${issuer}/oauth/token`);
 
-/**
- * @param issuer the service's public address; a function because a free port is only known after listening
- */
+/** @param issuer the service's public address; a function because a free port is only known after listening */
 export function openTokens(keys: SigningKeys, issuer: () => string, newId: () => string): Tokens {
   return {
     async sign(kind, claims) {
@@ -50,7 +48,19 @@ export function openTokens(keys: SigningKeys, issuer: () => string, newId: () =>
       // Compared as it is: we are the only issuer, and a stranger's header may hold anything, not just text.
       if (header?.typ !== headerTypes[kind]) return 'invalid';
       const key = (await keys.current()).find(({ kid }) => kid === header.kid);
-      return key ? verifyWith(key, audienceOf(kind, issuer()), issuer(), token, now) : 'invalid';
+      if (!key) return 'invalid';
+      try {
+        const payload = jwt.verify(token, key.publicKey, {
+          algorithms: ['ES256'],
+          issuer: issuer(),
+          audience: audienceOf(kind, issuer()),
+          clockTimestamp: Math.floor(now.getTime() / 1000),
+          clockTolerance: LEEWAY,
+        });
+        return typeof payload === 'string' ? 'invalid' : (claimsOf(payload) ?? 'invalid');
+      } catch (error) {
+        return error instanceof jwt.TokenExpiredError ? 'expired' : 'invalid';
+      }
     },
   };
 }
@@ -76,27 +86,6 @@ function headerOf(token: string): jwt.JwtHeader | undefined {
     return jwt.decode(token, { complete: true })?.header;
   } catch {
     return undefined; // jsonwebtoken throws for a payload that is not JSON
-  }
-}
-
-function verifyWith(
-  key: SigningKey,
-  audience: string,
-  issuer: string,
-  token: string,
-  now: Date,
-): TokenClaims | TokenFault {
-  try {
-    const payload = jwt.verify(token, key.publicKey, {
-      algorithms: ['ES256'],
-      issuer,
-      audience,
-      clockTimestamp: Math.floor(now.getTime() / 1000),
-      clockTolerance: LEEWAY,
-    });
-    return typeof payload === 'string' ? 'invalid' : (claimsOf(payload) ?? 'invalid');
-  } catch (error) {
-    return error instanceof jwt.TokenExpiredError ? 'expired' : 'invalid';
   }
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** What a span says of a request when it has ended: nothing that a log line would not say. */
-export interface RequestEnd {
+interface RequestEnd {
   /** Path template. */
   readonly route: string | undefined;
   readonly operationId: string | undefined;
@@ -9,25 +9,14 @@ export interface RequestEnd {
   readonly status: number | null;
 }
 
-/** The span of one request. */
-export interface RequestSpan {
-  /** The caller's, or a new one. */
-  readonly traceId: string;
-  end(outcome: RequestEnd): void;
-}
-
 /** Sends a span of each request to OpenTelemetry. */
-export interface Tracing {
-  startRequest(request: IncomingMessage): RequestSpan;
-  /** Sends what has not been sent yet. */
-  stop(): Promise<void>;
-}
+export type Tracing = Awaited<ReturnType<typeof startTracing>>;
 
 /**
  * Starts OpenTelemetry, which reads its own standard variables.
  * @throws Error naming OTEL_EXPORTER_OTLP_ENDPOINT when the optional dependency is not installed
  */
-export async function startTracing(serviceName: string): Promise<Tracing> {
+export async function startTracing(serviceName: string) {
   const [{ NodeSDK }, { ROOT_CONTEXT, SpanKind, SpanStatusCode, propagation, trace }] = await Promise.all([
     import('@opentelemetry/sdk-node'),
     import('@opentelemetry/api'),
@@ -40,13 +29,14 @@ export async function startTracing(serviceName: string): Promise<Tracing> {
   sdk.start();
   const tracer = trace.getTracer('clinical-encounter-service');
   return {
-    startRequest({ headers, method = 'malformed' }) {
+    startRequest({ headers, method = 'malformed' }: IncomingMessage) {
       const parent = propagation.extract(ROOT_CONTEXT, headers);
       const options = { kind: SpanKind.SERVER, attributes: { 'http.request.method': method } };
       const span = tracer.startSpan(method, options, parent);
       return {
+        /** The caller's, or a new one. */
         traceId: span.spanContext().traceId,
-        end({ route, operationId, status }) {
+        end({ route, operationId, status }: RequestEnd): void {
           if (route) span.updateName(`${method} ${route}`).setAttributes({ 'http.route': route });
           if (operationId) span.setAttribute('clinical_encounter.operation_id', operationId);
           if (status !== null) span.setAttribute('http.response.status_code', status);
@@ -55,6 +45,7 @@ export async function startTracing(serviceName: string): Promise<Tracing> {
         },
       };
     },
-    stop: () => sdk.shutdown(),
+    /** Sends what has not been sent yet. */
+    stop: (): Promise<void> => sdk.shutdown(),
   };
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { errorCode } from '../../failures.js';
 import { allowedOrigins } from '../download/addressRules.js';
 import { ForbiddenTarget, guardedRequests } from '../download/guardedRequest.js';
 import type { HostLookup } from '../download/hostAddresses.js';
@@ -51,6 +52,5 @@ async function readSome(stream: Readable): Promise<void> {
   }
 }
 
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'TimeoutError' || ('code' in error && error.code === 'ETIMEDOUT'));
-}
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'TimeoutError' || errorCode(error) === 'ETIMEDOUT');
