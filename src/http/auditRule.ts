@@ -25,10 +25,10 @@ export function auditRule({ operationId = '', security = [], ...operation }: Ope
   if (declared === undefined && security.length === 0) return null;
   const { resource, id, patient, reviewer } = Object(declared) as Readonly<Record<string, unknown>>;
   if (typeof resource !== 'string') throw new Error(`${operationId} has no x-audit with its resource`);
-  const [idAt, patientAt] = [finder(operationId, id), finder(operationId, patient)];
+  const patientAt = finder(operationId, patient);
   return {
     resource,
-    idOf: idAt,
+    idOf: finder(operationId, id),
     reviewerOf: finder(operationId, reviewer),
     patientOf(parts) {
       const found = patientAt(parts);

@@ -17,7 +17,7 @@ import type { Head } from './parameters.js';
 import { planOf, type Plan, type Run } from './plan.js';
 import { requestAudit, type ValidatedRequest } from './requestAudit.js';
 import { sampled, type Answer } from './responseCheck.js';
-import { setRoute, type Locals, type Request, type Response } from './route.js';
+import type { Locals, Request, Response } from './route.js';
 import { behaviorOf, sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
 import { openShares } from './shares.js';
@@ -48,9 +48,8 @@ export function createBackend(
   const record = auditRecorder(services);
   const shares = openShares(databasePoolSize);
   const behave = sandboxBehavior();
-  const routes = new Map(
-    plans.map(({ operationId, method, path }) => [operationId as string, { method: method.toUpperCase(), path }]),
-  );
+  const routeOf = ({ method, path }: Plan) => ({ method: method.toUpperCase(), path });
+  const routes = new Map<string, ReturnType<typeof routeOf>>(plans.map((plan) => [plan.operationId, routeOf(plan)]));
   const sampleFiles = { download: withSampleFiles(services.download) };
 
   /** What a secured operation gets. A sandbox has its own time, and sample files. */
@@ -101,8 +100,8 @@ export function createBackend(
 
   /** The response leaves after the audit's row of it is committed, and each request has one row. */
   const answer = async (plan: Plan, head: Head, req: Request, res: Response): Promise<void> => {
-    setRoute(res, plan);
     const { locals } = res;
+    locals.route = plan;
     const audit = requestAudit(plan, plan.audit, services, req, locals.requestId);
     const recorded = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
       if (plan.audit && audit.clientId !== null && !audit.isCommitted) await record(audit.rowOf(response));

@@ -1,18 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 
-/** The parts of a request that show where it came from. */
-interface Received {
-  readonly headers: IncomingHttpHeaders;
-  readonly socket: { readonly remoteAddress?: string | undefined };
-}
-
 /**
  * The address that a request came from: the peer's or, behind proxies that append to `X-Forwarded-For`, the one that the
  * outermost of them saw. What stands before it in that header is the caller's own text.
  * @param trustedProxies how many proxies there are
  */
-export function callerAddress({ headers, socket }: Received, trustedProxies: number): string | null {
+export function callerAddress(
+  { headers, socket }: { headers: IncomingHttpHeaders; socket: { remoteAddress?: string | undefined } },
+  trustedProxies: number,
+): string | null {
   const peer = plain(socket.remoteAddress ?? '');
   if (trustedProxies === 0) return peer;
   const hops = [headers['x-forwarded-for'] ?? ''].flat().join(',').split(',');

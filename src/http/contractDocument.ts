@@ -5,8 +5,8 @@ import { packageRoot } from '../packageRoot.js';
 let version: string | undefined;
 
 /**
- * What the server needs of the contract, as `make generate` wrote it: nothing for readers. Read anew for each backend, which
- * changes the object that it is given, and not kept: resolved it is large.
+ * What the server needs of the contract, as `make generate` wrote it. Not kept, because resolved it is large, and each
+ * backend changes the object that it is given.
  */
 export function readContract(): Document {
   const contract = JSON.parse(readFileSync(new URL('generated/server.json', packageRoot), 'utf8')) as Document;

@@ -39,15 +39,10 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
   const router = express.Router();
   router.get('/', (_req, res) => res.redirect('/docs'));
   router.get('/docs', sendPage);
-  router.get(
-    '/openapi.json',
-    sender('application/json', () => addressedContract(service.baseUrl)),
-  );
+  const serve = (path: string, type: string, make: () => string) => router.get(path, sender(type, make));
+  serve('/openapi.json', 'application/json', () => addressedContract(service.baseUrl));
   for (const [name, type] of Object.entries(DOCUMENTS)) {
-    router.get(
-      `/docs/${name}`,
-      sender(type, () => addressed(`docs/${name}`, service.baseUrl)),
-    );
+    serve(`/docs/${name}`, type, () => addressed(`docs/${name}`, service.baseUrl));
   }
   return router;
 }

@@ -6,7 +6,7 @@ import { describeCauses } from '../failures.js';
 import { OAuthProblem, oauthStatuses, Problem, problems } from '../problem.js';
 import { callerAddress } from './callerAddress.js';
 import { limitHeaders } from './limits.js';
-import { logIdsOf, requestIdOf, routeOf, type Locals } from './route.js';
+import { logIdsOf, type Locals } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
 /** Seconds until another try is worth it: what every 503 says. */
@@ -17,8 +17,8 @@ export const MOST_FAULTS = 50;
 /** The only place that turns a failure into an answer, and the only one that logs failures. */
 export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
-    const problem = refusalOf(routeOf(res)?.operationId, error);
-    const { behavior } = res.locals as Locals;
+    const { behavior, route } = res.locals as Locals;
+    const problem = refusalOf(route?.operationId, error);
     if (problem instanceof Problem && problem !== behavior?.problem && problems[problem.code].status >= 500) {
       const sqlstate = sqlState(problem.cause);
       log.error({ ...logIdsOf(res), code: problem.code, sqlstate, causes: describeCauses(problem) }, 'request failed');
@@ -27,10 +27,7 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
       const { clientId } = problem;
       log.warn({ ...logIdsOf(res), clientId, address: callerAddress(req, config.trustedProxies) }, 'login failed');
     }
-    if (res.headersSent) {
-      res.destroy();
-      return;
-    }
+    if (res.headersSent) return void res.destroy();
     res.set(limitHeaders(res.locals as Locals));
     if (problem instanceof Problem) sendProblem(req, res, problem);
     else sendTokenFailure(req, res, problem);
@@ -47,9 +44,8 @@ function refusalOf(operationId: OperationId | undefined, error: unknown): Proble
 /** Status and code that a failure of an operation will be answered with. */
 export function failureOf(operationId: OperationId, error: unknown): { status: number; code: string } {
   const problem = refusalOf(operationId, error);
-  return problem instanceof OAuthProblem
-    ? { status: oauthStatuses[problem.error], code: problem.error }
-    : { status: problems[problem.code].status, code: problem.code };
+  if (problem instanceof OAuthProblem) return { status: oauthStatuses[problem.error], code: problem.error };
+  return { status: problems[problem.code].status, code: problem.code };
 }
 
 function problemOf(error: unknown): Problem | OAuthProblem {
@@ -77,32 +73,28 @@ export function problemBody(problem: Problem, requestId: string): Record<string,
 
 function sendProblem(req: Request, res: Response, problem: Problem): void {
   const { status } = problems[problem.code];
-  const challenge = challengeOf(problem, status);
-  if (challenge) res.set('WWW-Authenticate', challenge);
-  setRetryAfter(res, status);
-  if (problem.code === 'idempotency_in_progress' || problem.code === 'sandbox_busy') res.set('Retry-After', '1');
-  res.locals['code'] = problem.code;
-  closeUnlessRead(req, res);
-  res
-    .status(status)
-    .type(mediaType(req))
-    .send(JSON.stringify(problemBody(problem, requestIdOf(res))));
+  start(req, res, status, problem.code, challengeOf(problem, status));
+  const body = JSON.stringify(problemBody(problem, (res.locals as Locals).requestId));
+  res.type(mediaType(req)).send(body);
 }
 
-function sendTokenFailure(req: Request, res: Response, failure: OAuthProblem): void {
-  if (failure.basic) res.set('WWW-Authenticate', `Basic ${REALM}`);
-  setRetryAfter(res, oauthStatuses[failure.error]);
-  res.locals['code'] = failure.error;
-  closeUnlessRead(req, res);
-  res.status(oauthStatuses[failure.error]).json({ error: failure.error, error_description: failure.message });
+function sendTokenFailure(req: Request, res: Response, { error, message, basic }: OAuthProblem): void {
+  start(req, res, oauthStatuses[error], error, basic ? `Basic ${REALM}` : undefined);
+  res.json({ error, error_description: message });
 }
 
 /** What the caller can change. */
 const isOAuth = ({ code }: Problem): boolean => problems[code].status === 400 || code === 'rate_limited';
 
-function setRetryAfter(res: Response, status: number): void {
+function start(req: Request, res: Response, status: number, code: string, challenge: string | undefined): void {
+  const locals = res.locals as Locals;
+  locals.code = code;
+  if (challenge) res.set('WWW-Authenticate', challenge);
   if (status === 503) res.set('Retry-After', String(RETRY_AFTER));
-  if (status === 429) res.set('Retry-After', String((res.locals as Locals).usage?.resetSeconds ?? RETRY_AFTER));
+  if (status === 429) res.set('Retry-After', String(locals.usage?.resetSeconds ?? RETRY_AFTER));
+  if (code === 'idempotency_in_progress' || code === 'sandbox_busy') res.set('Retry-After', '1');
+  closeUnlessRead(req, res);
+  res.status(status);
 }
 
 function tokenRequestFault({ code, errors, message }: Problem): OAuthProblem {
@@ -112,10 +104,8 @@ function tokenRequestFault({ code, errors, message }: Problem): OAuthProblem {
   if (!first) return new OAuthProblem('invalid_request', message);
   const unsupported = first.pointer === '#/grant_type' && first.code === 'enum';
   // The operation has no parameters: what is not in the body is in the query.
-  const place =
-    first.pointer === undefined
-      ? `The query parameter ${first.parameter ?? ''}`.trim()
-      : first.pointer.slice(2) || 'The body';
+  const inQuery = `The query parameter ${first.parameter ?? ''}`.trim();
+  const place = first.pointer === undefined ? inQuery : first.pointer.slice(2) || 'The body';
   // RFC 6749 §5.2 allows neither quotes nor backslashes in a description; a pattern has both.
   const detail = first.code === 'pattern' ? 'has a character that is not allowed' : first.detail;
   return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${place} ${detail}.`);

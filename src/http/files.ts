@@ -1,20 +1,18 @@
-import { Router } from 'express';
-import type { Request, Response } from 'express';
+import { Router, type Response } from 'express';
 import type { Services } from '../context.js';
 
 /** For a link that was changed, made up or has expired alike: which of them it was is nobody's business. */
 const refusal = 'This link is not valid or has expired.\n';
 
 /**
- * Serves the signed links of the file store (`fileUrl`); mount at `/files`. Not part of the contract, as a storage
- * server's links are not. A document is only ever offered for saving, with the type of its content, and whatever is
- * in it can't run in a browser.
+ * Serves the signed links of the file store (`fileUrl`), which are no part of the contract; mount at `/files`. A document is
+ * only ever offered for saving, and whatever is in it can't run in a browser.
  */
 export function fileRoutes(services: Pick<Services, 'objects' | 'now'>): Router {
   const router = Router({ caseSensitive: true, strict: true });
   // Not as a parameter, which Express decodes and, malformed, takes for a failure: nothing in a link is encoded.
-  router.all(/^\/[^/]+$/, (request: Request, response: Response) => {
-    protect(response);
+  router.all(/^\/[^/]+$/, (request, response) => {
+    response.set(PROTECTION);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
       return refuse(response, 405, 'Links are for GET.\n');
@@ -32,12 +30,12 @@ export function fileRoutes(services: Pick<Services, 'objects' | 'now'>): Router 
   return router;
 }
 
-function protect(response: Response): void {
-  response.setHeader('Cache-Control', 'private, no-store');
-  response.setHeader('Content-Security-Policy', "default-src 'none'; sandbox");
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  response.setHeader('Referrer-Policy', 'no-referrer');
-}
+const PROTECTION = {
+  'Cache-Control': 'private, no-store',
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+};
 
 function refuse(response: Response, status: number, text: string): void {
   response.removeHeader('Content-Disposition');

@@ -10,11 +10,7 @@ export const KEY_HEADER = 'Idempotency-Key';
  * The key of a request to an operation that takes one, without quotation marks (the IETF draft's sf-string), and the
  * fingerprint of what is asked: of path and canonical JSON (RFC 8785), so that the order of members does not matter.
  */
-export function idempotencyOf(
-  operationId: string,
-  { headers, path }: Pick<Head, 'headers' | 'path'>,
-  body: unknown,
-): IdempotencyRequest | null {
+export function idempotencyOf(operationId: string, { headers, path }: Head, body: unknown): IdempotencyRequest | null {
   const given = headers[KEY_HEADER.toLowerCase()];
   if (typeof given !== 'string') return null;
   const asked = `${path}\n${canonicalize(body) ?? ''}`;

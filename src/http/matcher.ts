@@ -1,10 +1,5 @@
 import findMyWay from 'find-my-way';
 
-interface Routed {
-  readonly path: string;
-  readonly method: string;
-}
-
 /** The operation of a request with the parameters of its path; or why there is none. */
 export type Match<Operation> =
   | { readonly operation: Operation; readonly params: Record<string, string | undefined> }
@@ -12,11 +7,10 @@ export type Match<Operation> =
   | 'unknown_path';
 
 /**
- * Returns which operation a request means: its path decides first, a concrete one before a template (OpenAPI 3.1
- * §4.8.8), then its method. Built once: openapi-backend's own matching scans all operations and builds their patterns
- * again for every request.
+ * Which operation a request means: its path decides first, a concrete one before a template (OpenAPI 3.1 §4.8.8), then its
+ * method. openapi-backend's own matching scans all operations and builds their patterns again for every request.
  */
-export function buildMatcher<Operation extends Routed>(
+export function buildMatcher<Operation extends { readonly path: string; readonly method: string }>(
   operations: readonly Operation[],
 ): (method: string, path: string) => Match<Operation> {
   const paths = new Map<string, Map<string, Operation>>();

@@ -37,10 +37,7 @@ export interface Plan {
   /** Those that a sandbox can ask for. */
   readonly problems: DocumentedProblems;
   readonly readParameters: ReadParameters;
-  /**
-   * Leaves out optional members that are null, then validates.
-   * @throws Problem
-   */
+  /** Leaves out optional members that are null, then validates. @throws Problem */
   checkBody(body: unknown): void;
   /** @throws Error */
   checkResponse(answer: Answer): void;

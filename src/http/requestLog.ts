@@ -4,10 +4,7 @@ import { problems } from '../problem.js';
 import { logIdsOf, type Request, type Response } from './route.js';
 import type { RefusalObserver } from './server.js';
 
-/**
- * One line a request, with ids and the path template only: no path, query, header or body, which may hold health data or
- * secrets. (A general request logger would have to be told to leave out nearly everything that it logs.)
- */
+/** One line a request, with ids and the path template only: path, query, headers and body may hold health data or secrets. */
 export function logWhenClosed(log: Logger, req: Request, res: Response): void {
   const span = tracing?.startRequest(req);
   res.locals.traceId = span?.traceId ?? traceIdOf(req.headers['traceparent']);

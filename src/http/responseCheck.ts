@@ -7,9 +7,6 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Validators of the bodies of an operation, by status; none for a body of any shape. */
-export type ResponseValidators = Readonly<Record<string, ValidateFunction | undefined>>;
-
 /** Elements of a list that are checked in a sandbox: more would take the processor from other tenants (R-92). */
 const SAMPLE = 4;
 
@@ -17,22 +14,20 @@ const SAMPLE = 4;
 export function sampled(answer: Answer): Answer {
   const { data, ...rest } = Object(answer.body) as { readonly data?: unknown };
   if (!Array.isArray(data) || data.length <= SAMPLE) return answer;
-  const some = Array.from(
-    { length: SAMPLE },
-    (_, index) => data[Math.floor((index * data.length) / SAMPLE)] as unknown,
-  );
-  return { ...answer, body: { ...rest, data: some } };
+  const elementAt = (_: unknown, index: number): unknown => data[Math.floor((index * data.length) / SAMPLE)];
+  return { ...answer, body: { ...rest, data: Array.from({ length: SAMPLE }, elementAt) } };
 }
 
 /**
  * A response that breaks the contract is never sent (in tests and to sandbox tenants).
  * @param declared the responses that the contract has for the operation, by status
+ * @param validators of their bodies; none for a body of any shape
  * @throws Error that names the places and rules, not the values
  */
 export function assertResponse(
   operationId: string,
   declared: object,
-  validators: ResponseValidators,
+  validators: Readonly<Record<string, ValidateFunction | undefined>>,
   { status, body }: Answer,
 ): void {
   if (!(status in declared)) throw new Error(`${operationId} answered ${status}, which the contract does not declare`);

@@ -37,21 +37,6 @@ export interface Locals {
 export type Response = ServerResponse & { locals: Locals };
 export type Request = IncomingMessage;
 
-interface HasLocals {
-  readonly locals: { route?: Route };
-}
-
-/** Remembers the route for the log and for errors. */
-export function setRoute(res: HasLocals, route: Route): void {
-  res.locals.route = route;
-}
-
-/** The route, once the request is matched. */
-export const routeOf = (res: HasLocals): Route | undefined => res.locals.route;
-
-/** The id that the request was given first of all. */
-export const requestIdOf = ({ locals }: { readonly locals: object }): string => (locals as Locals).requestId;
-
 /** What every line of the log about a request has. */
 export function logIdsOf({ locals }: { readonly locals: object }): { requestId: string; trace_id: string | undefined } {
   const { requestId, traceId } = locals as Locals;

@@ -13,9 +13,6 @@ const MAX_DELAY_MS = 30_000;
 /** Delays of one tenant at the same time: each keeps a connection and a body. */
 const MAX_DELAYED = 100;
 
-/** Makes what a request asks for happen. @throws Problem the one that is asked for */
-export type Behave = (behavior: Behavior, caller: Caller, locals: Locals) => Promise<void>;
-
 /**
  * What the request asks for; undefined without the header.
  * @throws Problem validation_failed if the tenant is live, the header is malformed, or the operation has no such problem
@@ -61,8 +58,11 @@ function problemOf(code: string, documented: DocumentedProblems, permissions: Al
   return new Problem(code as ProblemCode, undefined, { errors, extra, ...scope });
 }
 
-/** Counts who waits. A request waits before it takes a place of its tenant, let alone a connection. */
-export function sandboxBehavior(): Behave {
+/**
+ * Makes what makes happen what a request asks for: it throws the problem that is asked for, and counts who waits. A request
+ * waits before it takes a place of its tenant, let alone a connection (R-85).
+ */
+export function sandboxBehavior() {
   const delayed = new Map<string, number>();
   const count = (tenantId: string, change: 1 | -1): number => {
     const now = (delayed.get(tenantId) ?? 0) + change;
@@ -70,7 +70,7 @@ export function sandboxBehavior(): Behave {
     else delayed.set(tenantId, now);
     return now;
   };
-  return async (behavior, { tenantId }, locals) => {
+  return async (behavior: Behavior, { tenantId }: Caller, locals: Locals): Promise<void> => {
     const { delayMs, problem } = behavior;
     try {
       if (count(tenantId, 1) > MAX_DELAYED) {

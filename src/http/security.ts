@@ -22,13 +22,6 @@ export interface Authenticated extends Pick<ClientState, 'clockOffsetMs' | 'requ
   readonly caller: Caller;
 }
 
-export interface Authentication {
-  /** @throws Problem token_missing, token_invalid, token_expired, client_inactive */
-  authenticate(context: PublicContext): Promise<Authenticated>;
-  /** Reads the state of a tenant's clients anew: its clock may have been moved. */
-  forget(tenantId: string): void;
-}
-
 /** A token that was verified; whom it stands for is worked out again only when the state of its client was read again. */
 interface Verified {
   readonly claims: TokenClaims;
@@ -37,7 +30,7 @@ interface Verified {
 }
 
 /** Bearer authentication (RFC 6750). */
-export function bearerAuthentication(): Authentication {
+export function bearerAuthentication() {
   const tokens = ttlCache<Verified>();
   // Promises, so that a state that was asked for before it was to be forgotten is not kept after that.
   const states = ttlCache<Promise<ClientState>>();
@@ -63,7 +56,8 @@ export function bearerAuthentication(): Authentication {
   };
 
   return {
-    async authenticate(context) {
+    /** @throws Problem token_missing, token_invalid, token_expired, client_inactive */
+    async authenticate(context: PublicContext): Promise<Authenticated> {
       const now = context.now();
       const verified = await verify(context, bearerToken(context.authorization), now);
       const { claims } = verified;
@@ -82,7 +76,8 @@ export function bearerAuthentication(): Authentication {
       Object.assign(verified, { state, authenticated: current });
       return current;
     },
-    forget: (tenantId) => states.deleteFrom(keyOf({ tenantId, clientId: '' })),
+    /** Reads the state of a tenant's clients anew: its clock may have been moved. */
+    forget: (tenantId: string) => states.deleteFrom(keyOf({ tenantId, clientId: '' })),
   };
 }
 

@@ -1,6 +1,7 @@
 import { createServer, STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Services } from '../context.js';
 import type { ProblemCode } from '../contract.js';
 import { Problem, problems } from '../problem.js';
 import { problemBody } from './errors.js';
@@ -11,13 +12,6 @@ const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 15_000, connectionsCh
 
 /** A stalled reader keeps its response in memory; see {@link cutSlowReaders}. */
 const READER_LIMITS = { stallTimeout: 30_000, maxUnsent: 32 * 1024 ** 2 };
-
-/** What the operator decides. */
-export interface ConnectionSettings {
-  /** Milliseconds between a response and the next request. */
-  readonly keepAliveTimeout: number;
-  readonly maxConnections: number;
-}
 
 /** Milliseconds for the other side to take the last response and to close; then the connection is cut. */
 const LINGER_TIMEOUT_MS = 1_000;
@@ -34,18 +28,19 @@ export function createHttpServer(
   listener: RequestListener,
   newId: () => string,
   onRefused: RefusalObserver,
-  { keepAliveTimeout, maxConnections }: ConnectionSettings,
+  { keepAliveTimeout, maxConnections }: Pick<Services['config'], 'keepAliveTimeout' | 'maxConnections'>,
   limits: Partial<typeof TIMEOUTS & SlowReaderLimits> = {},
 ): Server {
-  const refusalOf = (problem: Problem): Refusal => {
+  const refusalOf = (problem: Problem) => {
     const requestId = newId();
     return toRefusal(problem, requestId, onRefused(requestId, problem.code));
   };
   const responses = new WeakMap<Duplex, ServerResponse>();
   const receive: RequestListener = (req, res) => {
     responses.set(req.socket, res);
-    if (req.httpVersion === '1.1' && req.headers.host === undefined) refuse(res, refusalOf(malformed()));
-    else listener(req, res);
+    if (req.httpVersion !== '1.1' || req.headers.host !== undefined) return listener(req, res);
+    const { status, headers, body } = refusalOf(malformed());
+    res.writeHead(status, headers).end(body);
   };
   /** The response to a whole request that came before and has not had all of it. */
   const pendingOn = (socket: Duplex): ServerResponse | undefined => {
@@ -93,14 +88,8 @@ function awaitsResponse(socket: Duplex, last: ServerResponse | undefined): boole
   return !(last?.writableFinished && !last.req.complete);
 }
 
-interface Refusal {
-  readonly status: number;
-  readonly headers: Record<string, string | number>;
-  readonly body: string;
-}
-
 /** There is no route yet, so this is the common shape, for the token endpoint too. */
-function toRefusal(problem: Problem, requestId: string, common: Readonly<Record<string, string>>): Refusal {
+function toRefusal(problem: Problem, requestId: string, common: Readonly<Record<string, string>>) {
   const { status } = problems[problem.code];
   const body = JSON.stringify(problemBody(problem, requestId));
   const headers = {
@@ -116,12 +105,8 @@ function toRefusal(problem: Problem, requestId: string, common: Readonly<Record<
   return { status, headers, body };
 }
 
-function refuse(res: ServerResponse, { status, headers, body }: Refusal): void {
-  res.writeHead(status, headers).end(body);
-}
-
 /** For a connection on which Node has no response object. */
-function refusalText({ status, headers, body }: Refusal): string {
+function refusalText({ status, headers, body }: ReturnType<typeof toRefusal>): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n');
 }

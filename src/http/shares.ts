@@ -1,36 +1,23 @@
 import type { Caller, Context } from '../context.js';
 import { Problem } from '../problem.js';
 
-/** Who may use the database, and how many requests at the same time (R-85). */
-export interface Shares {
-  /**
-   * Runs the work when its tenant has a place.
-   * @throws Problem dependency_unavailable when too many wait already, or when it has waited too long
-   */
-  run<T>(tenant: Pick<Caller, 'tenantId' | 'tenantMode'>, work: (aside: Context['aside']) => Promise<T>): Promise<T>;
-}
-
 /** Of one tenant: what waits for longer has timed out at its caller before it is served. */
 const MOST_WAITING = 200;
 /** Milliseconds; as long as a connection may take (`openDatabase`). */
 const LONGEST_WAIT = 5_000;
 
-interface Waiting {
-  admit(): void;
-}
-
-/** Of one tenant, with its share. */
+/** Of one tenant: its share, and what admits those who wait. */
 interface Queue {
   readonly share: number;
-  readonly waiting: Set<Waiting>;
+  readonly waiting: Set<() => void>;
 }
 
 /**
- * A place is one request that uses the database. A live tenant has half of the places at most and a sandbox an eighth, so
+ * A place is one request that uses the database (R-85). A live tenant has half of them at most and a sandbox an eighth, so
  * that others always find one soon; what it asks for beyond that waits in its own queue, and the queues are served in turn.
  * @param places as many as there are connections
  */
-export function openShares(places: number, longestWait = LONGEST_WAIT): Shares {
+export function openShares(places: number, longestWait = LONGEST_WAIT) {
   const shares = { live: Math.max(1, Math.floor(places / 2)), sandbox: Math.max(1, Math.floor(places / 8)) };
   const busy = new Map<string, number>();
   /** In the order of their turns. */
@@ -51,7 +38,7 @@ export function openShares(places: number, longestWait = LONGEST_WAIT): Shares {
       queues.delete(tenantId);
       if (first && queue.waiting.delete(first) && queue.waiting.size > 0) queues.set(tenantId, queue);
       count(tenantId, 1);
-      return first?.admit();
+      return first?.();
     }
   };
   const leave = (tenantId: string): void => {
@@ -60,24 +47,22 @@ export function openShares(places: number, longestWait = LONGEST_WAIT): Shares {
   };
   /** @param limit undefined: whatever was begun is finished, however long it takes */
   const wait = (tenantId: string, share: number, limit?: number): Promise<void> => {
-    const queue = queues.get(tenantId) ?? { share, waiting: new Set<Waiting>() };
+    const queue = queues.get(tenantId) ?? { share, waiting: new Set() };
     const { waiting } = queue;
     if (limit !== undefined && waiting.size >= MOST_WAITING) throw tooMany();
     queues.set(tenantId, queue);
     return new Promise((resolve, reject) => {
-      const place: Waiting = {
-        admit() {
-          clearTimeout(timer);
-          resolve();
-        },
+      const admit = (): void => {
+        clearTimeout(timer);
+        resolve();
       };
       const giveUp = (): void => {
-        waiting.delete(place);
+        waiting.delete(admit);
         if (waiting.size === 0) queues.delete(tenantId);
         reject(tooMany());
       };
       const timer = limit === undefined ? undefined : setTimeout(giveUp, limit);
-      waiting.add(place);
+      waiting.add(admit);
     });
   };
   const enter = (tenantId: string, share: number, limit?: number): Promise<void> | undefined => {
@@ -87,7 +72,14 @@ export function openShares(places: number, longestWait = LONGEST_WAIT): Shares {
   };
 
   return {
-    async run({ tenantId, tenantMode }, work) {
+    /**
+     * Runs the work when its tenant has a place.
+     * @throws Problem dependency_unavailable when too many wait already, or when it has waited too long
+     */
+    async run<T>(
+      { tenantId, tenantMode }: Pick<Caller, 'tenantId' | 'tenantMode'>,
+      work: (aside: Context['aside']) => Promise<T>,
+    ): Promise<T> {
       const share = shares[tenantMode];
       await enter(tenantId, share, longestWait);
       try {

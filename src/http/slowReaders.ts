@@ -57,9 +57,8 @@ function measure(socket: Socket, reader: Reader, now: number): void {
 }
 
 /**
- * What libuv has left of the write under way: `writableLength` counts a write until all of it has left, which takes a
- * slow reader of a large response minutes. Node's own timeout of a socket looks at this, too, but has no public name
- * for it.
+ * What libuv has left of the write under way, all of which `writableLength` counts until the end. Node's own timeout of a
+ * socket looks at this, too, but has no public name for it.
  */
 function inSystem(socket: Socket): number {
   const handle: unknown = Reflect.get(socket, '_handle');

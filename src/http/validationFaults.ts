@@ -5,10 +5,7 @@ import { Problem, type FieldError } from '../problem.js';
 /** A name that looks like a property's may be repeated to the caller; anything else could be health data. */
 const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/**
- * What the contract's schemas found wrong, located and without the submitted values. A schema may name a more precise
- * code for a keyword of its own (`x-problem-codes`).
- */
+/** What the schemas found wrong, located, without values; a schema may name a more precise code (`x-problem-codes`). */
 export function validationProblem(errors: readonly ErrorObject[]): Problem {
   const [code = null, ...others] = new Set(errors.map(namedCode));
   const faults = withoutRepetition(errors).map(fieldError);
@@ -17,9 +14,8 @@ export function validationProblem(errors: readonly ErrorObject[]): Problem {
 
 /** A pattern beside a format says what the format means; where both fail, the format is easier to read. */
 function withoutRepetition(errors: readonly ErrorObject[]): ErrorObject[] {
-  const malformed = new Set(
-    errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath),
-  );
+  const ofFormat = errors.filter(({ keyword }) => keyword === 'format');
+  const malformed = new Set(ofFormat.map(({ instancePath }) => instancePath));
   return errors.filter(({ keyword, instancePath }) => keyword !== 'pattern' || !malformed.has(instancePath));
 }
 

@@ -8,17 +8,14 @@ interface BodySchema {
 }
 
 /** Leaves out, in place, optional members of a body that are null. */
-export type LeaveOutNulls = (body: unknown) => void;
+type LeaveOutNulls = (body: unknown) => void;
 
 const nothing: LeaveOutNulls = () => undefined;
 
 /** In a merge patch a null has a meaning of its own (RFC 7396). */
 const MERGE_PATCH = 'application/merge-patch+json';
 
-/**
- * Makes the function that reads a null in an optional field of a body as an absent one (D-49). It runs before
- * validation, so that limits such as "at least one" count what is there.
- */
+/** Before validation, so that limits such as "at least one" count what is there: a null field is an absent one (D-49). */
 export function nullsOf({ requestBody }: Operation): LeaveOutNulls {
   const content = requestBody && 'content' in requestBody ? requestBody.content : {};
   const schema = MERGE_PATCH in content ? undefined : content['application/json']?.schema;

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import { setRoute } from '../../src/http/route.js';
 import { drain, listen } from '../../src/http/listen.js';
 import { cast } from '../support/cast.js';
 import { everyCase } from '../support/everyCase.js';
@@ -45,7 +44,7 @@ let sent: Sent;
 let url: string;
 const server = createServer((_req, res) => {
   observe(res, faults);
-  setRoute(Object.assign(res, { locals: {} }), { operationId: 'getReadiness', path: '/readyz' });
+  Object.assign(res, { locals: { route: { operationId: 'getReadiness', path: '/readyz' } } });
   res.statusCode = sent.status;
   for (const [name, value] of Object.entries(sent.headers)) res.setHeader(name, value);
   res.end(sent.text);

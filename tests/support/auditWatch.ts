@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { routeOf } from '../../src/http/route.js';
+import type { Route } from '../../src/http/route.js';
 import { operationOf } from './contract.js';
 import type { Harness } from './harness.js';
 
@@ -53,7 +53,7 @@ export async function watchAudit({ server, domain: { db } }: Harness): Promise<A
 
 /** Null: nothing is recorded of it. */
 function nameOf(res: ServerResponse & { locals: Record<string, unknown> }, text: string): string | null {
-  const operationId = routeOf(res)?.operationId;
+  const { operationId } = (res.locals['route'] ?? {}) as Partial<Route>;
   if (!operationId || (operationId !== 'issueToken' && operationOf(operationId).security.length === 0)) return null;
   const { code, error } = res.statusCode < 400 ? {} : (JSON.parse(text) as Record<string, unknown>);
   const problem = (code ?? error) as string | undefined;

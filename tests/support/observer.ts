@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { routeOf } from '../../src/http/route.js';
+import type { Route } from '../../src/http/route.js';
 import { contractFaults } from './contract.js';
 import { noteStatus } from './statuses.js';
 
@@ -30,7 +30,7 @@ export function observe(res: ServerResponse, faults: string[]): void {
   const headerOf = (name: string): string | undefined =>
     (res.getHeader(name) ?? written[name.toLowerCase()])?.toString();
   res.once('finish', () => {
-    const route = 'locals' in res ? routeOf(res as ServerResponse & { locals: Record<string, unknown> }) : undefined;
+    const { route } = ('locals' in res ? res.locals : {}) as { route?: Route };
     if (!route) return;
     noteStatus(route.operationId, res.statusCode);
     faults.push(
