@@ -26,13 +26,9 @@ function addVerify(audit: Command, terminal: CliIo): void {
     .action(async ({ json }) => {
       const { fault, head, ...counts } = await withDatabase(terminal, verifyAudit);
       if (fault !== null) throw new Error(`The audit is not as it was sealed. ${fault}`);
-      print(terminal, json, { ...counts, head }, () =>
-        fields({
-          seals: String(counts.seals),
-          'sealed rows': String(counts.rows),
-          'latest seal': head ? `${head.number} ${head.hash}` : 'none',
-        }),
-      );
+      const latest = head ? `${head.number} ${head.hash}` : 'none';
+      const told = { seals: String(counts.seals), 'sealed rows': String(counts.rows), 'latest seal': latest };
+      print(terminal, json, { ...counts, head }, () => fields(told));
     });
 }
 
@@ -75,18 +71,15 @@ function addPurge(audit: Command, terminal: CliIo): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('audit purge'))
     .action(async ({ keepDays, json }) => {
-      const removed = await withDatabase(terminal, (context) => purgeAudit(context, keepDays), { asOwner: true }).catch(
-        (cause: unknown) => {
-          // SQLSTATE 42501: insufficient privilege.
-          if (sqlState(cause) !== '42501') throw cause;
-          throw new Error('The role of DATABASE_URL may not remove rows of the audit: give DATABASE_OWNER_URL.', {
-            cause,
-          });
-        },
-      );
-      print(terminal, json, { removed }, () =>
-        removed === 1 ? '1 row was removed.' : `${removed} rows were removed.`,
-      );
+      const purging = withDatabase(terminal, (context) => purgeAudit(context, keepDays), { asOwner: true });
+      const removed = await purging.catch((cause: unknown) => {
+        // SQLSTATE 42501: insufficient privilege.
+        if (sqlState(cause) !== '42501') throw cause;
+        const advice = 'The role of DATABASE_URL may not remove rows of the audit: give DATABASE_OWNER_URL.';
+        throw new Error(advice, { cause });
+      });
+      const told = removed === 1 ? '1 row was removed.' : `${removed} rows were removed.`;
+      print(terminal, json, { removed }, () => told);
     });
 }
 

@@ -18,20 +18,17 @@ export function fhirAuditEvent(row: AuditRecord): object {
   const { position, at, tenantId, clientId, operator, operationId, patientId, resourceType, resourceId } = row;
   const identifier = (kind: string, value: string) => ({ system: `urn:clinical-encounter:${kind}`, value });
   const who = clientId === null ? identifier('operator', operator ?? 'unknown') : identifier('client', clientId);
-  const entities = [
-    ...(patientId === null
-      ? []
-      : [
-          {
-            what: { reference: `Patient/${patientId}` },
-            type: { system: 'http://terminology.hl7.org/CodeSystem/audit-entity-type', code: '1', display: 'Person' },
-            role: { system: 'http://terminology.hl7.org/CodeSystem/object-role', code: '1', display: 'Patient' },
-          },
-        ]),
-    ...(resourceType === null || resourceId === null || resourceType === 'patient'
-      ? []
-      : [{ what: { identifier: identifier(resourceType, resourceId) } }]),
-  ];
+  const entities: object[] = [];
+  if (patientId !== null) {
+    entities.push({
+      what: { reference: `Patient/${patientId}` },
+      type: { system: 'http://terminology.hl7.org/CodeSystem/audit-entity-type', code: '1', display: 'Person' },
+      role: { system: 'http://terminology.hl7.org/CodeSystem/object-role', code: '1', display: 'Patient' },
+    });
+  }
+  if (resourceType !== null && resourceId !== null && resourceType !== 'patient') {
+    entities.push({ what: { identifier: identifier(resourceType, resourceId) } });
+  }
   return {
     resourceType: 'AuditEvent',
     id: String(position),

@@ -9,9 +9,8 @@ import {
   type PlannedChange,
   type Progress,
 } from '../domain/catalog/import/importCatalog.js';
-import { findTenant } from '../domain/access/tenants.js';
 import { faultless, readText, remark } from './files.js';
-import { withDatabase } from './operator.js';
+import { withTenant } from './operator.js';
 import { example, print, table } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -46,8 +45,7 @@ function addImport(catalog: Command, terminal: CliIo): void {
     .addHelpText('after', example('catalog import catalog.json --tenant lakeside'))
     .action(async (file, { tenant, dryRun, json }) => {
       const text = await readText(file);
-      await withDatabase(terminal, async (context) => {
-        const { id } = await findTenant(context, tenant);
+      await withTenant(terminal, tenant, async (context, id) => {
         if (dryRun) {
           const { report, changes } = faultless(file, await previewImport(context, id, text));
           print(terminal, json, { ...report, changes }, () => `${preview(file, changes)}\n${reportTable(report)}`);
@@ -68,11 +66,7 @@ function addExport(catalog: Command, terminal: CliIo): void {
     .option('--json', 'print JSON, as without it')
     .addHelpText('after', example('catalog export --tenant lakeside > catalog.json'))
     .action(async ({ tenant }) => {
-      const exported = await withDatabase(terminal, async (context) => {
-        const { id } = await findTenant(context, tenant);
-        return exportCatalog(context, id);
-      });
-      print(terminal, true, exported, () => '');
+      print(terminal, true, await withTenant(terminal, tenant, exportCatalog), () => '');
     });
 }
 
@@ -95,21 +89,18 @@ function preview(file: string, changes: readonly PlannedChange[]): string {
 }
 
 function reportTable(report: CatalogReport): string {
-  const rows = Object.entries(report).map(([kind, { created, updated, deleted, unchanged }]) => [
-    kind,
-    ...[created, updated, deleted, unchanged].map(String),
-  ]);
+  const rows = Object.entries(report).map(([kind, counts]) => {
+    const { created, updated, deleted, unchanged } = counts;
+    return [kind, ...[created, updated, deleted, unchanged].map(String)];
+  });
   return table(['', 'CREATED', 'UPDATED', 'DELETED', 'UNCHANGED'], rows);
 }
 
 /** Only on a screen: a file or a pipe gets no bar. */
 async function withProgressBar<T>({ screen }: CliIo, work: (progress: Progress) => Promise<T>): Promise<T> {
   if (!screen) return work(() => {});
-  const bar = new SingleBar({
-    stream: screen,
-    clearOnComplete: true,
-    format: 'importing {bar} {percentage} % ({value} of {total} rows)',
-  });
+  const format = 'importing {bar} {percentage} % ({value} of {total} rows)';
+  const bar = new SingleBar({ stream: screen, clearOnComplete: true, format });
   try {
     return await work((written, total) => (bar.isActive ? bar.update(written) : bar.start(total, written)));
   } finally {

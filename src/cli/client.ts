@@ -45,12 +45,8 @@ export function addClientCommands(program: Command, terminal: CliIo): void {
     .addHelpText('after', example(`client revoke-tokens ${EXAMPLE_CLIENT}`))
     .action(async (clientId, { json }) => {
       const tokensValidAfter = await withDatabase(terminal, (context) => revokeTokens(context, clientId));
-      print(
-        terminal,
-        json,
-        { clientId, tokensValidAfter },
-        () => `Tokens of ${clientId} from before ${tokensValidAfter.toISOString()} are revoked. ${FOLLOW}`,
-      );
+      const told = `Tokens of ${clientId} from before ${tokensValidAfter.toISOString()} are revoked. ${FOLLOW}`;
+      print(terminal, json, { clientId, tokensValidAfter }, () => told);
     });
 }
 
@@ -89,21 +85,16 @@ function addCreate(client: Command, terminal: CliIo): void {
       });
       const created = await withDatabase(terminal, (context) => createApiClient(context, wanted));
       const { clientId, clientSecret, permissions: held } = created;
-      print(
-        terminal,
-        json,
-        { clientId, clientSecret, permissions: held },
-        () =>
-          `${fields({
-            tenant: created.tenantId,
-            name: created.name,
-            'client id': clientId,
-            'client secret': clientSecret,
-            permissions: held.join(' '),
-            clinics: clinicsOf(created),
-            ...pharmaciesOf(created),
-          })}\n${SHOWN_ONCE}`,
-      );
+      const told = fields({
+        tenant: created.tenantId,
+        name: created.name,
+        'client id': clientId,
+        'client secret': clientSecret,
+        permissions: held.join(' '),
+        clinics: clinicsOf(created),
+        ...pharmaciesOf(created),
+      });
+      print(terminal, json, { clientId, clientSecret, permissions: held }, () => `${told}\n${SHOWN_ONCE}`);
     });
 }
 

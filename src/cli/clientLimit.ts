@@ -27,15 +27,12 @@ export function addUpdate(client: Command, terminal: CliIo): void {
         if (own === undefined && pharmacies === undefined) throw new Error('There is nothing to change: see --help.');
         idsOf('pharmacy', pharmacies ?? []);
       });
-      await withDatabase(terminal, (context) =>
-        limitApiClient(context, clientId, { requestsPerMinute: own, pharmacies }),
-      );
-      const limits = [
-        ...(own === undefined
-          ? []
-          : [own === null ? 'the limit of the server' : `a limit of ${own} requests a minute`]),
-        ...(pharmacies === undefined ? [] : [`access to ${pharmacies?.join(' ') ?? 'every pharmacy'}`]),
-      ];
+      const wishes = { requestsPerMinute: own, pharmacies };
+      await withDatabase(terminal, (context) => limitApiClient(context, clientId, wishes));
+      const limits: string[] = [];
+      if (own !== undefined)
+        limits.push(own === null ? 'the limit of the server' : `a limit of ${own} requests a minute`);
+      if (pharmacies !== undefined) limits.push(`access to ${pharmacies?.join(' ') ?? 'every pharmacy'}`);
       const shown = { clientId, requestsPerMinute: own, allowedPharmacyIds: pharmacies };
       print(terminal, json, shown, () => `${clientId} has ${limits.join(' and ')}. ${FOLLOW}`);
     });

@@ -7,6 +7,7 @@ import type { CliIo } from './cliIo.js';
 
 /** Less would end a secret while its caller still changes over; `retire-secret` ends one at once. */
 const SHORTEST_OVERLAP = 3_600;
+const EXPIRE_OLD = `end the old secret by itself after this time (at least ${SHORTEST_OVERLAP})`;
 
 /** Adds `rotate-secret` and `retire-secret`: a new secret, and the end of the old one once the caller has changed over. */
 export function addSecretCommands(client: Command, terminal: CliIo): void {
@@ -19,11 +20,7 @@ function addRotateSecret(client: Command, terminal: CliIo): void {
     .command('rotate-secret')
     .description('add a secret; the old one stays valid until it is retired, so that nobody is locked out')
     .argument('<client-id>')
-    .option(
-      '--expire-old <seconds>',
-      `end the old secret by itself after this time (at least ${SHORTEST_OVERLAP})`,
-      overlap,
-    )
+    .option('--expire-old <seconds>', EXPIRE_OLD, overlap)
     .option('--json', 'print JSON: clientId, clientSecret, old')
     .addHelpText(
       'after',
@@ -34,17 +31,12 @@ function addRotateSecret(client: Command, terminal: CliIo): void {
         rotateSecret(context, clientId, expireOld ?? null),
       );
       const ends = old?.expiresAt ? `ends at ${old.expiresAt.toISOString()}` : 'stays valid until you retire it';
-      print(
-        terminal,
-        json,
-        { clientId, clientSecret, old: old && { hint: old.hint, expiresAt: old.expiresAt } },
-        () =>
-          `${fields({ 'client id': clientId, 'new secret': clientSecret })}\n${SHOWN_ONCE}\n${
-            old
-              ? `The old secret (…${old.hint}) ${ends}: ${PROGRAM} client retire-secret ${clientId}`
-              : 'There was no other active secret.'
-          }`,
-      );
+      const ofOld = old
+        ? `The old secret (…${old.hint}) ${ends}: ${PROGRAM} client retire-secret ${clientId}`
+        : 'There was no other active secret.';
+      const told = `${fields({ 'client id': clientId, 'new secret': clientSecret })}\n${SHOWN_ONCE}\n${ofOld}`;
+      const shown = { clientId, clientSecret, old: old && { hint: old.hint, expiresAt: old.expiresAt } };
+      print(terminal, json, shown, () => told);
     });
 }
 
@@ -61,14 +53,10 @@ function addRetireSecret(client: Command, terminal: CliIo): void {
       const ended = await withDatabase(terminal, (context) =>
         retireSecret(context, clientId, { hint, force: force ?? false }),
       );
-      print(
-        terminal,
-        json,
-        { clientId, hint: ended.hint, expiresAt: ended.expiresAt },
-        () =>
-          `The secret …${ended.hint} of ${clientId} obtains no more tokens. Access tokens live on until they expire; ` +
-          `"client revoke-tokens" ends them within ${EFFECT_SECONDS} seconds.`,
-      );
+      const told =
+        `The secret …${ended.hint} of ${clientId} obtains no more tokens. Access tokens live on until they expire; ` +
+        `"client revoke-tokens" ends them within ${EFFECT_SECONDS} seconds.`;
+      print(terminal, json, { clientId, hint: ended.hint, expiresAt: ended.expiresAt }, () => told);
     });
 }
 

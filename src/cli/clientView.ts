@@ -23,26 +23,14 @@ function addList(client: Command, terminal: CliIo): void {
         clients: await listApiClients(context, tenant),
         now: context.now(),
       }));
-      print(
-        terminal,
-        json,
-        clients.map((found) => shown(found, now)),
-        () =>
-          table(
-            ['TENANT', 'NAME', 'CLIENT ID', 'ACTIVE', 'SECRETS', 'LAST USED', 'PERMISSIONS'],
-            clients.map((found) => [
-              found.tenantId,
-              found.name,
-              found.clientId,
-              yesNo(found.isActive),
-              activeSecrets(found.secrets, now)
-                .map(({ hint }) => `…${hint}`)
-                .join(' '),
-              found.lastUsedAt?.toISOString() ?? 'never',
-              found.permissions.join(' '),
-            ]),
-          ),
-      );
+      const header = ['TENANT', 'NAME', 'CLIENT ID', 'ACTIVE', 'SECRETS', 'LAST USED', 'PERMISSIONS'];
+      const rows = clients.map(({ tenantId, name, clientId, isActive, secrets, lastUsedAt, permissions }) => {
+        const hints = activeSecrets(secrets, now).map(({ hint }) => `…${hint}`);
+        const lastUsed = lastUsedAt?.toISOString() ?? 'never';
+        return [tenantId, name, clientId, yesNo(isActive), hints.join(' '), lastUsed, permissions.join(' ')];
+      });
+      const asShown = clients.map((found) => shown(found, now));
+      print(terminal, json, asShown, () => table(header, rows));
     });
 }
 
@@ -83,22 +71,17 @@ function secretOf(hint: string, expiresAt: Date | null, now: Date): string {
 }
 
 function shown(client: ApiClientWithSecrets, now: Date): object {
-  const { clientId, tenantId, name, isActive, tokensValidAfter, lastUsedAt, createdAt, secrets } = client;
-  const active = activeSecrets(secrets, now);
-  return {
-    clientId,
-    tenantId,
-    name,
-    permissions: client.permissions,
+  const { clientId, tenantId, name, permissions, requestsPerMinute, isActive } = client;
+  const { tokensValidAfter, lastUsedAt, createdAt, secrets } = client;
+  const limits = {
     allowedClinicIds: client.allowedClinicIds.length > 0 ? client.allowedClinicIds : null,
     allowedPharmacyIds: client.allowedPharmacyIds.length > 0 ? client.allowedPharmacyIds : null,
-    requestsPerMinute: client.requestsPerMinute,
-    isActive,
-    tokensValidAfter,
-    lastUsedAt,
-    createdAt,
-    secrets: secrets.map((secret) => ({ ...secret, isActive: active.includes(secret) })),
+    requestsPerMinute,
   };
+  const times = { tokensValidAfter, lastUsedAt, createdAt };
+  const active = activeSecrets(secrets, now);
+  const marked = secrets.map((secret) => ({ ...secret, isActive: active.includes(secret) }));
+  return { clientId, tenantId, name, permissions, ...limits, isActive, ...times, secrets: marked };
 }
 
 /** The clinics that a client is limited to, for people. */

@@ -22,13 +22,8 @@ export function addKeyCommands(program: Command, terminal: CliIo): void {
       const { kid, retired } = await withDatabase(terminal, ({ now, newId }) =>
         rotateSigningKeys(signingKeysFile, { now: now(), newId, retireAfter, force: force ?? false }),
       );
-      print(
-        terminal,
-        json,
-        { kid, retired },
-        () =>
-          `New tokens are signed with the key ${kid} (${signingKeysFile}); running servers follow at once.` +
-          (retired.length > 0 ? `\nDropped: ${retired.join(', ')}` : ''),
-      );
+      const told = `New tokens are signed with the key ${kid} (${signingKeysFile}); running servers follow at once.`;
+      const dropped = retired.length > 0 ? `\nDropped: ${retired.join(', ')}` : '';
+      print(terminal, json, { kid, retired }, () => told + dropped);
     });
 }

@@ -28,18 +28,17 @@ async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void
       db.$disconnect(),
     );
   });
-  print(terminal, json, { applied }, () =>
-    applied.length === 0 ? 'The schema is up to date.' : applied.map((name) => `Applied ${name}`).join('\n'),
-  );
+  print(terminal, json, { applied }, () => listed('Applied', applied));
 }
 
 async function showPending(terminal: CliIo, json: boolean | undefined): Promise<void> {
   const pending = await withAnySchema(terminal, ({ ownerUrl }) => pendingMigrations(ownerUrl));
-  print(terminal, json, { pending }, () =>
-    pending.length === 0 ? 'The schema is up to date.' : pending.map((name) => `Pending ${name}`).join('\n'),
-  );
+  print(terminal, json, { pending }, () => listed('Pending', pending));
   if (pending.length > 0) throw new Error(`Migrations are pending: run "${PROGRAM} migrate".`);
 }
+
+const listed = (state: string, names: readonly string[]): string =>
+  names.length === 0 ? 'The schema is up to date.' : names.map((name) => `${state} ${name}`).join('\n');
 
 async function withAnySchema<T>(terminal: CliIo, work: (database: ServiceDatabase) => Promise<T>): Promise<T> {
   const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(terminal.environment);

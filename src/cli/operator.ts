@@ -5,6 +5,9 @@ import { type ObjectStore } from '../adapters/objects/objectStore.js';
 import { openServiceDatabase } from '../runtime/serviceDatabase.js';
 import { readConfig } from '../config.js';
 import type { DomainContext } from '../context.js';
+import { findTenant } from '../domain/access/tenants.js';
+import { clockOffset } from '../domain/sandbox/clock.js';
+import { inTenantTime, inTransaction, type TransactionContext } from '../domain/transactions/transaction.js';
 import { systemContext } from '../runtime/systemContext.js';
 import type { CliIo } from './cliIo.js';
 import { recordCommand } from './commandAudit.js';
@@ -13,9 +16,8 @@ import { recordCommand } from './commandAudit.js';
 const TIMEOUT_MS = 120_000;
 
 /**
- * Runs a command on the service's database: that of DATABASE_URL, else the embedded one in DATA_DIR, which is started
- * for the command if no server runs it. The database's clock counts, because the operator's may be wrong. A signal ends
- * the command and rolls back its work. The command is recorded in the audit.
+ * Runs a command on the service's database, which is started if it is the embedded one and no server runs it, and records it
+ * in the audit. The database's clock counts, because the operator's may be wrong. A signal rolls the work back.
  * @param asOwner work as the role that owns the schema, which may do what the service's may not
  * @param interruption what a signal aborts instead, for work that has no other end
  * @throws Error when the database does not answer or its schema is not that of this build
@@ -49,9 +51,28 @@ export async function withDatabase<T>(
   }
 }
 
-/**
- * Does the work of a command and records it, or that it failed. Nothing is shown of a command that could not be recorded.
- */
+/** Runs a command on one tenant, which is named by id or name. */
+export function withTenant<T>(
+  terminal: CliIo,
+  tenant: string,
+  work: (context: DomainContext, tenantId: string) => Promise<T>,
+): Promise<T> {
+  return withDatabase(terminal, async (context) => work(context, (await findTenant(context, tenant)).id));
+}
+
+/** The same in a transaction, and in the time of the tenant. */
+export function inTenant<T>(
+  terminal: CliIo,
+  tenant: string,
+  work: (transaction: TransactionContext, tenantId: string) => Promise<T>,
+): Promise<T> {
+  return withTenant(terminal, tenant, async (context, id) => {
+    const local = inTenantTime(context, await clockOffset(context, id));
+    return inTransaction(local, (transaction) => work(transaction, id));
+  });
+}
+
+/** Does the work of a command and records it, or that it failed: nothing is shown of one that could not be recorded. */
 export async function recorded<T>(
   { command }: CliIo,
   context: DomainContext,

@@ -1,10 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { cancelOrderOf } from '../domain/orders/cancellation.js';
-import { clockOffset } from '../domain/sandbox/clock.js';
-import { findTenant } from '../domain/access/tenants.js';
-import { inTenantTime } from '../domain/transactions/transaction.js';
-import { inTransaction } from '../domain/transactions/transaction.js';
-import { withDatabase } from './operator.js';
+import { inTenant } from './operator.js';
 import { example, print } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -20,11 +16,7 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('order cancel ORD-101045 --tenant lakeside'))
     .action(async (orderNo, { tenant, json }) => {
-      const cancelled = await withDatabase(terminal, async (context) => {
-        const { id } = await findTenant(context, tenant);
-        const local = inTenantTime(context, await clockOffset(context, id));
-        return inTransaction(local, (transaction) => cancelOrderOf(transaction, id, orderNo));
-      });
+      const cancelled = await inTenant(terminal, tenant, (transaction, id) => cancelOrderOf(transaction, id, orderNo));
       const { orderStatus, currency } = cancelled;
       const shown = { orderNo: cancelled.orderNo, orderStatus, currency, grandTotal: cancelled.grandTotal.toFixed(2) };
       print(terminal, json, shown, () => `${shown.orderNo} over ${shown.grandTotal} ${currency} is cancelled.`);

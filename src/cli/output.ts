@@ -10,14 +10,8 @@ export function print({ out }: CliIo, asJson: boolean | undefined, value: unknow
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const padded = lines.map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)));
+  return padded.map((line) => line.join('  ').trimEnd()).join('\n');
 }
 
 /** Name and value in two columns. */

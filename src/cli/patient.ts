@@ -1,10 +1,7 @@
 import { Option, type Command } from '@commander-js/extra-typings';
-import { findTenant } from '../domain/access/tenants.js';
 import { recordVerification } from '../domain/patients/verification.js';
-import { clockOffset } from '../domain/sandbox/clock.js';
-import { inTenantTime, inTransaction } from '../domain/transactions/transaction.js';
 import { Problem } from '../problem.js';
-import { withDatabase } from './operator.js';
+import { inTenant } from './operator.js';
 import { example, print } from './output.js';
 import { addPatientDataCommands, uuid } from './patientData.js';
 import type { CliIo } from './cliIo.js';
@@ -24,16 +21,12 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('patient verify 01a10caf-a4c0-7000-8000-00000000d001 --tenant lakeside'))
     .action(async (userId, { tenant, status, json }) => {
-      const { isVerified } = await withDatabase(terminal, async (context) => {
-        const { id } = await findTenant(context, tenant);
-        const local = inTenantTime(context, await clockOffset(context, id));
-        return inTransaction(local, (transaction) => recordVerification(transaction, id, userId, status)).catch(
-          (error: unknown) => {
-            const current = error instanceof Problem ? error.extra['current_status'] : undefined;
-            if (current === undefined) throw error;
-            throw new Error(`${userId} is ${current} and cannot become ${status}.`, { cause: error });
-          },
-        );
+      const { isVerified } = await inTenant(terminal, tenant, (transaction, id) =>
+        recordVerification(transaction, id, userId, status),
+      ).catch((error: unknown) => {
+        const current = error instanceof Problem ? error.extra['current_status'] : undefined;
+        if (current === undefined) throw error;
+        throw new Error(`${userId} is ${current} and cannot become ${status}.`, { cause: error });
       });
       print(terminal, json, { userId, isVerified }, () => `${userId} is ${isVerified}.`);
     });

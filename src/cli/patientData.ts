@@ -3,10 +3,9 @@ import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { validate as isUuid } from 'uuid';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
-import { findTenant } from '../domain/access/tenants.js';
 import { erasePatient } from '../domain/patients/erase.js';
 import { exportPatient, type PatientExport } from '../domain/patients/export.js';
-import { openStore, withDatabase } from './operator.js';
+import { openStore, withTenant } from './operator.js';
 import { example, print } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -30,8 +29,8 @@ export function addPatientDataCommands(patient: Command, terminal: CliIo): void 
         throw new Error(`${to} cannot be made: choose a folder that does not exist yet.`, { cause });
       });
       // It is recorded before the first file is written.
-      const found = await withDatabase(terminal, async (context) =>
-        exportPatient(context, (await findTenant(context, tenant)).id, id),
+      const found = await withTenant(terminal, tenant, (context, tenantId) =>
+        exportPatient(context, tenantId, id),
       ).catch(async (error: unknown) => {
         await rmdir(to);
         throw error;
@@ -53,19 +52,15 @@ export function addPatientDataCommands(patient: Command, terminal: CliIo): void 
     .addHelpText('after', example(`patient erase ${EXAMPLE}`))
     .action(async (id, { tenant, json }) => {
       const store = await openStore(terminal);
-      const { objects, encounters } = await withDatabase(terminal, async (context) =>
-        erasePatient(context, (await findTenant(context, tenant)).id, id),
+      const { objects, encounters } = await withTenant(terminal, tenant, (context, tenantId) =>
+        erasePatient(context, tenantId, id),
       );
       await removeAll(store, objects).catch(() => {
         terminal.err('The object store does not answer: the daily job removes the files of the documents.\n');
       });
-      print(
-        terminal,
-        json,
-        { id, documents: objects.length, encounters },
-        () =>
-          `${id} is erased: ${objects.length} documents were removed, ${encounters} encounters are kept without the person.`,
-      );
+      const shown = { id, documents: objects.length, encounters };
+      const rest = `${encounters} encounters are kept without the person`;
+      print(terminal, json, shown, () => `${id} is erased: ${objects.length} documents were removed, ${rest}.`);
     });
 }
 
@@ -83,8 +78,13 @@ async function removeAll(store: ObjectStore, keys: readonly string[]): Promise<v
   for (const key of keys) await store.remove(key);
 }
 
+/** Reads an argument that is a UUID; otherwise the advice is what to say. */
+export const uuidOr =
+  (advice: string) =>
+  (text: string): string => {
+    if (isUuid(text)) return text.toLowerCase();
+    throw new InvalidArgumentError(advice);
+  };
+
 /** Reads the argument that names a patient. */
-export function uuid(text: string): string {
-  if (isUuid(text)) return text.toLowerCase();
-  throw new InvalidArgumentError('Give the user_id of the patient.');
-}
+export const uuid = uuidOr('Give the user_id of the patient.');

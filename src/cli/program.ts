@@ -105,10 +105,6 @@ function messageOf(error: unknown): string {
 function lastLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : error.name;
-  return (
-    error.message
-      .split('\n')
-      .filter((line) => line.trim() !== '')
-      .at(-1) ?? code
-  );
+  const lines = error.message.split('\n').filter((line) => line.trim() !== '');
+  return lines.at(-1) ?? code;
 }

@@ -1,8 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
-import { findTenant } from '../domain/access/tenants.js';
 import { importProviders } from '../domain/reviews/importProviders.js';
 import { faultless, readText } from './files.js';
-import { withDatabase } from './operator.js';
+import { withTenant } from './operator.js';
 import { example, fields, print } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -27,10 +26,9 @@ export function addProviderCommands(program: Command, terminal: CliIo): void {
     .addHelpText('after', example('provider import providers.json --tenant lakeside'))
     .action(async (file, { tenant, json }) => {
       const text = await readText(file);
-      const { report } = await withDatabase(terminal, async (context) => {
-        const { id } = await findTenant(context, tenant);
-        return faultless(file, await importProviders(context, id, text));
-      });
+      const { report } = await withTenant(terminal, tenant, async (context, id) =>
+        faultless(file, await importProviders(context, id, text)),
+      );
       const counts = Object.entries(report).map(([state, count]) => [state, String(count)]);
       print(terminal, json, report, () => fields(Object.fromEntries(counts) as Record<string, string>));
     });

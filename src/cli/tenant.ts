@@ -54,6 +54,7 @@ function addCreate(tenant: Command, terminal: CliIo): void {
     });
 }
 
+const LICENSED = 'whether claims and reviews need a licence (see provider import)';
 /** At most a year. */
 const REUSE_MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1));
 
@@ -68,12 +69,7 @@ function addConfigure(tenant: Command, terminal: CliIo): void {
     .addOption(
       new Option('--gfe-reuse-months <months>', 'for how many months after its decision').choices(REUSE_MONTHS),
     )
-    .addOption(
-      new Option(
-        '--require-licensed-provider <state>',
-        'whether claims and reviews need a licence (see provider import)',
-      ).choices(['on', 'off']),
-    )
+    .addOption(new Option('--require-licensed-provider <state>', LICENSED).choices(['on', 'off']))
     .option('--currency <code>', 'ISO 4217 code of the amounts of orders to come')
     .option('--json', 'print JSON')
     .addHelpText('after', example('tenant configure lakeside --gfe-reuse on --currency CAD'))
@@ -127,20 +123,12 @@ function addList(tenant: Command, terminal: CliIo): void {
     .addHelpText('after', example('tenant list'))
     .action(async ({ json }) => {
       const tenants = await withDatabase(terminal, listTenants);
-      print(terminal, json, tenants.map(shown), () =>
-        table(
-          ['ID', 'NAME', 'MODE', 'ACTIVE', 'GFE REUSE', 'CURRENCY', 'CREATED'],
-          tenants.map(({ id, name, mode, isActive, gfeReuse, currency, createdAt }) => [
-            id,
-            name,
-            mode,
-            yesNo(isActive),
-            onOff(gfeReuse),
-            currency,
-            createdAt.toISOString(),
-          ]),
-        ),
-      );
+      const header = ['ID', 'NAME', 'MODE', 'ACTIVE', 'GFE REUSE', 'CURRENCY', 'CREATED'];
+      const rows = tenants.map(({ id, name, mode, isActive, gfeReuse, currency, createdAt }) => {
+        const created = createdAt.toISOString();
+        return [id, name, mode, yesNo(isActive), onOff(gfeReuse), currency, created];
+      });
+      print(terminal, json, tenants.map(shown), () => table(header, rows));
     });
 }
 
@@ -148,24 +136,8 @@ type Tenant = Awaited<ReturnType<typeof listTenants>>[number];
 
 const onOff = (state: boolean): string => (state ? 'on' : 'off');
 
-const shown = ({
-  id,
-  name,
-  mode,
-  isActive,
-  gfeReuse,
-  gfeReuseMonths,
-  requireLicensedProvider,
-  currency,
-  createdAt,
-}: Tenant): object => ({
-  id,
-  name,
-  mode,
-  isActive,
-  gfeReuse,
-  gfeReuseMonths,
-  requireLicensedProvider,
-  currency,
-  createdAt,
-});
+function shown({ id, name, mode, isActive, currency, createdAt, ...settings }: Tenant): object {
+  const { gfeReuse, gfeReuseMonths, requireLicensedProvider } = settings;
+  const reuse = { gfeReuse, gfeReuseMonths };
+  return { id, name, mode, isActive, ...reuse, requireLicensedProvider, currency, createdAt };
+}

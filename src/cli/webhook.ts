@@ -1,11 +1,8 @@
-import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
-import { validate as isUuid } from 'uuid';
-import { findTenant } from '../domain/access/tenants.js';
-import { clockOffset } from '../domain/sandbox/clock.js';
-import { inTenantTime, inTransaction, type TransactionContext } from '../domain/transactions/transaction.js';
+import type { Command } from '@commander-js/extra-typings';
 import { disableEndpointOf, listEndpointsOf, replayOf } from '../domain/events/webhookOperator.js';
 import { moment } from './audit.js';
-import { withDatabase } from './operator.js';
+import { uuidOr } from './patientData.js';
+import { inTenant, withTenant } from './operator.js';
 import { example, print, table } from './output.js';
 import type { CliIo } from './cliIo.js';
 
@@ -27,9 +24,7 @@ function addList(webhook: Command, terminal: CliIo): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('webhook list --tenant lakeside'))
     .action(async ({ tenant, json }) => {
-      const endpoints = await withDatabase(terminal, async (context) =>
-        listEndpointsOf(context, (await findTenant(context, tenant)).id),
-      );
+      const endpoints = await withTenant(terminal, tenant, listEndpointsOf);
       const header = ['ID', 'CLIENT', 'STATUS', 'LAST SUCCESS', 'LAST FAILURE', 'URL'];
       const rows = endpoints.map(({ id, clientId, status, disabledReason, lastSuccessAt, lastFailureAt, url }) => [
         id,
@@ -77,20 +72,4 @@ function addReplay(webhook: Command, terminal: CliIo): void {
     });
 }
 
-/** Work in a transaction and in the time of the tenant. */
-function inTenant<T>(
-  terminal: CliIo,
-  tenant: string,
-  work: (transaction: TransactionContext, tenantId: string) => Promise<T>,
-): Promise<T> {
-  return withDatabase(terminal, async (context) => {
-    const { id } = await findTenant(context, tenant);
-    const local = inTenantTime(context, await clockOffset(context, id));
-    return inTransaction(local, (transaction) => work(transaction, id));
-  });
-}
-
-function endpointId(text: string): string {
-  if (isUuid(text)) return text.toLowerCase();
-  throw new InvalidArgumentError('Give the id of an endpoint: see "webhook list".');
-}
+const endpointId = uuidOr('Give the id of an endpoint: see "webhook list".');
