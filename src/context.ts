@@ -48,7 +48,7 @@ export interface Services extends DomainContext {
   readonly log: Logger;
   /** A UUID of no order, which is cheaper than one of version 7. */
   readonly newRequestId: () => string;
-  /** True once the process has been told to stop: it serves what it has and takes no more. */
+  /** Whether the process has been told to stop: it serves what it has and takes no more. */
   readonly isStopping: () => boolean;
 }
 
@@ -117,7 +117,7 @@ export interface Context extends PublicContext {
   readonly aside: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** The context with other members. Its own few are copied: the services, which all requests share, are its prototype. */
+/** The context with other members. Its own few are copied; the services, which requests share, are its prototype. */
 export function withMembers<C extends object, Members extends object>(
   context: C,
   members: Members,

@@ -15,10 +15,7 @@ export type EventType = Schemas['Event']['type'];
 export type EventDataOf<Type extends EventType> = Schemas[Type]['data'];
 export type EncounterState = Schemas['Encounter']['status'];
 
-/**
- * A value of a request's body as the code gets it: a null in an optional field means that the field is absent, and http/
- * leaves it out.
- */
+/** A request's body as the code gets it: a null in an optional field counts as absent, and http/ leaves it out. */
 type WithoutNulls<T> = T extends readonly (infer Element)[]
   ? WithoutNulls<Element>[]
   : T extends object
@@ -43,9 +40,7 @@ type BodyOf<Id extends OperationId> = operations[Id] extends {
   requestBody: { content: { 'application/merge-patch+json': infer Patch } };
 }
   ? Patch
-  : operations[Id] extends {
-        requestBody: { content: { 'application/json': infer Body } };
-      }
+  : operations[Id] extends { requestBody: { content: { 'application/json': infer Body } } }
     ? WithoutNulls<Body>
     : undefined;
 

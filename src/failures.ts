@@ -1,9 +1,14 @@
 import { types } from 'node:util';
 import { Problem } from './problem.js';
 
-/** The `code` of an error (`ENOENT`, …), if it has one; not by `instanceof`, which is false for those of another realm. */
+/** The `code` of an error (`ENOENT`, …), if any; not by `instanceof`, which is false for errors of another realm. */
 export function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}
+
+/** The message of an error, or what was thrown instead of one. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** What is behind a failure, without its stack: "ECONNREFUSED" says more than "temporarily unavailable". */

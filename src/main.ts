@@ -3,6 +3,7 @@ import cluster from 'node:cluster';
 import { createServer } from 'node:http';
 import { startTracing } from './adapters/tracing/startTracing.js';
 import { readConfig, type Config } from './config.js';
+import { messageOf } from './failures.js';
 import { listenAt } from './http/listen.js';
 import { configuredDatabase } from './runtime/configuredDatabase.js';
 import { configWarnings } from './runtime/configWarnings.js';
@@ -30,7 +31,7 @@ await program.parseAsync().catch(refuse('start'));
 /** What fails here is a matter of configuration or surroundings: the operator needs the message, not the stack. */
 function refuse(what: string): (error: unknown) => never {
   return (error) => {
-    process.stderr.write(`The service did not ${what}. ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`The service did not ${what}. ${messageOf(error)}\n`);
     process.exit(1);
   };
 }

@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, readdir, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { errorCode } from '../failures.js';
+import { errorCode, messageOf } from '../failures.js';
 
-/**
- * Makes the folder of DATA_DIR if it is missing.
- * @throws Error naming DATA_DIR when it cannot be made, is no folder or cannot be written
- */
+/** Makes the folder if it is missing. @throws Error naming DATA_DIR when it cannot be made or written to, or is none */
 export async function makeDataDir(dataDir: string): Promise<void> {
   try {
     // Search permission for others when we are root: the embedded PostgreSQL then runs as another user inside it.
@@ -14,8 +11,7 @@ export async function makeDataDir(dataDir: string): Promise<void> {
     await readdir(dataDir);
     await access(dataDir, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`DATA_DIR ${dataDir} cannot be used: ${reason}`, { cause });
+    throw new Error(`DATA_DIR ${dataDir} cannot be used: ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -8,10 +8,7 @@ import type { CliIo, RunningCommand } from './cliIo.js';
 const CLIENT_ID = /^ces_[a-z2-7]{20}$/;
 const ORDER_NO = /^[A-Za-z]{2,10}-\d{1,18}$/;
 
-/**
- * What is known of a command before it runs.
- * @param as who runs it, if that is not the user of the shell
- */
+/** What is known of a command before it runs; `as` is who runs it, if that is not the user of the shell. */
 export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, as: string | undefined): RunningCommand {
   const { parent } = command;
   // The program itself is no part of a command's name.

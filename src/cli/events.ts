@@ -54,10 +54,7 @@ interface Feed {
   readonly first: ScannedPage<FeedEvent>;
 }
 
-/**
- * Prints the first page, and what comes after it.
- * @returns the cursor of what was not printed
- */
+/** Prints the first page and what comes after it; returns the cursor of what was not printed. */
 async function follow({ read, first }: Feed, { out }: CliIo, signal: AbortSignal): Promise<string> {
   for (let page = first; ; page = await read(page.nextCursor)) {
     for (const { id, type, timestamp, data } of page.rows) out(`${JSON.stringify({ id, type, timestamp, data })}\n`);

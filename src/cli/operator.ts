@@ -16,8 +16,9 @@ import { recordCommand } from './commandAudit.js';
 const TIMEOUT_MS = 120_000;
 
 /**
- * Runs a command on the service's database, which is started if it is the embedded one and no server runs it, and records it
- * in the audit. The database's clock counts, because the operator's may be wrong. A signal rolls the work back.
+ * Runs a command on the service's database, which is started if it is the embedded one and no server runs it, and
+ * records it in the audit. The database's clock counts, because the operator's may be wrong. A signal rolls the work
+ * back.
  * @param asOwner work as the role that owns the schema, which may do what the service's may not
  * @param interruption what a signal aborts instead, for work that has no other end
  * @throws Error when the database does not answer or its schema is not that of this build

@@ -1,4 +1,5 @@
 import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
+import { messageOf } from '../failures.js';
 import type { CliIo } from './cliIo.js';
 
 /** Prints the result: JSON for scripts, or text for people. Nothing else is ever written to standard output. */
@@ -35,7 +36,7 @@ export function assertUsage(command: { error(message: string): never }, check: (
   try {
     check();
   } catch (error) {
-    command.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+    command.error(`error: ${messageOf(error)}`);
   }
 }
 

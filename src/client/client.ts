@@ -32,11 +32,7 @@ interface Call<Method extends Methods> {
 
 interface Get extends Call<'get'> {
   /** Reads a file. */
-  <Path extends PathOf<'get'>>(path: Path, init: Init<Path, 'get'> & Bytes): Promise<ArrayBuffer>;
-}
-
-interface Bytes {
-  readonly parseAs: 'arrayBuffer';
+  <Path extends PathOf<'get'>>(path: Path, init: Init<Path, 'get'> & { parseAs: 'arrayBuffer' }): Promise<ArrayBuffer>;
 }
 
 /** A client of the Clinical Encounter Service, typed by its contract. */
@@ -53,9 +49,8 @@ export interface Client {
 
 /** Makes a client. It gets its token with the first call, and renews it in time. */
 export function createClient(options: ClientOptions): Client {
-  const { baseUrl } = options;
   const client = createFetchClient<paths>({
-    baseUrl,
+    baseUrl: options.baseUrl,
     fetch: authorizedFetch(options),
     // As the contract has it: types=a,b
     querySerializer: { array: { style: 'form', explode: false } },

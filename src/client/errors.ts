@@ -30,7 +30,6 @@ export class ApiError extends Error {
 
   /** Reads what came instead of a success. */
   static async of(response: Response): Promise<ApiError> {
-    const body: unknown = await response.json().catch(() => null);
-    return new ApiError(response, body);
+    return new ApiError(response, await response.json().catch(() => null));
   }
 }

@@ -87,10 +87,7 @@ function withToken(request: Request, token: string): Request {
 /** Too early, or too busy: 429 comes before anything is done, 503 and 409 `idempotency_in_progress` may not. */
 function mayPass({ status, headers }: Response, isRepeatable: boolean): boolean {
   if (status === 429) return true;
-  return (
-    isRepeatable &&
-    (status === 502 || status === 503 || status === 504 || (status === 409 && headers.has('Retry-After')))
-  );
+  return isRepeatable && ([502, 503, 504].includes(status) || (status === 409 && headers.has('Retry-After')));
 }
 
 function waitAfter(response: Response | null, nth: number): number {

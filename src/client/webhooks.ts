@@ -31,9 +31,8 @@ export async function verifyWebhook(
   const age = Date.now() / 1000 - Number(timestamp || NaN);
   if (!(Math.abs(age) <= TOLERANCE)) throw new WebhookError('The webhook is too old, or has no time.');
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
-  const key = await crypto.subtle.importKey('raw', bytesOf(secret.replace(/^whsec_/, '')), algorithm, false, [
-    'verify',
-  ]);
+  const raw = bytesOf(secret.replace(/^whsec_/, ''));
+  const key = await crypto.subtle.importKey('raw', raw, algorithm, false, ['verify']);
   const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
   for (const one of signatures.split(' ')) {
     const [version, signature = ''] = one.split(',');

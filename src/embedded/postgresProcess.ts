@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { open, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
-import { binary, environment, exists, readOptional } from './postgresCluster.js';
-import type { Cluster } from './postgresCluster.js';
+import { binary, environment, exists, readOptional, type Cluster } from './postgresCluster.js';
 
 /** A PostgreSQL that accepts connections; `process` is present when this process started it. */
 export interface RunningPostgres {
@@ -17,10 +16,7 @@ export interface RunningPostgres {
   readonly process?: ChildProcess;
 }
 
-/**
- * Starts PostgreSQL on loopback with its own session and process group, so that a Ctrl-C in the terminal leaves it
- * running until the server has drained. Undefined when another process started it meanwhile.
- */
+/** Starts PostgreSQL in a process group of its own, which a Ctrl-C leaves alone; undefined when another was faster. */
 export async function startPostgres(
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
@@ -28,16 +24,12 @@ export async function startPostgres(
 ): Promise<RunningPostgres | undefined> {
   await removeStaleLock(cluster);
   const port = wantedPort ?? (await freePort());
-  const all = { ...defaultSettings, ...settings };
-  const [program = '', ...args] = [
-    ...cluster.prefix,
-    binary('postgres'),
-    '-D',
-    cluster.pgdata,
-    '-p',
-    String(port),
-    ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ];
+  const all = Object.entries({ ...defaultSettings, ...settings }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
+  const command = [binary('postgres'), '-D', cluster.pgdata, '-p', String(port), ...all];
+  const [program = '', ...args] = [...cluster.prefix, ...command];
   const log = await open(cluster.logFile, 'a', 0o600);
   const { size } = await log.stat();
   const options = { cwd: '/', detached: true, env: environment() };
@@ -99,9 +91,8 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
 }
 
 /**
- * Stops PostgreSQL and waits until it is gone. 'fast' ends other sessions; 'smart' lets them finish, and returns
- * after 10 s even if they have not (PostgreSQL then goes with the last of them).
- * `release` ends our own session once PostgreSQL admits nobody else.
+ * Stops PostgreSQL and waits until it is gone. 'fast' ends other sessions; 'smart' lets them finish, but waits for 10 s
+ * only. `release` ends our own session once PostgreSQL admits nobody else.
  */
 export async function stopPostgres(
   cluster: Cluster,
@@ -143,8 +134,8 @@ async function commandLine(pid: number): Promise<string[]> {
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((done) => server.once('listening', done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await once(server.close(), 'close');
+  return port;
 }

@@ -33,8 +33,8 @@ export interface Backend {
 }
 
 /**
- * Answers requests as the contract says: authenticate, count, authorise, read, validate, run, check, send. What can be known
- * before a request comes is in the plan of its operation.
+ * Answers requests as the contract says: authenticate, count, authorise, read, validate, run, check, send. What can be
+ * known before a request comes is in the plan of its operation.
  * @param protective headers that every response has besides those of the contract
  */
 export function createBackend(

@@ -11,15 +11,10 @@ const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => true });
 
 /**
- * Reads and parses a body of one of the media types that the operation declares; undefined without a body.
- * openapi-backend checks neither the content type nor malformed JSON, and would read the body before authentication.
+ * Reads and parses a body of one of these media types, if any. openapi-backend would read it before authentication.
  * @throws Problem content_type_not_json, malformed_json, body_too_large
  */
-export async function readBody(
-  req: IncomingMessage,
-  res: ServerResponse,
-  mediaTypes: readonly string[],
-): Promise<unknown> {
+export async function readBody(req: IncomingMessage, res: ServerResponse, mediaTypes: readonly string[]) {
   const bytes = await readBytes(req, res);
   if (bytes.length === 0) return undefined;
   const type: unknown = Reflect.apply(express.request.is, req, [mediaTypes]);

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 
 /**
- * The address that a request came from: the peer's or, behind proxies that append to `X-Forwarded-For`, the one that the
- * outermost of them saw. What stands before it in that header is the caller's own text.
+ * The address that a request came from: the peer's or, behind proxies that append to `X-Forwarded-For`, the one that
+ * the outermost of them saw. What stands before it in that header is the caller's own text.
  * @param trustedProxies how many proxies there are
  */
 export function callerAddress(

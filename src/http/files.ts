@@ -5,8 +5,8 @@ import type { Services } from '../context.js';
 const refusal = 'This link is not valid or has expired.\n';
 
 /**
- * Serves the signed links of the file store (`fileUrl`), which are no part of the contract; mount at `/files`. A document is
- * only ever offered for saving, and whatever is in it can't run in a browser.
+ * Serves the signed links of the file store (`fileUrl`), which are no part of the contract; mount at `/files`. A
+ * document is only ever offered for saving, and whatever is in it can't run in a browser.
  */
 export function fileRoutes(services: Pick<Services, 'objects' | 'now'>): Router {
   const router = Router({ caseSensitive: true, strict: true });

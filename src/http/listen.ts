@@ -17,7 +17,7 @@ export function listenAt(server: Server, { host, port }: { host: string; port: n
   });
 }
 
-/** Takes no new connection and resolves when requests in flight have ended; after `limit` milliseconds they are cut off. */
+/** Takes no new connection, and resolves when those in flight have ended: after `limit` milliseconds they are cut. */
 export function drain(server: Server, limit: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), limit);

@@ -7,8 +7,8 @@ export type Match<Operation> =
   | 'unknown_path';
 
 /**
- * Which operation a request means: its path decides first, a concrete one before a template (OpenAPI 3.1 §4.8.8), then its
- * method. openapi-backend's own matching scans all operations and builds their patterns again for every request.
+ * Which operation a request means: its path decides first, a concrete one before a template (OpenAPI 3.1 §4.8.8), then
+ * its method. openapi-backend's own matching scans all operations and builds their patterns again for every request.
  */
 export function buildMatcher<Operation extends { readonly path: string; readonly method: string }>(
   operations: readonly Operation[],

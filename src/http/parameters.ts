@@ -88,11 +88,7 @@ function respelled(value: unknown, spellings: ReadonlyMap<string, string>): unkn
   return typeof value === 'string' ? (spellings.get(value.toLowerCase()) ?? value) : value;
 }
 
-/**
- * Ajv turns every spelling that JavaScript reads as a number into one: "0x10", "1e2", " 7 ". An integer here has digits
- * only, so that one record has one address.
- * @throws Problem validation_failed
- */
+/** Ajv takes "0x10", "1e2" and " 7 " for numbers: an integer has digits only here, so that a record has one address. */
 function requireDigits(
   integers: readonly Parameter[],
   values: Readonly<Record<Place, Readonly<Record<string, unknown>>>>,

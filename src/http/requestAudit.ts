@@ -10,10 +10,7 @@ export interface ValidatedRequest {
   body: unknown;
 }
 
-/**
- * What the audit says of a request, filled in as the request is understood (R-87).
- * @param rule null = nothing is recorded
- */
+/** What the audit says of a request, filled in as it is understood; without a rule nothing is recorded. */
 export function requestAudit(
   { operationId }: Route,
   rule: AuditRule | null,

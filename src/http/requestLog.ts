@@ -4,7 +4,7 @@ import { problems } from '../problem.js';
 import { logIdsOf, type Request, type Response } from './route.js';
 import type { RefusalObserver } from './server.js';
 
-/** One line a request, with ids and the path template only: path, query, headers and body may hold health data or secrets. */
+/** A line a request, with ids and the path template only: path, query, headers and body may hold health data. */
 export function logWhenClosed(log: Logger, req: Request, res: Response): void {
   const span = tracing?.startRequest(req);
   res.locals.traceId = span?.traceId ?? traceIdOf(req.headers['traceparent']);

@@ -20,8 +20,7 @@ export function sampled(answer: Answer): Answer {
 
 /**
  * A response that breaks the contract is never sent (in tests and to sandbox tenants).
- * @param declared the responses that the contract has for the operation, by status
- * @param validators of their bodies; none for a body of any shape
+ * @param declared the responses that the contract has for the operation, by status, as `validators` have their bodies
  * @throws Error that names the places and rules, not the values
  */
 export function assertResponse(

@@ -15,7 +15,7 @@ const MAX_DELAYED = 100;
 
 /**
  * What the request asks for; undefined without the header.
- * @throws Problem validation_failed if the tenant is live, the header is malformed, or the operation has no such problem
+ * @throws Problem validation_failed if the tenant is live, the header malformed, or the operation without that problem
  */
 export function behaviorOf(
   { [HEADER]: given }: IncomingHttpHeaders,
@@ -29,10 +29,8 @@ export function behaviorOf(
   if (!/^\d{1,5}$/.test(delay) || Number(delay) > MAX_DELAY_MS) {
     throw refusal('range', `delay must be a number of milliseconds from 0 to ${MAX_DELAY_MS}`);
   }
-  return {
-    delayMs: Number(delay),
-    problem: error === undefined ? null : problemOf(error, problems, permissions ?? []),
-  };
+  const problem = error === undefined ? null : problemOf(error, problems, permissions ?? []);
+  return { delayMs: Number(delay), problem };
 }
 
 /** @throws Problem validation_failed */
@@ -58,10 +56,7 @@ function problemOf(code: string, documented: DocumentedProblems, permissions: Al
   return new Problem(code as ProblemCode, undefined, { errors, extra, ...scope });
 }
 
-/**
- * Makes what makes happen what a request asks for: it throws the problem that is asked for, and counts who waits. A request
- * waits before it takes a place of its tenant, let alone a connection (R-85).
- */
+/** Waits, then throws the problem asked for: before a request takes a place of its tenant or a connection (R-85). */
 export function sandboxBehavior() {
   const delayed = new Map<string, number>();
   const count = (tenantId: string, change: 1 | -1): number => {

@@ -13,8 +13,8 @@ interface Queue {
 }
 
 /**
- * A place is one request that uses the database (R-85). A live tenant has half of them at most and a sandbox an eighth, so
- * that others always find one soon; what it asks for beyond that waits in its own queue, and the queues are served in turn.
+ * A place is one request that uses the database (R-85). A live tenant has half of them at most and a sandbox an eighth,
+ * so that others always find one soon; what it asks for beyond that waits in its own queue, served in turn.
  * @param places as many as there are connections
  */
 export function openShares(places: number, longestWait = LONGEST_WAIT) {

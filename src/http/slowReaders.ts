@@ -56,10 +56,7 @@ function measure(socket: Socket, reader: Reader, now: number): void {
   if (reader.unsent === 0 || queued !== reader.queued) Object.assign(reader, { queued, since: now });
 }
 
-/**
- * What libuv has left of the write under way, all of which `writableLength` counts until the end. Node's own timeout of a
- * socket looks at this, too, but has no public name for it.
- */
+/** What libuv has left of the write under way, as Node's own timeout sees it; `writableLength` counts all of it. */
 function inSystem(socket: Socket): number {
   const handle: unknown = Reflect.get(socket, '_handle');
   return Number(Reflect.get(Object(handle), 'writeQueueSize') ?? 0);

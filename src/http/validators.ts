@@ -7,8 +7,8 @@ import { MOST_FAULTS } from './errors.js';
 const compilers = new Map<string, Ajv2020>();
 
 /**
- * OpenAPI 3.1 speaks JSON Schema 2020-12, which openapi-backend would read as draft 7 and without formats. One Ajv for each
- * purpose, because a new one for every schema takes seconds.
+ * OpenAPI 3.1 speaks JSON Schema 2020-12, which openapi-backend would read as draft 7 and without formats. One Ajv for
+ * each purpose, because a new one for every schema takes seconds.
  */
 export const schemaCompiler: AjvCustomizer = (_original, options, purpose) => {
   const compiler = compilers.get(purpose) ?? newCompiler(options, purpose);
@@ -53,7 +53,7 @@ function newCompiler(options: Options, purpose: string): Ajv2020 {
   return compilingOnce(ajv);
 }
 
-/** With `allErrors` Ajv would check the content even of what is too long, and a bad request cost more than its limits admit. */
+/** With `allErrors` Ajv would check what is too long, too: a bad request would cost more than its limits admit. */
 function onlyWithin(ajv: Ajv2020, limit: 'maxLength' | 'maxItems', keyword: string): void {
   const definition = ajv.getKeyword(keyword);
   if (typeof definition !== 'object' || !('code' in definition)) throw new Error(`Ajv has no code for ${keyword}`);
@@ -67,8 +67,8 @@ function onlyWithin(ajv: Ajv2020, limit: 'maxLength' | 'maxItems', keyword: stri
 }
 
 /**
- * Each schema is compiled once, by its text, because openapi-backend does not keep the identity by which Ajv knows one again;
- * and not before its first use, so that a start is quick.
+ * Each schema is compiled once, by its text, because openapi-backend does not keep the identity by which Ajv knows one
+ * again; and not before its first use, so that a start is quick.
  */
 function compilingOnce(ajv: Ajv2020): Ajv2020 {
   const known = new Map<string, ValidateFunction>();

@@ -15,7 +15,7 @@ const nothing: LeaveOutNulls = () => undefined;
 /** In a merge patch a null has a meaning of its own (RFC 7396). */
 const MERGE_PATCH = 'application/merge-patch+json';
 
-/** Before validation, so that limits such as "at least one" count what is there: a null field is an absent one (D-49). */
+/** Reads a null in an optional field as absent (D-49), before validation: "at least one" counts what is there. */
 export function nullsOf({ requestBody }: Operation): LeaveOutNulls {
   const content = requestBody && 'content' in requestBody ? requestBody.content : {};
   const schema = MERGE_PATCH in content ? undefined : content['application/json']?.schema;

@@ -9,9 +9,7 @@ export const sealing: Job = {
     if ((await sealAudit(context)) === 0) return;
     const seal = await latestSeal(context);
     // The log is elsewhere: with it the end of the chain cannot be cut off unnoticed.
-    context.log.info(
-      { seal: Number(seal?.number), hash: Buffer.from(seal?.hash ?? []).toString('hex') },
-      'audit sealed',
-    );
+    const hash = Buffer.from(seal?.hash ?? []).toString('hex');
+    context.log.info({ seal: Number(seal?.number), hash }, 'audit sealed');
   },
 };

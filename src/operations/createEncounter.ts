@@ -9,10 +9,7 @@ export const createEncounter: Operation<'createEncounter'> = async ({ body }, co
   checkEncounterRequest(body);
   return statementsWithIdempotency(context, async (transaction) => {
     const encounter = await encounters.createEncounter(transaction, body);
-    return {
-      status: 201,
-      headers: { Location: `/encounters/${encounter.encounterNo}` },
-      body: encounterView(encounter, transaction.now()),
-    };
+    const headers = { Location: `/encounters/${encounter.encounterNo}` };
+    return { status: 201, headers, body: encounterView(encounter, transaction.now()) };
   });
 };

@@ -7,12 +7,7 @@ import { clinicView } from '../views/clinicView.js';
 export const listClinics: Operation<'listClinics'> = async ({ query }, context) => {
   const page = await clinics.listClinics(context, query);
   const { total, stats } = page;
-  return {
-    status: 200,
-    body: {
-      data: page.clinics.map(clinicView),
-      pagination: { total, page: query.page, limit: query.limit, totalPages: totalPages(total, query) },
-      stats: { total: stats.active + stats.inactive, ...stats },
-    },
-  };
+  const data = page.clinics.map(clinicView);
+  const pagination = { total, page: query.page, limit: query.limit, totalPages: totalPages(total, query) };
+  return { status: 200, body: { data, pagination, stats: { total: stats.active + stats.inactive, ...stats } } };
 };

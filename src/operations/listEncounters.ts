@@ -6,12 +6,6 @@ import { encounterView } from '../views/encounterView.js';
 export const listEncounters: Operation<'listEncounters'> = async ({ query }, context) => {
   const { rows, nextCursor } = await encounterList.listEncounters(context, query);
   const now = context.now();
-  return {
-    status: 200,
-    body: {
-      data: rows.map((encounter) => encounterView(encounter, now)),
-      next_cursor: nextCursor,
-      has_more: nextCursor !== null,
-    },
-  };
+  const data = rows.map((encounter) => encounterView(encounter, now));
+  return { status: 200, body: { data, next_cursor: nextCursor, has_more: nextCursor !== null } };
 };

@@ -5,8 +5,6 @@ import { orderView } from '../views/orderView.js';
 /** GET /orders: the newest first, page by page. */
 export const listOrders: Operation<'listOrders'> = async ({ query }, context) => {
   const { rows, nextCursor } = await orderList.listOrders(context, query);
-  return {
-    status: 200,
-    body: { data: rows.map(orderView), next_cursor: nextCursor, has_more: nextCursor !== null },
-  };
+  const data = rows.map(orderView);
+  return { status: 200, body: { data, next_cursor: nextCursor, has_more: nextCursor !== null } };
 };

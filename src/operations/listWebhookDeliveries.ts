@@ -5,8 +5,6 @@ import { webhookDeliveryView } from '../views/webhookView.js';
 /** GET /webhook-endpoints/{endpoint_id}/deliveries: the newest first, page by page. */
 export const listWebhookDeliveries: Operation<'listWebhookDeliveries'> = async ({ path, query }, context) => {
   const { rows, nextCursor } = await listDeliveries(context, path.endpoint_id, query);
-  return {
-    status: 200,
-    body: { data: rows.map(webhookDeliveryView), next_cursor: nextCursor, has_more: nextCursor !== null },
-  };
+  const data = rows.map(webhookDeliveryView);
+  return { status: 200, body: { data, next_cursor: nextCursor, has_more: nextCursor !== null } };
 };

@@ -15,9 +15,9 @@ interface Response {
 }
 
 /**
- * Does the work of a request in one transaction; if the request has an Idempotency-Key, at most once (R-67). Key, effect
- * and response are committed together: a concurrent duplicate waits and then gets the same response (R-69); a failure or
- * a crash leaves nothing, and a retry does the work.
+ * Does the work of a request in one transaction; if the request has an Idempotency-Key, at most once (R-67). Key,
+ * effect and response are committed together: a concurrent duplicate waits and then gets the same response (R-69); a
+ * failure or a crash leaves nothing, and a retry does the work.
  * @throws Problem idempotency_key_reused, idempotency_in_progress, and what the work throws
  */
 export async function withIdempotency<R extends Response>(
@@ -60,10 +60,7 @@ function committed<R extends Response>({ audit }: Context, { response, isReplay 
   return response;
 }
 
-/**
- * The response to an earlier request with this key, for work that begins outside of a transaction; null = none.
- * @throws Problem idempotency_key_reused
- */
+/** The response to an earlier request with this key, without a transaction. @throws Problem idempotency_key_reused */
 export async function earlierResponse<R extends Response>(context: Context): Promise<R | null> {
   const stored = context.idempotency && (await findResult(context, context.idempotency));
   return stored ? (replayed(stored) as R) : null;

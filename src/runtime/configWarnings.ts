@@ -22,10 +22,8 @@ export function configWarnings(environment: Readonly<Record<string, string | und
       if (meant === undefined || environment[meant]) return [];
       return [`${name} is not a variable of this service: did you mean ${meant}?`];
     }
-    const dependence = DEPENDENT.find(({ prefix }) => name.startsWith(prefix));
-    if (!dependence) return [];
-    const { needs, value } = dependence;
-    if (value === undefined ? environment[needs] : environment[needs] === value) return [];
+    const { needs, value } = DEPENDENT.find(({ prefix }) => name.startsWith(prefix)) ?? {};
+    if (!needs || (value === undefined ? environment[needs] : environment[needs] === value)) return [];
     return [`${name} has no effect without ${needs}${value === undefined ? '' : `=${value}`}.`];
   });
   return environment['RATE_LIMIT'] === 'off' ? [...faults, UNLIMITED] : faults;

@@ -23,11 +23,7 @@ export interface MetricsPage {
   close(): void;
 }
 
-/**
- * Counts from now on, so it is called before anything is opened. A worker reports to the first process, which serves the
- * metrics of all.
- * @returns what serves the page
- */
+/** Counts from now on; returns what serves the page. A worker reports to the first process, which serves for all. */
 export function startMonitoring(place: NonNullable<Config['metrics']>): (sources: Sources) => Promise<MetricsPage> {
   const created = createMetrics();
   startTelemetry({ metrics: created });
@@ -77,10 +73,7 @@ async function metricsOfAll(registry: Registry): Promise<string> {
   return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...(await Promise.all(reports))]).metrics();
 }
 
-/**
- * Adds what one process of a server knows for all.
- * @returns what reads the values anew; one that cannot be read is left out
- */
+/** Adds what one process knows for all, and returns what reads the values anew; one that cannot be read is left out. */
 function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Promise<void> {
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
@@ -88,10 +81,8 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
   const jobs = gauge('ces_jobs', 'Jobs that are due, and jobs whose last run failed, on all servers', 'state');
   const oldest = gauge('ces_jobs_oldest_due_seconds', 'Seconds that the oldest due job has been waiting');
   const webhooks = gauge('ces_webhooks_waiting', 'Webhooks that wait for their first or next attempt, of all servers');
-  const oldestWebhook = gauge(
-    'ces_webhooks_oldest_due_seconds',
-    'Seconds that the oldest due webhook has been waiting',
-  );
+  const oldestHelp = 'Seconds that the oldest due webhook has been waiting';
+  const oldestWebhook = gauge('ces_webhooks_oldest_due_seconds', oldestHelp);
   const eventsBehind = gauge('ces_webhook_events_behind', 'Events of which no webhooks were made yet, of all servers');
   const readDisk = async (): Promise<void> => free.set(await freeBytes(dataDir));
   const readJobs = async (): Promise<void> => {
@@ -107,12 +98,8 @@ function addServerGauges(registry: Registry, { db, dataDir }: Sources): () => Pr
     oldestWebhook.set(oldestSeconds);
   };
   return async () => {
-    free.remove();
-    webhooks.remove();
-    oldestWebhook.remove();
-    eventsBehind.remove();
+    for (const single of [free, webhooks, oldestWebhook, eventsBehind, oldest]) single.remove();
     jobs.reset();
-    oldest.remove();
     await Promise.allSettled([readDisk(), readJobs(), readWebhooks()]);
   };
 }

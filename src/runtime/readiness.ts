@@ -26,8 +26,7 @@ export function partsCheck(
     return { database, objectStore, documentScanner, disk };
   };
   let known: Promise<Parts> | undefined;
-  const forget = (): void => void (known = undefined);
-  return () => (known ??= ask().finally(() => setTimeout(forget, CACHE_MS).unref()));
+  return () => (known ??= ask().finally(() => setTimeout(() => (known = undefined), CACHE_MS).unref()));
 }
 
 const usesDisk = ({ databaseUrl, objectStore }: Config): boolean => databaseUrl === null || objectStore.kind === 'file';

@@ -2,6 +2,7 @@ import { isUnavailable, sqlState } from '../adapters/database/database.js';
 import { grantServiceRights } from '../adapters/database/serviceRole.js';
 import { checkJobSchema, migrateJobSchema } from '../adapters/jobs/jobSchema.js';
 import { checkSchema, migrate } from '../adapters/database/migrations.js';
+import { messageOf } from '../failures.js';
 import { configuredDatabase, type DatabasePlace, type ServiceDatabase } from './configuredDatabase.js';
 
 export interface ServiceDatabaseOptions extends DatabasePlace {
@@ -9,10 +10,7 @@ export interface ServiceDatabaseOptions extends DatabasePlace {
   readonly applyMigrations: boolean;
 }
 
-/**
- * The database that the configuration names, with exactly the schema of this build.
- * @throws Error naming DATABASE_URL and what to do, or DATA_DIR
- */
+/** The configured database with exactly the schema of this build. @throws Error as {@link withSchema} */
 export async function openServiceDatabase(options: ServiceDatabaseOptions): Promise<ServiceDatabase> {
   return withSchema(await configuredDatabase(options), options);
 }
@@ -36,8 +34,7 @@ export async function withSchema(
 }
 
 /**
- * Brings everything in the database up to date: the service's schema, the one of the job engine, and the rights of the
- * service's role.
+ * Brings all in the database up to date: schemas of the service and of the job engine, rights of the service's role.
  * @returns the names applied by this call
  * @throws Error naming the migration when its script fails, or when a schema is unknown to this build
  */
@@ -52,10 +49,7 @@ export async function migrateDatabase(
   return [...applied, ...ofJobs];
 }
 
-/**
- * What {@link migrateDatabase} would apply; nothing is changed.
- * @throws Error naming the migrations that this build does not know
- */
+/** What {@link migrateDatabase} would apply. @throws Error naming the migrations that this build does not know */
 export async function pendingMigrations(url: string): Promise<string[]> {
   const states = [await checkSchema(url), await checkJobSchema(url)];
   const unknown = states.flatMap((schema) => (schema.state === 'unknown' ? schema.names : []));
@@ -65,8 +59,7 @@ export async function pendingMigrations(url: string): Promise<string[]> {
   return states.flatMap((schema) => (schema.state === 'behind' ? schema.pending : []));
 }
 
-const GRANT_ADVICE =
-  'Run "npm run --silent cli -- migrate" with DATABASE_OWNER_URL, which grants its role what it needs.';
+const MIGRATE = '"npm run --silent cli -- migrate"';
 
 async function requireSchema(database: ServiceDatabase, apply: boolean, log: (message: string) => void): Promise<void> {
   const pending = await (apply ? migrateDatabase(database, log) : Promise.resolve([]))
@@ -74,11 +67,10 @@ async function requireSchema(database: ServiceDatabase, apply: boolean, log: (me
     .catch((cause: unknown) => {
       const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';
       // SQLSTATE 42501: insufficient privilege.
-      const advice = sqlState(cause) === '42501' ? `. ${GRANT_ADVICE}` : '';
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new Error(`DATABASE_URL ${what}: ${reason}${advice}`, { cause });
+      const grant = `. Run ${MIGRATE} with DATABASE_OWNER_URL, which grants its role what it needs.`;
+      const advice = sqlState(cause) === '42501' ? grant : '';
+      throw new Error(`DATABASE_URL ${what}: ${messageOf(cause)}${advice}`, { cause });
     });
   if (pending.length === 0) return;
-  const advice = 'run "npm run --silent cli -- migrate", or start the server with --migrate';
-  throw new Error(`DATABASE_URL lacks ${pending.join(', ')}: ${advice}.`);
+  throw new Error(`DATABASE_URL lacks ${pending.join(', ')}: run ${MIGRATE}, or start the server with --migrate.`);
 }

@@ -3,10 +3,7 @@ import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pin
 /** The fields of a request's line (see http/requestLog.ts) that its sentence has. */
 const IN_SENTENCE = ['method', 'route', 'operationId', 'status', 'durationMs'];
 
-/**
- * The log of the process on standard output: one line of JSON each or, on a terminal, one readable line.
- * @param terminal null when nobody is looking
- */
+/** The log of the process on standard output: lines of JSON or, where a `terminal` is looked at, readable ones. */
 export async function openServiceLog(
   level: string,
   terminal: DestinationStream | null = process.stdout.isTTY ? process.stdout : null,

@@ -27,10 +27,7 @@ export interface ServiceOptions {
   readonly isStopping: () => boolean;
 }
 
-/**
- * Opens what the operations need besides the database.
- * @throws Error naming the file or the variable that is wrong
- */
+/** Opens what the operations need besides the database. @throws Error naming the file or the variable that is wrong */
 export async function openServices(options: ServiceOptions): Promise<Services> {
   const { config, domain, databaseUrl, log, baseUrl, isStopping } = options;
   const { now, newId } = domain;

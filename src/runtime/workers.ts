@@ -37,12 +37,9 @@ export async function startWorkers(
   };
   const stop = async (): Promise<void> => {
     stopping = true;
-    await Promise.all(
-      [...running].map(async (worker) => {
-        worker.process.kill('SIGTERM');
-        await once(worker, 'exit');
-      }),
-    );
+    const exits = [...running].map((worker) => once(worker, 'exit'));
+    for (const worker of running) worker.process.kill('SIGTERM');
+    await Promise.all(exits);
   };
   try {
     const [port = 0] = await Promise.all(Array.from({ length: count }, () => listening(fork())));

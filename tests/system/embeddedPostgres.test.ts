@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import type { EmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
-import { isErrno } from '../../src/embedded/postgresCluster.js';
+import { errorCode } from '../../src/failures.js';
 import { temporaryDataDir } from '../support/postgres.js';
 
 // Closed to every other user, so also to the one that PostgreSQL runs as under root.
@@ -98,7 +98,7 @@ async function postmaster(): Promise<number> {
 const isGone = (url: string): Promise<boolean> =>
   query(url, 'SELECT 1').then(
     () => false,
-    (error: unknown) => isErrno(error, 'ECONNREFUSED'),
+    (error: unknown) => errorCode(error) === 'ECONNREFUSED',
   );
 
 describe('one owner', () => {

@@ -44,9 +44,8 @@ const preparedLength = 20_000;
 const MOST_MS = 2 ** 31 - 1;
 
 /**
- * Opens the pool lazily: nothing is connected until the first query. Every statement is prepared once for each
- * connection under a name derived from its text. A database that is down or does not answer fails a query within
- * about `timeoutMs` with an error for which {@link isUnavailable} holds.
+ * Nothing is connected until the first query. Each statement is prepared once for each connection, named by its text. A
+ * database that does not answer fails a query within about `timeoutMs`, and {@link isUnavailable} knows the error.
  */
 export function openDatabase(
   url: string,
@@ -194,9 +193,7 @@ function throwWithoutValues(error: unknown): never {
   throw error;
 }
 
-/**
- * The session's time zone is UTC whatever the server's is: the adapter sends and reads times without their offset.
- */
+/** The session's time zone is UTC, whatever the server's is: the adapter sends and reads times without their offset. */
 function inUtc(url: string): string {
   const address = new URL(url);
   address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} -c TimeZone=UTC`.trim());

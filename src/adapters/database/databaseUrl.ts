@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { messageOf } from '../../failures.js';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\/.*)$/;
 /** All three check the certificate and the name of the host here, as pg 8 does; in libpq only the last one does. */
@@ -40,6 +41,6 @@ function hostOf(variable: string, url: string): string {
   try {
     return new Client({ connectionString: url }).host;
   } catch (cause) {
-    throw new Error(`${variable} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Error(`${variable} cannot be used: ${messageOf(cause)}`, { cause });
   }
 }

@@ -25,10 +25,7 @@ export type SchemaState =
   /** `names`: recorded migrations that this build does not have, has otherwise, or that never finished. */
   | { readonly state: 'unknown'; readonly names: string[] };
 
-/**
- * Compares `_prisma_migrations` with prisma/migrations, without changing anything.
- * @throws the driver's error when the database does not answer within 5 s.
- */
+/** Compares `_prisma_migrations` with prisma/migrations. @throws the driver's error, after 5 s of silence, too */
 export async function checkSchema(url: string): Promise<SchemaState> {
   const known = await readMigrations();
   const recorded = await rowsOf<{ name: string; checksum: string; finished: boolean }>(
@@ -46,8 +43,8 @@ export async function checkSchema(url: string): Promise<SchemaState> {
 }
 
 /**
- * Applies every pending migration in one transaction with its records, so none can use CONCURRENTLY. Uses Prisma's engine,
- * its table and its lock: any number of processes may call it, and `prisma migrate deploy|status` stays interchangeable.
+ * Applies every pending migration in one transaction with its records, so none can use CONCURRENTLY. Prisma's engine,
+ * table and lock are used: any number of processes may call it, or `prisma migrate deploy|status` as well.
  * @returns the names applied by this call.
  * @throws Error naming the migration when its script fails, or when the schema is unknown to this build.
  */
@@ -87,7 +84,7 @@ export async function migrate(url: string, log: (message: string) => void = () =
   });
 }
 
-/** The SQL from an older schema.prisma (or from nothing) to the present one. The engine needs `url`, but looks at nothing. */
+/** The SQL from an older schema.prisma, or from nothing, to the present one. The engine only connects to `url`. */
 export async function schemaDiff(url: string, olderSchema?: string): Promise<string> {
   const tag = 'schemaDatamodel' as const;
   const datamodel = (content: string) => ({ tag, files: [{ path: 'schema.prisma', content }] });

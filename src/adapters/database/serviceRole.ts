@@ -8,8 +8,8 @@ const LOCK = 0x63_65_73_03;
 const AUDIT_TABLES = '^audit_(event|seal)';
 
 /**
- * Lets the service's role read and write rows of everything that exists now, as the last step of the migrations: not change
- * the schema, the record of migrations or the audit. Nothing is done when both addresses name one role, or it has its rights.
+ * Lets the service's role read and write rows of everything that exists now, as the last step of the migrations: not
+ * change the schema, the record of migrations or the audit. Nothing is done if both addresses name one role.
  * @throws the driver's error, for example when there is no such role
  */
 export async function grantServiceRights(ownerUrl: string, serviceUrl: string): Promise<void> {

@@ -67,8 +67,8 @@ export interface Finished<T> {
 }
 
 /**
- * All or nothing, on one connection and without Prisma: for work that consists of statements. BEGIN is sent together with
- * the first one, and COMMIT with the last: after a failure PostgreSQL takes it for a ROLLBACK.
+ * All or nothing, on one connection and without Prisma: for work that consists of statements. BEGIN is sent together
+ * with the first one, and COMMIT with the last: after a failure PostgreSQL takes it for a ROLLBACK.
  */
 export async function runTransaction<T>(
   pool: Pool,

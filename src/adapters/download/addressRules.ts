@@ -16,8 +16,8 @@ const badPorts = new Set([
 ]);
 
 /**
- * Names that never lead to the public internet: RFC 6761, 6762, 8375 and 7686, ICANN's private "internal". DNS is not asked
- * for them, so that no answer tells whether a name exists in our network.
+ * Names that never lead to the public internet: RFC 6761, 6762, 8375 and 7686, ICANN's private "internal". DNS is not
+ * asked for them, so that no answer tells whether a name exists in our network.
  */
 const privateNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|onion)$/;
 
@@ -71,7 +71,7 @@ export function isAllowedOrigin(url: URL, allowed: ReadonlySet<string>): boolean
   return allowed.has(originOf(url));
 }
 
-/** What needs no DNS, of an origin that is not exempt: https, no IP literal that is not public, no name of a private network. */
+/** What needs no DNS, if an origin is not exempt: https, no private IP literal, no name of a private network. */
 export function isPublicOrigin(url: URL): boolean {
   if (url.protocol !== 'https:') return false;
   const host = hostOf(url);
@@ -81,8 +81,8 @@ export function isPublicOrigin(url: URL): boolean {
 }
 
 /**
- * Whether an address belongs to the public internet; one of IPv4 inside one of IPv6 (mapped, compatible, NAT64, 6to4, Teredo)
- * does not: no public server needs it.
+ * Whether an address belongs to the public internet; one of IPv4 inside one of IPv6 (mapped, compatible, NAT64, 6to4,
+ * Teredo) does not: no public server needs it.
  */
 export function isPublicAddress(text: string): boolean {
   // ipaddr.js also reads 0x7f.1 and the like; a resolver never answers so.

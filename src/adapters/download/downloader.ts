@@ -17,8 +17,8 @@ export interface Downloaded<T> {
 }
 
 /**
- * Fetches a URL and hands the file to `use`, which has to read its body to the end; however `use` ends, the connection is
- * closed then. Memory does not depend on the size of the file.
+ * Fetches a URL and hands the file to `use`, which has to read its body to the end; however `use` ends, the connection
+ * is closed then. Memory does not depend on the size of the file.
  * @throws Problem document_url_invalid, document_url_forbidden, document_fetch_failed, document_empty,
  *   document_too_large (R-62), or whatever `use` throws
  */

@@ -15,9 +15,9 @@ interface GuardOptions extends HopOptions {
 export class ForbiddenTarget extends Error {}
 
 /**
- * Makes the function that sends one request to a URL that a stranger chose, with no redirect followed: it checks the origin,
- * resolves the host, checks its addresses and connects to those, each time anew, because DNS changes. `deadline` ends also
- * the reading of the response. It throws ForbiddenTarget, or the reason of the failure.
+ * Makes the function that sends one request to a URL that a stranger chose, with no redirect followed: it checks the
+ * origin, resolves the host, checks its addresses and connects to those, each time anew, because DNS changes.
+ * `deadline` ends also the reading of the response. It throws ForbiddenTarget, or the reason of the failure.
  */
 export function guardedRequests(options: GuardOptions) {
   return async (url: URL, request: OutgoingRequest, deadline: AbortSignal): Promise<Exchange> => {

@@ -9,7 +9,7 @@ export interface HostAddress {
 /** Every address of a host name; rejects when there is none or when the signal fires. */
 export type HostLookup = (hostname: string, signal: AbortSignal) => Promise<readonly HostAddress[]>;
 
-/** Addresses of a name that the operator chose, as every program on this machine sees it: hosts file, search domains, DNS. */
+/** Addresses of a name that the operator chose, as programs on this machine see it: hosts file, search domains, DNS. */
 export const lookupOnThisMachine: HostLookup = async (hostname, signal) => {
   const addresses = await lookup(hostname, { all: true });
   signal.throwIfAborted();
@@ -17,8 +17,8 @@ export const lookupOnThisMachine: HostLookup = async (hostname, signal) => {
 };
 
 /**
- * Addresses of a name that a stranger chose: DNS only, and given up when the signal fires. The system's own lookup can't be
- * stopped: some hostile name servers could hold all of libuv's few threads.
+ * Addresses of a name that a stranger chose: DNS only, and given up when the signal fires. The system's own lookup
+ * can't be stopped: some hostile name servers could hold all of libuv's few threads.
  */
 export const lookupInDns: HostLookup = async (hostname, signal) => {
   const resolver = new Resolver({ timeout: 2000, tries: 2 });

@@ -31,8 +31,8 @@ export interface Exchange {
 
 /**
  * One request to exactly the given addresses: no proxy, cookies, credentials, referrer, retry or decompression, and no
- * redirect: got would leave open for ever the connection of a redirect whose body never ends, take a whole error page into
- * memory and start its timeouts again on every hop, so that is the caller's.
+ * redirect: got would leave open for ever the connection of a redirect whose body never ends, take a whole error page
+ * into memory and start its timeouts again on every hop, so that is the caller's.
  * @throws the reason (network, TLS, timeout, protocol error, or the signal's)
  */
 export async function requestOnce(

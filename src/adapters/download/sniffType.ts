@@ -2,8 +2,9 @@
 export const sniffLength = 4100;
 
 /**
- * Magic bytes of the types that a document may have. file-type alone is too lenient (it skips a byte order mark or an ID3 tag
- * before a PDF) and too strict (it knows no very short PNG, and no TIFF with its directory at the end, as scanners write it).
+ * Magic bytes of the types that a document may have. file-type alone is too lenient (it skips a byte order mark or an
+ * ID3 tag before a PDF) and too strict (it knows no very short PNG, and no TIFF with its directory at the end, as
+ * scanners write it).
  */
 const signatures: readonly (readonly [type: string, magic: Buffer])[] = [
   ['application/pdf', Buffer.from('%PDF-', 'latin1')],
@@ -16,8 +17,8 @@ const signatures: readonly (readonly [type: string, magic: Buffer])[] = [
 ];
 
 /**
- * The media type of a file by its first bytes (at most `sniffLength`); undefined when it is unknown. Ours need their magic
- * bytes at the very start, and file-type to know no better: a camera's raw format starts like a TIFF.
+ * The media type of a file by its first bytes (at most `sniffLength`); undefined when it is unknown. Ours need their
+ * magic bytes at the very start, and file-type to know no better: a camera's raw format starts like a TIFF.
  */
 export async function sniffType(start: Uint8Array): Promise<string | undefined> {
   const prefix = start.subarray(0, sniffLength);

@@ -11,10 +11,7 @@ const SCHEMA = 'graphile_worker';
 /** The advisory lock of those who migrate: any fixed number that nothing else locks. */
 const LOCK = 0x63_65_73_02;
 
-/**
- * Compares the tables of the job engine with those that the installed engine needs, without changing anything.
- * @throws the driver's error when the database does not answer within 5 s
- */
+/** Compares the job engine's tables with what it needs. @throws the driver's error, after 5 s of silence, too */
 export async function checkJobSchema(url: string): Promise<SchemaState> {
   const needed = await newestRevision();
   const query = `SELECT coalesce(max(id), 0) AS newest FROM ${SCHEMA}.migrations`;
@@ -23,10 +20,7 @@ export async function checkJobSchema(url: string): Promise<SchemaState> {
   return present < needed ? { state: 'behind', pending: [SCHEMA] } : { state: 'current' };
 }
 
-/**
- * Brings the job engine's tables up to date by its own migrations, each a transaction; any number of processes may call it.
- * @returns the name of the schema if something was to be done
- */
+/** Applies the engine's own migrations, each a transaction, in any number of processes. Returns what was behind. */
 export async function migrateJobSchema(url: string): Promise<string[]> {
   const pool = new Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
   // The engine wants both; a connection that breaks fails the query that is on it.

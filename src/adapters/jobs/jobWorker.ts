@@ -41,9 +41,9 @@ const RESTART = 1_000;
 const GRACE_MS = 3_000;
 
 /**
- * Runs the jobs at their times by graphile-worker, on connections of its own. Of any number of processes on one database
- * one takes a run. A run that fails is logged and tried again; the engine's tables get no more than its name. A lost
- * database is waited for.
+ * Runs the jobs at their times by graphile-worker, on connections of its own. Of any number of processes on one
+ * database one takes a run. A run that fails is logged and tried again; the engine's tables get no more than its name.
+ * A lost database is waited for.
  * @throws the driver's error when the database does not answer at the start
  */
 export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Promise<JobWorker> {

@@ -17,11 +17,7 @@ export interface Usage {
 
 /** Counts what clients do. It never fails: without its store it counts in memory. */
 export interface Limits {
-  /**
-   * Counts one.
-   * @param key whose it is
-   * @param ownQuota the operator's limit for this client; undefined = that of the server
-   */
+  /** Counts one of `key`, against `ownQuota` if the operator gave this client a limit of its own. */
   take(name: LimitName, key: string, ownQuota?: number): Promise<Usage>;
   /** Counts nothing. `isExceeded`: the next one would be too many. */
   look(name: LimitName, key: string): Promise<Usage>;

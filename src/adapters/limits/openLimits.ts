@@ -5,11 +5,7 @@ import type { Quotas } from '../../config.js';
 import type { LimitName, Limits, Usage } from './limits.js';
 import { connectRedis } from './redisClient.js';
 
-/**
- * Counts in the memory of this process, or in Redis for all servers together. `burst` protects the process, so it is
- * counted here in any case.
- * @param redisUrl null: in memory
- */
+/** Counts in Redis for all servers or, without it, in memory; `burst`, which protects the process, always in memory. */
 export async function openLimits(quotas: Quotas, redisUrl: string | null, log: Logger): Promise<Limits> {
   const redis = redisUrl === null ? undefined : await connectRedis(redisUrl, log);
   const limiters = new Map<string, RateLimiterAbstract>();

@@ -7,10 +7,7 @@ const SILENCE_TIMEOUT = 1_000;
 /** Milliseconds. */
 const LONGEST_RETRY = 2_000;
 
-/**
- * Connects to Valkey or Redis, and again whenever the connection is lost, which is logged once, as is its return. Without a
- * connection this returns, too, and a command fails at once.
- */
+/** Connects to Valkey or Redis, and again after each loss, which is logged; commands fail at once meanwhile. */
 export async function connectRedis(url: string, log: Logger): Promise<RedisClient> {
   // Loaded by those who use it.
   const { Redis } = await import('ioredis');

@@ -43,10 +43,7 @@ export function createFileLinks(secret: KeyObject): FileLinks {
   };
 }
 
-/**
- * The secret that signs links, from a file that only its owner may read; made when missing, by one process for all.
- * @throws Error when the file has not exactly 32 bytes
- */
+/** The secret that signs links, from a file; one process makes it for all. @throws Error when it has not 32 bytes */
 export async function loadLinkSecret(path: string): Promise<KeyObject> {
   const secret = await readFile(path).catch(() => createSecret(path));
   if (secret.length !== secretLength) throw new Error(`${path} does not hold ${secretLength} bytes; remove it`);

@@ -15,7 +15,7 @@ export interface FileStoreOptions {
   readonly baseUrl: () => string;
 }
 
-/** Objects as files below one folder. One appears whole or not at all: synced under another name, renamed, folders synced. */
+/** Objects as files. One appears whole or not at all: synced under another name, renamed, and its folders synced. */
 export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions): Promise<ObjectStore> {
   // A key never starts with a dot, so no object can lie in here.
   const incoming = join(folder, '.incoming');

@@ -2,10 +2,7 @@ import { opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../failures.js';
 
-/**
- * All files below a folder, those with a dot in front left out; memory depends on the depth, not on their number. What
- * appears or vanishes meanwhile may be told or not.
- */
+/** The files below a folder but those with a dot in front, one by one; what comes or goes meanwhile may be missed. */
 export async function* filesBelow(folder: string): AsyncGenerator<{ path: string; modifiedAt: Date }> {
   const entries = await opendir(folder).catch(noneIfGone);
   for await (const entry of entries ?? []) {

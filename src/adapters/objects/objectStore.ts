@@ -36,6 +36,6 @@ export interface ObjectStore {
   link(key: string, object: LinkedObject, now: Date, seconds: number): Promise<string>;
   /** Rejects when the store can't serve, for readiness and for the start. */
   check(): Promise<void>;
-  /** If links lead to this service: the file of one's last segment; undefined when it is not ours, changed or expired. */
+  /** If links lead to this service: the file of one's last segment; undefined when it is not ours or has expired. */
   readonly openLink?: (link: string, now: Date) => LinkedFile | undefined;
 }

@@ -23,9 +23,9 @@ export interface S3StoreOptions extends S3Config {
 const requestExpiry = 300;
 
 /**
- * Objects in a bucket of any S3-compatible server. minio's client signs; the requests are plain HTTP ones with time limits.
- * Its own upload keeps 5 MiB of each in memory, hangs (and ends the process) when the body fails, and leaves parts in the
- * bucket: here a body is written to a nameless file first, so that one PUT of a known size stores all or nothing.
+ * Objects in a bucket of any S3-compatible server. minio's client signs; the requests are plain HTTP ones with time
+ * limits. Its own upload keeps 5 MiB of each in memory, hangs (and ends the process) when the body fails, and leaves
+ * parts in the bucket: here a body goes to a nameless file, so that one PUT of a known size stores all or nothing.
  * @throws Error when the endpoint is not `http(s)://host[:port]`, or the spool folder can't be made
  */
 export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore> {
@@ -88,7 +88,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     },
 
     async check() {
-      // Not HEAD, with the same permission: some servers answer one of a missing bucket with a body, which breaks the connection.
+      // Not HEAD: some servers answer that of a missing bucket with a body, which breaks the connection.
       const query = { 'list-type': '2', 'max-keys': '1' };
       const url = await client.presignedUrl('GET', bucket, '', requestExpiry, query);
       expectSuccess(await http.get(url).catch(unavailable));

@@ -12,7 +12,7 @@ interface ClamavOptions {
 /** Longer answers are none of clamd's; it keeps a server that talks without end from filling memory. */
 const maxAnswerLength = 4096;
 
-/** Scans by clamd's INSTREAM command (clamd(8)). The package clamscan ignores backpressure, and ends before the verdict. */
+/** Scans by clamd's INSTREAM (clamd(8)). The package clamscan ignores backpressure, and ends before the verdict. */
 export function createClamavScanner({ address, patience = 10_000 }: ClamavOptions): DocumentScanner {
   return {
     async *scanned(body) {
