@@ -5,10 +5,13 @@
 import { ESLint } from 'eslint';
 import ts from 'typescript';
 
-const { config } = ts.readConfigFile('tsconfig.json', (path) => ts.sys.readFile(path)) as { config: unknown };
-const { fileNames, options, errors } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
-const program = ts.createProgram(fileNames, options);
-const faults = [...errors, ...ts.getPreEmitDiagnostics(program)];
+const host = { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined };
+const config = ts.getParsedCommandLineOfConfigFile('tsconfig.json', {}, host);
+if (!config) throw new Error('tsconfig.json cannot be read');
+const { fileNames: rootNames, options } = config;
+const configFileParsingDiagnostics = ts.getConfigFileParsingDiagnostics(config);
+const program = ts.createProgram({ rootNames, options, configFileParsingDiagnostics });
+const faults = ts.getPreEmitDiagnostics(program);
 process.stdout.write(ts.formatDiagnosticsWithColorAndContext(faults, ts.createCompilerHost(options)));
 
 const eslint = new ESLint({

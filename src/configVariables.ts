@@ -84,4 +84,4 @@ export const variables = {
 } as const;
 
 /** The environment variables of the service, after {@link variables} has coerced them. */
-export type Variables = FromSchema<Omit<typeof variables, 'allOf'>>;
+export type Variables = FromSchema<Omit<typeof variables, 'allOf'> & { readonly additionalProperties: false }>;

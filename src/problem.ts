@@ -10,7 +10,7 @@ export interface FieldError {
   readonly detail: string;
 }
 
-export interface ProblemOptions {
+interface ProblemOptions {
   readonly errors?: readonly FieldError[];
   readonly cause?: unknown;
   /** Further members of the body, such as `existing_user_id` (D-44) and `current_status`. */

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Whether the work ends in so many milliseconds; rejects as the work does. */
-export function endsWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
-  return Promise.race([work.then(() => true), delay(milliseconds, false, { ref: false })]);
+/** Whether the work ends in so many milliseconds, for which it keeps the process alive; rejects as the work does. */
+export async function endsWithin(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
+  const timer = new AbortController();
+  const late = delay(milliseconds, false, { signal: timer.signal }).catch(() => false);
+  return Promise.race([work.then(() => true), late]).finally(() => timer.abort());
 }

@@ -30,8 +30,9 @@ export function addUpdate(client: Command, terminal: CliIo): void {
       const wishes = { requestsPerMinute: own, pharmacies };
       await withDatabase(terminal, (context) => limitApiClient(context, clientId, wishes));
       const limits: string[] = [];
-      if (own !== undefined)
+      if (own !== undefined) {
         limits.push(own === null ? 'the limit of the server' : `a limit of ${own} requests a minute`);
+      }
       if (pharmacies !== undefined) limits.push(`access to ${pharmacies?.join(' ') ?? 'every pharmacy'}`);
       const shown = { clientId, requestsPerMinute: own, allowedPharmacyIds: pharmacies };
       print(terminal, json, shown, () => `${clientId} has ${limits.join(' and ')}. ${FOLLOW}`);

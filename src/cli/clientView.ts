@@ -73,15 +73,21 @@ function secretOf(hint: string, expiresAt: Date | null, now: Date): string {
 function shown(client: ApiClientWithSecrets, now: Date): object {
   const { clientId, tenantId, name, permissions, requestsPerMinute, isActive } = client;
   const { tokensValidAfter, lastUsedAt, createdAt, secrets } = client;
-  const limits = {
+  const active = activeSecrets(secrets, now);
+  return {
+    clientId,
+    tenantId,
+    name,
+    permissions,
     allowedClinicIds: client.allowedClinicIds.length > 0 ? client.allowedClinicIds : null,
     allowedPharmacyIds: client.allowedPharmacyIds.length > 0 ? client.allowedPharmacyIds : null,
     requestsPerMinute,
+    isActive,
+    tokensValidAfter,
+    lastUsedAt,
+    createdAt,
+    secrets: secrets.map((secret) => ({ ...secret, isActive: active.includes(secret) })),
   };
-  const times = { tokensValidAfter, lastUsedAt, createdAt };
-  const active = activeSecrets(secrets, now);
-  const marked = secrets.map((secret) => ({ ...secret, isActive: active.includes(secret) }));
-  return { clientId, tenantId, name, permissions, ...limits, isActive, ...times, secrets: marked };
 }
 
 /** The clinics that a client is limited to, for people. */

@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings';
+import { validate as isUuid } from 'uuid';
 import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
 import { messageOf } from '../failures.js';
 import type { CliIo } from './cliIo.js';
@@ -49,3 +51,11 @@ export const FOLLOW = `Running servers follow within ${EFFECT_SECONDS} seconds.`
 export const yesNo = (state: boolean): string => (state ? 'yes' : 'no');
 
 export const EXAMPLE_CLIENT = 'ces_k5xw4zdpnrqw2y3imfzg';
+
+/** Reads an argument that is a UUID; otherwise the advice is what to say. */
+export const uuidOr =
+  (advice: string) =>
+  (text: string): string => {
+    if (isUuid(text)) return text.toLowerCase();
+    throw new InvalidArgumentError(advice);
+  };

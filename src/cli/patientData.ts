@@ -1,12 +1,11 @@
-import { InvalidArgumentError, type Command } from '@commander-js/extra-typings';
+import type { Command } from '@commander-js/extra-typings';
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { validate as isUuid } from 'uuid';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
 import { erasePatient } from '../domain/patients/erase.js';
 import { exportPatient, type PatientExport } from '../domain/patients/export.js';
 import { openStore, withTenant } from './operator.js';
-import { example, print } from './output.js';
+import { example, print, uuidOr } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const EXAMPLE = '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c --tenant lakeside';
@@ -77,14 +76,6 @@ async function writeExport(to: string, { rows, documents }: PatientExport, store
 async function removeAll(store: ObjectStore, keys: readonly string[]): Promise<void> {
   for (const key of keys) await store.remove(key);
 }
-
-/** Reads an argument that is a UUID; otherwise the advice is what to say. */
-export const uuidOr =
-  (advice: string) =>
-  (text: string): string => {
-    if (isUuid(text)) return text.toLowerCase();
-    throw new InvalidArgumentError(advice);
-  };
 
 /** Reads the argument that names a patient. */
 export const uuid = uuidOr('Give the user_id of the patient.');

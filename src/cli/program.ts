@@ -39,7 +39,7 @@ export async function runCommand(args: readonly string[], terminal: CliIo): Prom
     // Asking for help or the version is nothing wrong.
     if (ofUsage && error.exitCode === 0) return 0;
     if (asJson) terminal.err(lineOf({ error: ofUsage ? { message: usageOf(error) } : jsonOf(error) }));
-    else if (!ofUsage) terminal.err(`${messageOf(error)}\n`);
+    else if (!ofUsage) terminal.err(`${toldOf(error)}\n`);
     return ofUsage ? MISUSED : FAILED;
   }
 }
@@ -54,7 +54,7 @@ function usageOf({ code, message }: CommanderError): string {
 /** An error with a list of faults, as that of a catalog, has them one by one. */
 function jsonOf(error: unknown): object {
   const faults = typeof error === 'object' && error !== null && 'faults' in error ? { faults: error.faults } : {};
-  return { message: messageOf(error), ...faults };
+  return { message: toldOf(error), ...faults };
 }
 
 function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
@@ -96,7 +96,7 @@ function packageVersion(): string {
 }
 
 /** The message of an error, without its stack and, unless it is ours, on one line. */
-function messageOf(error: unknown): string {
+function toldOf(error: unknown): string {
   if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
   return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);
 }

@@ -136,8 +136,7 @@ type Tenant = Awaited<ReturnType<typeof listTenants>>[number];
 
 const onOff = (state: boolean): string => (state ? 'on' : 'off');
 
-function shown({ id, name, mode, isActive, currency, createdAt, ...settings }: Tenant): object {
-  const { gfeReuse, gfeReuseMonths, requireLicensedProvider } = settings;
-  const reuse = { gfeReuse, gfeReuseMonths };
-  return { id, name, mode, isActive, ...reuse, requireLicensedProvider, currency, createdAt };
+function shown(tenant: Tenant): object {
+  const { id, name, mode, isActive, gfeReuse, gfeReuseMonths, requireLicensedProvider, currency, createdAt } = tenant;
+  return { id, name, mode, isActive, gfeReuse, gfeReuseMonths, requireLicensedProvider, currency, createdAt };
 }

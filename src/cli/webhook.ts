@@ -1,9 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { disableEndpointOf, listEndpointsOf, replayOf } from '../domain/events/webhookOperator.js';
 import { moment } from './audit.js';
-import { uuidOr } from './patientData.js';
 import { inTenant, withTenant } from './operator.js';
-import { example, print, table } from './output.js';
+import { example, print, table, uuidOr } from './output.js';
 import type { CliIo } from './cliIo.js';
 
 const EXAMPLE = '--tenant lakeside --endpoint 01a1f9b8-cbc0-7000-8000-00000000ab01';

@@ -1,7 +1,7 @@
 import type { Operation } from 'openapi-backend';
 
 /** What is known of a request that the audit may take ids from. */
-export interface AuditedParts {
+interface AuditedParts {
   readonly path: object;
   readonly query: object;
   readonly body: unknown;

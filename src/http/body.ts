@@ -3,7 +3,7 @@ import express from 'express';
 import { Problem } from '../problem.js';
 
 /** Far more than any request of the contract needs. */
-export const BODY_LIMIT = 256 * 1024;
+const BODY_LIMIT = 256 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
 /** A lone half of a surrogate pair, which PostgreSQL would silently store as another character. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;

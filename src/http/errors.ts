@@ -73,20 +73,20 @@ export function problemBody(problem: Problem, requestId: string): Record<string,
 
 function sendProblem(req: Request, res: Response, problem: Problem): void {
   const { status } = problems[problem.code];
-  start(req, res, status, problem.code, challengeOf(problem, status));
+  startFailure(req, res, status, problem.code, challengeOf(problem, status));
   const body = JSON.stringify(problemBody(problem, (res.locals as Locals).requestId));
   res.type(mediaType(req)).send(body);
 }
 
 function sendTokenFailure(req: Request, res: Response, { error, message, basic }: OAuthProblem): void {
-  start(req, res, oauthStatuses[error], error, basic ? `Basic ${REALM}` : undefined);
+  startFailure(req, res, oauthStatuses[error], error, basic ? `Basic ${REALM}` : undefined);
   res.json({ error, error_description: message });
 }
 
 /** What the caller can change. */
 const isOAuth = ({ code }: Problem): boolean => problems[code].status === 400 || code === 'rate_limited';
 
-function start(req: Request, res: Response, status: number, code: string, challenge: string | undefined): void {
+function startFailure(req: Request, res: Response, status: number, code: string, challenge: string | undefined): void {
   const locals = res.locals as Locals;
   locals.code = code;
   if (challenge) res.set('WWW-Authenticate', challenge);

@@ -88,7 +88,7 @@ function respelled(value: unknown, spellings: ReadonlyMap<string, string>): unkn
   return typeof value === 'string' ? (spellings.get(value.toLowerCase()) ?? value) : value;
 }
 
-/** Ajv takes "0x10", "1e2" and " 7 " for numbers: an integer has digits only here, so that a record has one address. */
+/** Ajv takes "0x10", "1e2" and " 7 " for numbers: an integer has digits only here, so that a record has one address. @throws Problem */
 function requireDigits(
   integers: readonly Parameter[],
   values: Readonly<Record<Place, Readonly<Record<string, unknown>>>>,

@@ -12,7 +12,7 @@ const PAUSE = 250;
 /** Milliseconds before the next look when one failed. */
 const PAUSE_AFTER_FAILURE = 1_000;
 
-export interface Deliveries {
+interface Deliveries {
   /**
    * Takes nothing more and waits for what is being sent.
    * @param limit milliseconds after which it is left: it is sent again, by another process or after the next start

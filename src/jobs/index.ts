@@ -10,5 +10,7 @@ export const jobs: readonly Job[] = [...sweeps, orphanedObjects, sealing, retent
 
 /** The jobs as the engine runs them, each with what it may use. */
 export function jobsWith(services: Omit<JobContext, 'signal'>): ScheduledJob[] {
-  return jobs.map(({ name, cron, run }) => ({ name, cron, run: (signal) => run({ ...services, signal }) }));
+  const { db, now, newId, randomBytes, objects, config, log } = services;
+  const parts = { db, now, newId, randomBytes, objects, config, log };
+  return jobs.map(({ name, cron, run }) => ({ name, cron, run: (signal) => run({ ...parts, signal }) }));
 }

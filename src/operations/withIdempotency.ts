@@ -60,7 +60,7 @@ function committed<R extends Response>({ audit }: Context, { response, isReplay 
   return response;
 }
 
-/** The response to an earlier request with this key, without a transaction. @throws Problem idempotency_key_reused */
+/** The response to an earlier request with this key; null = none. @throws Problem idempotency_key_reused */
 export async function earlierResponse<R extends Response>(context: Context): Promise<R | null> {
   const stored = context.idempotency && (await findResult(context, context.idempotency));
   return stored ? (replayed(stored) as R) : null;

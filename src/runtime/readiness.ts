@@ -26,7 +26,8 @@ export function partsCheck(
     return { database, objectStore, documentScanner, disk };
   };
   let known: Promise<Parts> | undefined;
-  return () => (known ??= ask().finally(() => setTimeout(() => (known = undefined), CACHE_MS).unref()));
+  const forget = (): void => void (known = undefined);
+  return () => (known ??= ask().finally(() => setTimeout(forget, CACHE_MS).unref()));
 }
 
 const usesDisk = ({ databaseUrl, objectStore }: Config): boolean => databaseUrl === null || objectStore.kind === 'file';

@@ -5,7 +5,7 @@ import { checkSchema, migrate } from '../adapters/database/migrations.js';
 import { messageOf } from '../failures.js';
 import { configuredDatabase, type DatabasePlace, type ServiceDatabase } from './configuredDatabase.js';
 
-export interface ServiceDatabaseOptions extends DatabasePlace {
+interface ServiceDatabaseOptions extends DatabasePlace {
   /** Whether pending migrations are applied to `databaseUrl`; to the embedded database they always are. */
   readonly applyMigrations: boolean;
 }

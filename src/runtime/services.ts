@@ -16,7 +16,7 @@ import { countedDownloads, countedStore } from './countedOutcomes.js';
 import { partsCheck } from './readiness.js';
 
 /** What main or a test decides; a test also brings its own clock. */
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly config: Config;
   readonly domain: DomainContext;
   /** Where `domain.db` is connected to. */

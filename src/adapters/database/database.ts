@@ -26,7 +26,7 @@ export type Queries = Omit<
 /** Queries of one transaction. */
 export type Transaction = Queries & Atomic;
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** Most connections at once; default 10. */
   readonly poolSize?: number;
   /** Longest time for a connection, and for a statement, in milliseconds; default 5000. */

@@ -12,7 +12,7 @@ export async function withClient<T>(config: ClientConfig, work: (client: Client)
   }
 }
 
-/** The rows of a table that may not exist yet. @throws the driver's error when there is no response within 5 s */
+/** The rows of a known table that may not exist yet. @throws the driver's error when there is no response in 5 s */
 export function rowsOf<Row extends QueryResultRow>(url: string, table: string, query: string): Promise<Row[]> {
   const limits = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
   return withClient({ connectionString: url, ...limits }, async (client) => {

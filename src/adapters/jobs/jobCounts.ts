@@ -1,7 +1,7 @@
 import type { Queries } from '../database/database.js';
 
 /** What the engine has to do at the moment, on all servers together. */
-export interface JobCounts {
+interface JobCounts {
   /** Jobs whose time has come. */
   readonly due: number;
   /** Jobs whose last run failed. */

@@ -5,7 +5,7 @@ import { errorCode } from '../../failures.js';
 import type { LinkedObject } from './objectStore.js';
 
 /** Everything that a link stands for. */
-export interface FileLink extends LinkedObject {
+interface FileLink extends LinkedObject {
   readonly key: string;
   /** The link works before this instant: milliseconds since 1970. */
   readonly expiresAt: number;

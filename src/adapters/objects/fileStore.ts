@@ -7,7 +7,7 @@ import type { FileLinks } from './fileLinks.js';
 import type { ObjectStore } from './objectStore.js';
 import { filesBelow, removeFilesOlderThan } from './fileSweep.js';
 
-export interface FileStoreOptions {
+interface FileStoreOptions {
   /** Absolute folder of the objects; made when missing. */
   readonly folder: string;
   readonly links: FileLinks;

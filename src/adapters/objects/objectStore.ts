@@ -5,7 +5,7 @@ export interface LinkedObject {
 }
 
 /** An object of the file store, as a link describes it. */
-export interface LinkedFile extends LinkedObject {
+interface LinkedFile extends LinkedObject {
   /** Absolute path on this machine. */
   readonly path: string;
 }

@@ -4,7 +4,7 @@ import { createFileLinks, loadLinkSecret } from './fileLinks.js';
 import { openFileStore } from './fileStore.js';
 import type { ObjectStore } from './objectStore.js';
 
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   /** Absolute folder; files, the link secret and files on their way to S3 lie in it. */
   readonly dataDir: string;
   /** The service's public address without a final slash, asked for when a link is made. */

@@ -88,7 +88,8 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     },
 
     async check() {
-      // Not HEAD: some servers answer that of a missing bucket with a body, which breaks the connection.
+      // Not HEAD, which needs the same permission: some servers answer that of a missing bucket with a body, which breaks
+      // the connection.
       const query = { 'list-type': '2', 'max-keys': '1' };
       const url = await client.presignedUrl('GET', bucket, '', requestExpiry, query);
       expectSuccess(await http.get(url).catch(unavailable));
@@ -136,11 +137,17 @@ function clientFor({ endpoint, region, accessKey, secretKey }: S3StoreOptions): 
   if (url.pathname !== '/' || url.search || url.hash || url.username) {
     throw new Error('S3_ENDPOINT must be http(s)://host[:port]');
   }
-  const address = { endPoint: url.hostname, useSSL: url.protocol === 'https:', pathStyle: true };
-  const port = url.port ? { port: Number(url.port) } : {};
-  // A retry is written to the console, and a job is tried again anyway.
-  const retryOptions = { disableRetry: true };
-  return new Client({ ...address, ...port, region, accessKey, secretKey, retryOptions });
+  return new Client({
+    endPoint: url.hostname,
+    ...(url.port ? { port: Number(url.port) } : {}),
+    useSSL: url.protocol === 'https:',
+    region,
+    accessKey,
+    secretKey,
+    pathStyle: true,
+    // A retry is written to the console, and a job is tried again anyway.
+    retryOptions: { disableRetry: true },
+  });
 }
 
 /** A file that has no name any more: only this process can read it, and nothing is left when it dies. */

@@ -14,10 +14,10 @@ export interface TokenClaims {
   readonly expiresAt: number;
 }
 
-export type TokenKind = 'access' | 'refresh';
+type TokenKind = 'access' | 'refresh';
 
 /** Why a token is refused: `expired` asks the holder to renew, `invalid` means that this service did not issue it. */
-export type TokenFault = 'expired' | 'invalid';
+type TokenFault = 'expired' | 'invalid';
 
 export interface Tokens {
   /** Signs with the newest key (ES256). */
@@ -49,14 +49,10 @@ export function openTokens(keys: SigningKeys, issuer: () => string, newId: () =>
       if (header?.typ !== headerTypes[kind]) return 'invalid';
       const key = (await keys.current()).find(({ kid }) => kid === header.kid);
       if (!key) return 'invalid';
+      const expected = { issuer: issuer(), audience: audienceOf(kind, issuer()) };
+      const clock = { clockTimestamp: Math.floor(now.getTime() / 1000), clockTolerance: LEEWAY };
       try {
-        const payload = jwt.verify(token, key.publicKey, {
-          algorithms: ['ES256'],
-          issuer: issuer(),
-          audience: audienceOf(kind, issuer()),
-          clockTimestamp: Math.floor(now.getTime() / 1000),
-          clockTolerance: LEEWAY,
-        });
+        const payload = jwt.verify(token, key.publicKey, { algorithms: ['ES256'], ...expected, ...clock });
         return typeof payload === 'string' ? 'invalid' : (claimsOf(payload) ?? 'invalid');
       } catch (error) {
         return error instanceof jwt.TokenExpiredError ? 'expired' : 'invalid';

@@ -12,7 +12,7 @@ export const withSecrets = {
 } as const satisfies Prisma.ApiClientInclude;
 
 export type ApiClientWithSecrets = Prisma.ApiClientGetPayload<{ include: typeof withSecrets }>;
-export type SecretSummary = ApiClientWithSecrets['secrets'][number];
+type SecretSummary = ApiClientWithSecrets['secrets'][number];
 
 /** Two, so that a caller changes over while both are valid (D-20); not more, so that none is forgotten. */
 const ACTIVE_LIMIT = 2;

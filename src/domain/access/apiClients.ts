@@ -6,7 +6,7 @@ import { isPermission, permissions, presetPermissions, type Preset } from './per
 import { assertName, findTenant } from './tenants.js';
 import type { QueryContext } from '../transactions/transaction.js';
 
-export interface NewApiClient {
+interface NewApiClient {
   /** Id or name of the tenant. */
   readonly tenant: string;
   /** Default: made from the preset and the client id. */
@@ -72,7 +72,7 @@ export async function deactivateApiClient(context: QueryContext, clientId: strin
 }
 
 /** What of a client's limits changes: null = that of the server, or every pharmacy. */
-export interface ClientLimits {
+interface ClientLimits {
   readonly requestsPerMinute?: number | null | undefined;
   readonly pharmacies?: readonly string[] | null | undefined;
 }

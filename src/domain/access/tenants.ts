@@ -22,8 +22,9 @@ export async function createTenant(
   assertTenantId(id);
   // By name or id a tenant is found again, so one must not be called as another one is.
   const namesake = (await listTenants(context)).find((other) => isCalled(other, name) || isCalled(other, id));
-  if (namesake)
+  if (namesake) {
     throw new Error(`There is a tenant of that name or id already: ${namesake.id}, ${JSON.stringify(namesake.name)}.`);
+  }
   const now = context.now();
   try {
     return await context.db.tenant.create({ data: { id, name, mode, createdAt: now, updatedAt: now } });
@@ -80,10 +81,12 @@ export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
 export async function findTenant(context: QueryContext, idOrName: string): Promise<Tenant> {
   const called = (await listTenants(context)).filter((tenant) => isCalled(tenant, idOrName));
   const tenant = called.find(({ id }) => id === idOrName) ?? called[0];
-  if (!tenant)
+  if (!tenant) {
     throw new Error(`There is no tenant with the id or name ${JSON.stringify(idOrName)}: see "tenant list".`);
-  if (tenant.id !== idOrName && called.length > 1)
+  }
+  if (tenant.id !== idOrName && called.length > 1) {
     throw new Error(`${called.length} tenants have this name: give the id of one.`);
+  }
   return tenant;
 }
 

@@ -3,7 +3,7 @@ import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 
 /** A seal as its hash covers it. */
-export type SealContent = Pick<AuditSeal, 'number' | 'through' | 'removes' | 'digests' | 'sealedAt'>;
+type SealContent = Pick<AuditSeal, 'number' | 'through' | 'removes' | 'digests' | 'sealedAt'>;
 
 /** Rows of one seal: few enough for one statement, many enough for the busiest minute in some dozens. */
 const MOST_ROWS = 10_000;

@@ -27,7 +27,7 @@ export interface EncounterDraft extends FoundParts {
   readonly amounts: Amounts;
 }
 
-export type DraftLine = ReturnType<typeof treatmentLine>;
+type DraftLine = ReturnType<typeof treatmentLine>;
 export type DraftItem = ReturnType<typeof gfeItem>;
 
 /**

@@ -45,7 +45,7 @@ export interface FoundParts {
 }
 
 /** The same as far as the caller may see it; in the order of the ids, undefined = not found. */
-export interface EncounterParts extends Pick<FoundParts, 'reuseMonths' | 'nextNumber'> {
+interface EncounterParts extends Pick<FoundParts, 'reuseMonths' | 'nextNumber'> {
   readonly clinic: FoundParts['clinic'] | null;
   readonly patient: FoundParts['patient'] | null;
   readonly treatments: readonly (Treatment | undefined)[];

@@ -5,6 +5,11 @@ import { invalidState, Problem } from '../../problem.js';
 /** Who makes it happen; `claimant` is the provider that has the encounter, `system` is the passing of time. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
 
+/** What can happen to an encounter. */
+export type EncounterEvent =
+  | ('claim' | 'renew' | 'release' | 'lapse' | 'approve' | 'deny' | 'ask')
+  | ('inform' | 'reschedule' | 'cancel' | 'expire' | 'revoke' | 'amend');
+
 /** Where an event leads, and who may cause it. */
 interface Transition {
   readonly to: EncounterState;
@@ -47,11 +52,7 @@ export const encounterTransitions = {
   },
   cancelled: {},
   expired: {},
-} as const satisfies Record<EncounterState, Readonly<Record<string, Transition>>>;
-
-type Transitions = typeof encounterTransitions;
-/** What can happen to an encounter. */
-export type EncounterEvent = { [State in EncounterState]: keyof Transitions[State] }[EncounterState];
+} as const satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;
 
 /**
  * The state after an event.

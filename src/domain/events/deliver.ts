@@ -13,7 +13,7 @@ import { mayReceive } from './subscriptions.js';
 export type DeliveryContext = SweepContext & Pick<Services, 'baseUrl' | 'sendWebhook'>;
 
 /** An endpoint that this process sends to for the moment. */
-export interface TakenEndpoint extends Pick<
+interface TakenEndpoint extends Pick<
   WebhookEndpoint,
   'tenantId' | 'id' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
 > {

@@ -24,7 +24,7 @@ export interface FeedEvent {
 }
 
 /** Who reads, and from what. */
-export interface FeedReader extends Pick<DomainContext, 'db'> {
+interface FeedReader extends Pick<DomainContext, 'db'> {
   readonly caller: PatientViewer;
 }
 

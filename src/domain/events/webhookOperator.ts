@@ -4,7 +4,7 @@ import { MOST_REPLAYED, replay, type ReplayedTime } from './deliveries.js';
 import { disable, shown, type Endpoint } from './webhookEndpoints.js';
 
 /** An endpoint and whose it is. */
-export interface OwnedEndpoint extends Endpoint {
+interface OwnedEndpoint extends Endpoint {
   /** OAuth `client_id`. */
   readonly clientId: string;
 }

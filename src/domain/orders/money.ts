@@ -1,7 +1,7 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
 
 /** What a treatment costs, frozen when the encounter is created (D-36); money as exact decimals or as decimal text. */
-export interface PricedTreatment {
+interface PricedTreatment {
   readonly price: Prisma.Decimal | string;
   readonly shippingType: string;
   readonly shippingAmount: Prisma.Decimal | string;

@@ -22,17 +22,17 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
     const ofPatient = { tenantId, encounter: where };
     await db.encounterDocument.deleteMany({ where: { tenantId, document: where } });
     await db.document.deleteMany({ where });
-    const given = { not: null };
-    await db.gfeItem.updateMany({ where: { ...ofPatient, denialReason: given }, data: { denialReason: ERASED } });
+    const isSet = { not: null };
+    await db.gfeItem.updateMany({ where: { ...ofPatient, denialReason: isSet }, data: { denialReason: ERASED } });
     await db.gfeItem.updateMany({
-      where: { ...ofPatient, revocationReason: given },
+      where: { ...ofPatient, revocationReason: isSet },
       data: { revocationReason: ERASED },
     });
     const { count } = await db.encounter.updateMany({ where, data: { additionalNotes: null, reviewNotes: null } });
     await db.encounterInformation.updateMany({ where: ofPatient, data: { message: ERASED, additionalNotes: null } });
     await db.encounterAddendum.updateMany({ where: ofPatient, data: { text: ERASED } });
     const ofOrders = { tenantId, order: ofPatient };
-    await db.order.updateMany({ where: { ...ofPatient, cancelReason: given }, data: { cancelReason: ERASED } });
+    await db.order.updateMany({ where: { ...ofPatient, cancelReason: isSet }, data: { cancelReason: ERASED } });
     await db.refund.updateMany({ where: ofOrders, data: { reason: ERASED } });
     await db.fulfilment.updateMany({ where: ofOrders, data: { carrier: null, trackingNumber: null, reason: null } });
     await db.patient.update({

@@ -1,9 +1,15 @@
 import type { Document } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 
+/** A row that concerns a patient, and what it is. */
+interface ExportedRow {
+  readonly type: 'patient' | 'document' | 'encounter' | 'order' | 'event' | 'audit';
+  readonly data: object;
+}
+
 /** Everything that is stored about one patient. */
 export interface PatientExport {
-  readonly rows: readonly { readonly type: string; readonly data: object }[];
+  readonly rows: readonly ExportedRow[];
   /** Whose objects belong to it. */
   readonly documents: readonly Document[];
 }
@@ -43,9 +49,9 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
         order: orders,
         event: events,
         audit,
-      };
+      } satisfies Record<ExportedRow['type'], readonly object[]>;
       const rows = Object.entries<readonly object[]>(found).flatMap(([type, list]) =>
-        list.map((data) => ({ type, data })),
+        list.map((data) => ({ type: type as ExportedRow['type'], data })),
       );
       return { rows, documents };
     },

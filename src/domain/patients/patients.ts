@@ -53,7 +53,7 @@ export const unsaid = {
   maritalStatus: null,
   insuranceInfo: null,
   medicalHistory: null,
-} satisfies Partial<Patient>;
+} satisfies Partial<Record<keyof Patient, null>>;
 
 /** The e-mail without regard to case: the same fold as the column `email_key`. Addresses are ASCII (contract). */
 const emailKey = (email: string): string => email.toLowerCase();

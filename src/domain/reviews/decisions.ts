@@ -34,8 +34,9 @@ export function matchDecisions(
     if (keys.indexOf(key) < index) return [fault(`/${index}`, 'decides an item a second time')];
     return decision === 'denied' && reason === undefined ? [fault(`/${index}/reason`, 'is required for a denial')] : [];
   });
-  if ([...waiting.keys()].some((key) => !keys.includes(key)))
+  if ([...waiting.keys()].some((key) => !keys.includes(key))) {
     errors.push(fault('', 'leaves an item without a decision'));
+  }
   if (errors.length > 0) throw new Problem('decisions_incomplete', undefined, { errors });
   return decisions.flatMap(({ decision, reason = null }, index) => {
     const item = waiting.get(keys[index] ?? '');

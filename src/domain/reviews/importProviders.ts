@@ -7,7 +7,7 @@ import { inTransaction, type TransactionContext } from '../transactions/transact
 import { providerSchema, type ProviderEntry, type ProviderFile } from './providerSchema.js';
 
 /** How many providers of a file an import found in which state. */
-export type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', number>>;
+type ProviderReport = Readonly<Record<'created' | 'updated' | 'unchanged', number>>;
 
 let compiled: ValidateFunction<ProviderFile> | undefined;
 

@@ -6,7 +6,7 @@ import { createTenant, listTenants } from '../access/tenants.js';
 import { inTransaction } from '../transactions/transaction.js';
 
 /** What somebody needs to try a demo tenant; the secret is known only now. */
-export interface DemoCredentials {
+interface DemoCredentials {
   readonly name: string;
   readonly clientId: string;
   readonly clientSecret: string;

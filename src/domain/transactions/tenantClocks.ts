@@ -14,7 +14,7 @@ export interface DueRow {
   readonly id: string;
 }
 
-export interface Sweep<Row extends DueRow> {
+interface Sweep<Row extends DueRow> {
   /**
    * Reads and locks what is due, skipping what others have locked. `isTurnOf` is the condition on a table, by its alias:
    * rows of the tenants in question that wait for no retry.
@@ -22,6 +22,15 @@ export interface Sweep<Row extends DueRow> {
   find(context: TransactionContext, isTurnOf: (alias: string) => Prisma.Sql, limit: number): Promise<Row[]>;
   workOff(context: TransactionContext, row: Row): Promise<void>;
 }
+
+/**
+ * @param context with the time of the world
+ * @param tenantId only this tenant's, for a caller who waits and learns of a failure: what is due first, and the rest is
+ *   left to the next sweep of all tenants; undefined: all tenants
+ * @returns how many rows were worked off
+ * @throws what a row of the one tenant throws
+ */
+type TenantSweep = (context: SweepContext, tenantId?: string) => Promise<number>;
 
 /** Each row has a savepoint; PostgreSQL keeps track of 64 in a transaction without slowing down others. */
 const BATCH = 50;
@@ -34,15 +43,8 @@ const BATCHES_FOR_CALLER = 10;
  * (R-74). In a sweep of all tenants a row that fails stops no other: it is logged, and tried again after a minute, later
  * after up to four hours (D-92). Safe to run concurrently with itself and with requests: rows that others lock are theirs.
  */
-export function eachTenantClock<Row extends DueRow>(sweep: Sweep<Row>) {
-  /**
-   * @param context with the time of the world
-   * @param tenantId only this tenant's, for a caller who waits and learns of a failure: what is due first, and the rest is
-   *   left to the next sweep of all tenants; undefined: all tenants
-   * @returns how many rows were worked off
-   * @throws what a row of the one tenant throws
-   */
-  return async (context: SweepContext, tenantId?: string): Promise<number> => {
+export function eachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): TenantSweep {
+  return async (context, tenantId) => {
     // Over all tenants, being the sweeps' own record: what has not failed for a day was worked off, or ended otherwise.
     await context.db.$executeRaw`
       DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'`;

@@ -4,7 +4,7 @@ import { Problem } from '../../problem.js';
 export const cursorOf = (owner: string, position: bigint | number): string =>
   Buffer.from(`${owner} ${position}`).toString('base64url');
 
-/** @throws Problem cursor_invalid unless the cursor was issued for this owner's feed; `parameter` had it */
+/** @throws Problem cursor_invalid unless the cursor was issued for this owner's feed; it names the `parameter` that had it */
 export function positionOf(cursor: string, owner: string, parameter = 'after'): bigint {
   const [issuedTo, position = ''] = Buffer.from(cursor, 'base64url').toString().split(' ');
   // No more digits than bigint holds.

@@ -10,12 +10,12 @@ import { planCatalog, type CatalogPlan } from './planCatalog.js';
 import { inFileOrder, readCatalog, type Faults, type ValidFile } from './readCatalog.js';
 
 /** How many elements of one kind an import found in which state. */
-export type Counts = Readonly<Record<Change['state'], number>>;
+type Counts = Readonly<Record<Change['state'], number>>;
 export type CatalogReport = Readonly<
   Record<'clinics' | 'pharmacies' | 'categories' | 'subcategories' | 'products', Counts>
 >;
 
-export type CatalogResult = { readonly report: CatalogReport } | Faults;
+type CatalogResult = { readonly report: CatalogReport } | Faults;
 
 /** What an import would do to an element of the file. */
 export type PlannedChange = JsonPlace & Pick<Change, 'state'>;
