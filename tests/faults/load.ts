@@ -4,6 +4,7 @@ import { call, type Answer } from '../support/http.js';
 
 /** A response, and when it came. */
 export interface Seen {
+  /** {@link NO_RESPONSE} when the connection ended before one came. */
   readonly status: number;
   readonly retryAfter: string | null;
   /** Milliseconds: when it was asked for and how long it took. */
@@ -21,6 +22,9 @@ export interface Load {
 }
 
 const PER_SECOND = 50;
+/** No status of HTTP. */
+const NO_RESPONSE = 999;
+const none: Pick<Answer, 'status' | 'headers' | 'body'> = { status: NO_RESPONSE, headers: new Headers(), body: null };
 
 /** Reads and creates patients in turn, 50 times a second, without waiting for what was asked before. */
 export function startLoad(baseUrl: string, token: string): Load {
@@ -30,10 +34,11 @@ export function startLoad(baseUrl: string, token: string): Load {
   const send = async (): Promise<void> => {
     const isCreation = (count += 1) % 2 === 0;
     const sentAt = Date.now();
-    const answer: Answer = await (isCreation
-      ? call({ baseUrl }, 'POST /clients', { token, json: patientBody() })
-      : call({ baseUrl }, 'GET /clients?email=nobody@example.com', { token }));
-    const { status, headers, body } = answer;
+    const { status, headers, body } = await (
+      isCreation
+        ? call({ baseUrl }, 'POST /clients', { token, json: patientBody() })
+        : call({ baseUrl }, 'GET /clients?email=nobody@example.com', { token })
+    ).catch(() => none);
     const created = status === 201 ? String(body.user_id) : undefined;
     seen.push({ status, retryAfter: headers.get('Retry-After'), sentAt, took: Date.now() - sentAt, created });
   };

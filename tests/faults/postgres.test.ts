@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -20,6 +21,9 @@ const FAULT_MS = isFull ? 10_000 : 1_000;
 /** A machine that does much else at the same time is given longer. */
 const HEALED_MS = isFull ? 1_000 : 5_000;
 
+/** Not one of those that the system gives to connections: one of them could have it while PostgreSQL is down. */
+const port = randomInt(20_000, 30_000);
+
 let folder: Awaited<ReturnType<typeof temporaryDataDir>>;
 let cluster: Cluster;
 let postgres: RunningPostgres;
@@ -39,15 +43,16 @@ beforeAll(async () => {
   baseUrl = await startServer(environment).started;
   token = await newToken({ baseUrl }, client);
 });
+afterEach(() => load.stop());
 afterAll(async () => {
   await killServers();
   await folder.remove();
 });
 
-/** At the same port as before. It refuses while a process of the one before is still there. */
+/** It refuses while a process of the one before is still there. */
 async function started(): Promise<RunningPostgres> {
   for (;;) {
-    const running = await startPostgres(cluster, {}, (postgres as RunningPostgres | undefined)?.port);
+    const running = await startPostgres(cluster, {}, port);
     if (running) return running;
     await delay(20);
   }
