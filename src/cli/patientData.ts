@@ -70,7 +70,7 @@ async function writeExport(to: string, { rows, documents }: PatientExport, store
   await writeFile(join(to, 'patient.ndjson'), lines.join(''), options);
   await mkdir(join(to, 'files'), { mode: 0o700 });
   // File names are callers' and may be anything: the ids are in the rows.
-  for (const { id, blobPath } of documents) await writeFile(join(to, 'files', id), await store.read(blobPath), options);
+  for (const { id, blobPath } of documents) await writeFile(join(to, 'files', id), store.read(blobPath), options);
 }
 
 async function removeAll(store: ObjectStore, keys: readonly string[]): Promise<void> {

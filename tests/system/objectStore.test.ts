@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { inspect } from 'node:util';
 import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { openS3Store } from '../../src/adapters/objects/s3Store.js';
@@ -54,8 +55,13 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     const response = await fetch(await linkTo(key));
     const content = Buffer.from(await response.arrayBuffer());
     expect([response.status, sha256(content)]).toEqual([200, sha256(Buffer.concat(chunks))]);
-    expect(sha256(await buffer(await store.read(key)))).toBe(sha256(content));
-    await expect(store.read(keyOf('none.pdf')).then(buffer)).rejects.toThrow();
+    expect(sha256(await buffer(store.read(key)))).toBe(sha256(content));
+  });
+
+  it('fails to read what is not there, and does not tell the address, which is signed', async () => {
+    const failure = await buffer(store.read(keyOf('none.pdf'))).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'dependency_unavailable' });
+    expect(inspect(failure, { depth: null })).not.toContain('Signature');
   });
 
   it('serves a link as a download of the type it was made for, which nobody keeps', async () => {

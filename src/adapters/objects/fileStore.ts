@@ -41,9 +41,9 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
       }
     },
 
-    async read(key) {
+    async *read(key) {
       const file = await open(pathOf(folder, key)).catch(unavailable);
-      return file.createReadStream();
+      yield* file.createReadStream();
     },
 
     async remove(key) {

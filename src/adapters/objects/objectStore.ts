@@ -24,8 +24,8 @@ export interface ObjectStore {
   readonly container: string;
   /** Stores all of the body, or nothing and throws as the body does. Memory does not depend on its size. */
   put(key: string, body: AsyncIterable<Uint8Array>, contentType: string): Promise<void>;
-  /** The whole object, as a stream. */
-  read(key: string): Promise<AsyncIterable<Uint8Array>>;
+  /** The whole object. Rejects with Problem dependency_unavailable also when there is none. */
+  read(key: string): AsyncIterable<Uint8Array>;
   /** Removes the object; it is no error when there is none. */
   remove(key: string): Promise<void>;
   /** All keys, unordered. Concurrent changes may or may not appear. */

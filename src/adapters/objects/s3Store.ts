@@ -61,9 +61,13 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       }
     },
 
-    async read(key) {
+    async *read(key) {
       const url = await client.presignedGetObject(bucket, key, requestExpiry);
-      return http.stream(url, { throwHttpErrors: true });
+      try {
+        yield* http.stream(url, { throwHttpErrors: true });
+      } catch (error) {
+        unavailable(error);
+      }
     },
 
     async remove(key) {
