@@ -5,6 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readConfig } from '../src/config.js';
+import { messageOf } from '../src/failures.js';
 import { configuredDatabase } from '../src/runtime/configuredDatabase.js';
 
 let tsx: ChildProcess | undefined;
@@ -23,24 +24,15 @@ async function serve(): Promise<void> {
   const watched = ['openapi/**/*', 'prisma/schema.prisma'].flatMap((pattern) => ['--include', pattern]);
   const options = config.databaseUrl === null ? ['--migrate', '--demo'] : [];
   if (!stopping) {
-    tsx = spawn(
-      process.execPath,
-      [
-        'node_modules/tsx/dist/cli.mjs',
-        'watch',
-        '--clear-screen=false',
-        ...watched,
-        'scripts/devServer.ts',
-        ...options,
-      ],
-      { stdio: 'inherit', env: { ...process.env, DATABASE_URL: url, DATABASE_OWNER_URL: ownerUrl } },
-    );
+    const watch = ['node_modules/tsx/dist/cli.mjs', 'watch', '--clear-screen=false', ...watched];
+    const env = { ...process.env, DATABASE_URL: url, DATABASE_OWNER_URL: ownerUrl };
+    tsx = spawn(process.execPath, [...watch, 'scripts/devServer.ts', ...options], { stdio: 'inherit', env });
     await once(tsx, 'exit');
   }
   await close();
 }
 
 await serve().catch((error: unknown) => {
-  process.stderr.write(`The service did not start. ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`The service did not start. ${messageOf(error)}\n`);
   process.exitCode = 1;
 });

@@ -16,8 +16,8 @@ const badPorts = new Set([
 ]);
 
 /**
- * Names that never lead to the public internet: RFC 6761, 6762, 8375 and 7686, ICANN's private "internal". DNS is not
- * asked for them, so that no answer tells whether a name exists in our network.
+ * Names that never lead to the public internet: RFC 6761, 6762, 8375 and 7686, ICANN's private "internal". They are not
+ * looked up: a DNS response would reveal whether a name exists in our network.
  */
 const privateNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|onion)$/;
 

@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { applyChange, expiry, lapse, type Change, type EncounterRow } from './transitions.js';
-import { eachTenantClock } from '../transactions/tenantClocks.js';
+import { forEachTenantClock } from '../transactions/tenantClocks.js';
 
 // The conditions are written out, so that each has its partial index.
 
@@ -16,7 +16,7 @@ export const expireDueEncounters = sweepOf(
 
 /** The longest due first; the rows stay locked, so that every change is made. */
 function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql, change: Change<EncounterRow>) {
-  return eachTenantClock<EncounterRow>({
+  return forEachTenantClock<EncounterRow>({
     find: ({ db, now }, isTurnOf, limit) => db.$queryRaw<EncounterRow[]>`
       SELECT tenant_id AS "tenantId", id, encounter_no AS "encounterNo", gfe_no AS "gfeNo", clinic_id AS "clinicId",
         status, version

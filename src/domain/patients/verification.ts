@@ -2,7 +2,7 @@ import type { Patient } from '../../../generated/prisma/client.js';
 import { invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
 import { lockPatient } from './patients.js';
-import { eachTenantClock, type DueRow } from '../transactions/tenantClocks.js';
+import { forEachTenantClock, type DueRow } from '../transactions/tenantClocks.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
 export type Verification = Patient['isVerified'];
@@ -62,7 +62,7 @@ const resultOf = (status: Verification) => ({
 });
 
 /** Ends invitations 30 days after they were sent when all reminders are spent: the patient is `NOTVERIFIED` again. */
-export const endInvitations = eachTenantClock<DueRow>({
+export const endInvitations = forEachTenantClock<DueRow>({
   find: ({ db, now }, isTurnOf, limit) => db.$queryRaw<DueRow[]>`
     SELECT tenant_id AS "tenantId", id FROM client
     WHERE is_verified = 'INVITED' AND verifier_reminder_count = 3

@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
 import { recordEvent } from '../events/record.js';
-import { eachTenantClock } from '../transactions/tenantClocks.js';
+import { forEachTenantClock } from '../transactions/tenantClocks.js';
 
 /** How often a category wants a new review; of the open vocabulary only these values are understood (D-03). */
 const rules: ReadonlyMap<string, { readonly months: number; readonly noticeDays: number }> = new Map([
@@ -37,7 +37,7 @@ type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'>
   Pick<Encounter, 'encounterNo' | 'gfeNo' | 'patientId' | 'clinicId'> & { readonly validUntil: Date };
 
 function announcement(notice: Notice) {
-  return eachTenantClock<DueItem>({
+  return forEachTenantClock<DueItem>({
     find: ({ db, now }, isTurnOf, limit) => db.$queryRaw<DueItem[]>`
       SELECT i.tenant_id AS "tenantId", i.id, i.category_id AS "categoryId", i.subcategory_id AS "subcategoryId",
         i.valid_until AS "validUntil", e.encounter_no AS "encounterNo", e.gfe_no AS "gfeNo",

@@ -43,7 +43,7 @@ const BATCHES_FOR_CALLER = 10;
  * (R-74). In a sweep of all tenants a row that fails stops no other: it is logged, and tried again after a minute, later
  * after up to four hours (D-92). Safe to run concurrently with itself and with requests: rows that others lock are theirs.
  */
-export function eachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): TenantSweep {
+export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): TenantSweep {
   return async (context, tenantId) => {
     // Over all tenants, being the sweeps' own record: what has not failed for a day was worked off, or ended otherwise.
     await context.db.$executeRaw`

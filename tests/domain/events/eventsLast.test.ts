@@ -1,7 +1,7 @@
 import { recordEvent } from '../../../src/domain/events/record.js';
 import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
 import { createSandbox } from '../../../src/domain/sandbox/reset.js';
-import { eachTenantClock } from '../../../src/domain/transactions/tenantClocks.js';
+import { forEachTenantClock } from '../../../src/domain/transactions/tenantClocks.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { sweeps } from '../../../src/jobs/sweeps.js';
 import { eventSchemas, operations } from '../../support/contract.js';
@@ -175,7 +175,7 @@ it('a row of a sweep that fails takes back its own events and no others', async 
   const { tenantId, token } = await newPartner(harness);
   const orderNos = ['ORD-100001', 'ORD-100002', 'ORD-100003'];
   const due = orderNos.map((orderNo) => ({ tenantId, id: domain.newId(), orderNo }));
-  const sweep = eachTenantClock<(typeof due)[number]>({
+  const sweep = forEachTenantClock<(typeof due)[number]>({
     find: async () => due.splice(0),
     async workOff(context, { orderNo }) {
       recordEvent(context, { tenantId, clinicId: null }, 'order.paid', paid(orderNo));
