@@ -95,11 +95,6 @@ export function openDatabase(
         if (!('$connect' in db)) return (db as unknown as Statements).$queryRaw<Row[]>(sql);
         return (await send<Row>(pool, statementNameGenerator, statement)).rows;
       },
-      /** See {@link TransactionStatements}. */
-      async write(sql: Prisma.Sql): Promise<number> {
-        assertTenantFirst(sql);
-        return Prisma.getExtensionContext(this).$executeRaw(sql);
-      },
       /** One statement by itself, whose rows name their tenants. */
       $statement: async (sql: Prisma.Sql): Promise<void> => {
         await send(pool, statementNameGenerator, sql);

@@ -29,13 +29,7 @@ export interface Atomic {
   readonly [inTransaction]: true;
 }
 
-export interface TransactionStatements extends Statements, Atomic {
-  /**
-   * Runs a statement on the data of one tenant, which is its first parameter, and whose rows nobody reads. Statements
-   * alone do not wait for it: what is sent later runs after it, and when it fails the transaction does.
-   */
-  write(sql: Prisma.Sql): Promise<unknown>;
-}
+export type TransactionStatements = Statements & Atomic;
 
 const utcDate = (text: string): Date => new Date(`${text}T00:00:00.000Z`);
 type TypeId = Parameters<typeof types.getTypeParser>[0];
@@ -79,34 +73,29 @@ export async function runTransaction<T>(
   // A session that ends fails the statement that runs; without a listener it would end the process.
   connection.on('error', ignore);
   const { stream } = connection.connection;
-  /** Whose responses come before those of what is sent later. */
-  const unread: Promise<unknown>[] = [];
-  const sendUnread = (response: Promise<unknown>): void => {
-    response.catch(ignore);
-    unread.push(response);
-  };
+  let begun: Promise<unknown> | undefined;
   const run = (statement: Statement | SqlText, values: unknown[] = []) => {
     inOnePacket(stream);
-    if (unread.length === 0) sendUnread(connection.query('BEGIN'));
+    if (!begun) {
+      begun = connection.query('BEGIN');
+      // When it fails, so does the first statement.
+      begun.catch(ignore);
+    }
     return send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);
   };
   const db = {
     rows: async (sql: Prisma.Sql) => (await run(assertTenantFirst(sql))).rows,
     $queryRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rows,
     $executeRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rowCount ?? 0,
-    write: async (sql: Prisma.Sql) => sendUnread(run(assertTenantFirst(sql))),
   } as TransactionStatements;
   let isBroken = false;
   try {
     const { result, last } = await work(db);
     inOnePacket(stream);
-    if (last) sendUnread(run(last));
-    await Promise.all([...unread, connection.query('COMMIT')]);
+    await Promise.all([last && run(last), begun, connection.query('COMMIT')]);
     return result;
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => (isBroken = true));
-    // What fails first is the reason; the statements after it fail because the transaction has.
-    await Promise.all(unread);
     throw error;
   } finally {
     connection.off('error', ignore);

@@ -5,7 +5,7 @@ import { refuse } from './references.js';
 import { recordEvent } from '../events/record.js';
 import { createOrder } from '../orders/orders.js';
 import { claimableFrom, expiresAt } from './schedule.js';
-import { identifier, tenantInsertion } from '../transactions/bulkSql.js';
+import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
 import type { ReadContext, StatementContext } from '../transactions/transaction.js';
 
 /** What an encounter's record includes besides its own row. */
@@ -50,7 +50,7 @@ export async function getEncounter(context: ReadContext, encounterNo: bigint): P
   return permitted(context, await context.db.encounter.findUnique({ where, include: encounterInclude }));
 }
 
-/** The encounter and all that it consists of, in one statement. */
+/** The encounter and all that it consists of: with the events, unless more is done with its rows, or it refers to another. */
 async function insertEncounter(
   context: StatementContext,
   body: EncounterRequest,
@@ -64,10 +64,13 @@ async function insertEncounter(
     encounter_document: draft.documents.map(({ id }, position) => ({ encounterId, documentId: id, position })),
     gfe_item: draft.items.map((item) => ({ encounterId, ...item })),
   };
-  const insertions = Object.entries(parts)
+  const partInsertions = Object.entries(parts)
     .filter(([, rows]) => rows.length > 0)
-    .map(([table, rows]) => Prisma.sql`${identifier(`new ${table}`)} AS (${tenantInsertion(tenantId, table, rows)})`);
-  await context.db.write(Prisma.sql`WITH ${Prisma.join(insertions)} ${tenantInsertion(tenantId, 'encounter', [row])}`);
+    .map(([table, rows]) => tenantInsertion(tenantId, table, rows));
+  const insertion = tenantInsertion(tenantId, 'encounter', [row]);
+  const reuses = draft.items.some(({ reusedFromEncounterId }) => reusedFromEncounterId !== null);
+  if (reuses || context.fixed) await context.db.rows(withParts(partInsertions, insertion));
+  else context.changes.push(insertion, ...partInsertions);
   const unnotified = { expiringNotifiedAt: null, expiredNotifiedAt: null };
   const undecided = { ...unnotified, denialReason: null, revokedBy: null, revocationReason: null };
   return {

@@ -60,19 +60,24 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
   readonly documents: readonly FoundDocument[];
 };
 
-/** Loads everything that the body names by one statement; a number as well, if the encounter is new. */
+/**
+ * Loads everything that the body names by one statement. For a new encounter it takes a number as well, and locks the
+ * patient (R-50) and all else that the encounter will refer to: its rows are written with the events, after which nothing
+ * may wait for a lock (R-71).
+ */
 export async function loadParts(context: LookupContext, body: Body, isNew: boolean): Promise<EncounterParts> {
   const { tenantId } = context.caller;
+  const lock = (strength: 'KEY SHARE' | 'NO KEY UPDATE') => (isNew ? Prisma.raw(`FOR ${strength}`) : Prisma.empty);
   const treatmentIds = body.treatmentIds.map(canonicalUuid);
   const documentIds = (body.documentIds ?? []).map(canonicalUuid);
   const [row] = await context.db.rows<Row>(Prisma.sql`SELECT
     (SELECT json_build_object('id', id, 'isActive', is_active, 'locations',
         (SELECT coalesce(json_agg(json_build_object('timezone', timezone)), '[]') FROM clinic_location AS place
           WHERE place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary))
-      FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid) AS clinic,
+      FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid ${lock('KEY SHARE')}) AS clinic,
     (SELECT json_build_object('id', id, 'accountIsActive', account_is_active)
       FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid
-        AND ${visiblePatient(context.caller, 'client')}) AS patient,
+        AND ${visiblePatient(context.caller, 'client')} ${lock('NO KEY UPDATE')}) AS patient,
     (SELECT coalesce(json_agg(json_build_object('id', p.id, 'sku', p.sku, 'name', p.name, 'isActive', p.is_active,
         'pharmacyId', p.pharmacy_id, 'pharmacyName', p.pharmacy_name, 'categoryId', p.category_id,
         'subcategoryId', p.subcategory_id, 'category', json_build_object('id', c.id, 'categoryName', c.category_name,
@@ -85,11 +90,11 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
           FROM clinic_availability AS a WHERE a.tenant_id = p.tenant_id AND a.product_id = p.id),
         'rx', (SELECT json_build_object('id', id)
           FROM product_rx AS rx WHERE rx.tenant_id = p.tenant_id AND rx.product_id = p.id))), '[]')
-      FROM product AS p
+      FROM (SELECT * FROM product
+        WHERE tenant_id = ${tenantId} AND id = ANY(${treatmentIds}::uuid[]) AND NOT is_deleted ${lock('KEY SHARE')}) AS p
       JOIN category AS c ON c.tenant_id = p.tenant_id AND c.id = p.category_id
-      JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id
-      WHERE p.tenant_id = ${tenantId} AND p.id = ANY(${treatmentIds}::uuid[]) AND NOT p.is_deleted) AS treatments,
-    ${visibleDocuments(context.caller, documentIds)} AS documents,
+      JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id) AS treatments,
+    ${visibleDocuments(context.caller, documentIds, lock('KEY SHARE'))} AS documents,
     (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS "reuseMonths",
     ${isNew ? Prisma.sql`nextval('encounter_encounter_no_seq')` : Prisma.sql`NULL`} AS "nextNumber"`);
   if (!row) throw new Error('a statement returned no row');
@@ -105,12 +110,12 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
 }
 
 /** The documents among these that the caller may see, as JSON. */
-function visibleDocuments(caller: Caller, documentIds: readonly string[]): Prisma.Sql {
+function visibleDocuments(caller: Caller, documentIds: readonly string[], lock = Prisma.empty): Prisma.Sql {
   const { tenantId } = caller;
   return Prisma.sql`(SELECT coalesce(json_agg(json_build_object('id', id, 'patientId', patient_id)), '[]')
-    FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${[...documentIds]}::uuid[])
+    FROM (SELECT id, patient_id FROM document WHERE tenant_id = ${tenantId} AND id = ANY(${[...documentIds]}::uuid[])
       AND EXISTS (SELECT FROM client WHERE client.tenant_id = ${tenantId} AND client.id = document.patient_id
-        AND ${visiblePatient(caller, 'client')}))`;
+        AND ${visiblePatient(caller, 'client')}) ${lock}) AS visible)`;
 }
 
 /** The same by itself, in the order of the ids; undefined = not found. */

@@ -1,5 +1,4 @@
 import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
-import { lockPatient } from '../patients/patients.js';
 import { itemKey, type ItemIdentity } from '../values/itemKey.js';
 import { keysOf } from './duplicates.js';
 import type { DraftContext } from '../transactions/transaction.js';
@@ -10,7 +9,7 @@ interface ReuseQuestion {
   readonly patientId: string;
   /** `rx` null = no prescription. */
   readonly treatments: readonly (ItemIdentity & { readonly rx: object | null })[];
-  /** For how many months the tenant reuses an approval; null = it reuses none, and nothing is locked. */
+  /** For how many months the tenant reuses an approval; null = it reuses none. */
   readonly reuseMonths: number | null;
   /** Documents or notes come with the request. */
   readonly hasNewInformation: boolean;
@@ -25,7 +24,7 @@ export type ReusableApproval = Pick<GfeItem, 'categoryId' | 'subcategoryId' | 'v
 /**
  * The approvals that clear items of a new encounter without a provider, by {@link itemKey}; of several the one that
  * ends last (R-50, D-75). Only approvals that a provider gave count: those that reuse them end with them.
- * Locks the patient, so in a transaction nothing can contradict the result until it is committed.
+ * The patient is locked already, so in a transaction nothing can contradict the result until it is committed.
  */
 export async function reusableApprovals(
   context: DraftContext,
@@ -33,8 +32,6 @@ export async function reusableApprovals(
 ): Promise<Map<string, ReusableApproval>> {
   const { treatments, reuseMonths: months, hasNewInformation, isLive, isScheduled } = question;
   if (months === null) return new Map();
-  // Before anything else, so that encounters with news, too, are in the order of their times.
-  await lockPatient(context, context.caller.tenantId, question.patientId);
   const prescribed = new Set(treatments.filter(({ rx }) => rx !== null).map(itemKey));
   const wanted = treatments.filter((treatment) => !prescribed.has(itemKey(treatment)));
   if (hasNewInformation || (isLive && isScheduled) || wanted.length === 0) return new Map();

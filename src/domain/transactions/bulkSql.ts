@@ -30,6 +30,15 @@ export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
   return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records)}::jsonb)`;
 }
 
+/** Statements as parts of one, in which none sees what another writes; foreign keys are checked at its end. */
+export function withParts(parts: readonly Prisma.Sql[], last: Prisma.Sql): Prisma.Sql {
+  return parts.length > 0 ? Prisma.sql`WITH ${named(parts)} ${last}` : last;
+}
+
+/** The parts of such a statement under names. */
+export const named = (parts: readonly Prisma.Sql[]): Prisma.Sql =>
+  Prisma.join(parts.map((sql, index) => Prisma.sql`${identifier(`part ${index}`)} AS (${sql})`));
+
 /** Columns of a model, all unless said otherwise, under their fields' names: with them a raw query returns rows of its type. */
 export function fieldsOf(
   model: Prisma.ModelName,

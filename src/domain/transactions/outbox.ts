@@ -2,7 +2,7 @@ import type { EventDataOf, EventType } from '../../contract.js';
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { AuditRow } from '../../context.js';
 import { metrics } from '../../telemetry.js';
-import { identifier, insertion, recordset } from './bulkSql.js';
+import { insertion, named, recordset, withParts } from './bulkSql.js';
 
 /** An event as it waits for the end of its transaction. */
 export interface NewEvent {
@@ -19,7 +19,7 @@ export interface NewEvent {
 export interface Outbox {
   readonly events: NewEvent[];
   readonly audited: AuditRow[];
-  /** Changes of rows that the transaction has locked already. */
+  /** Changes of rows that the transaction has locked already, and new rows that refer only to such. */
   readonly changes: Prisma.Sql[];
 }
 
@@ -36,11 +36,8 @@ export function outboxStatement({ events, audited, changes }: Outbox): Prisma.Sq
   if (events.length > 0) return eventInsertion(events, others);
   const [first, ...rest] = others;
   if (!first) return null;
-  return rest.length > 0 ? Prisma.sql`WITH ${named(rest)} ${first}` : first;
+  return withParts(rest, first);
 }
-
-const named = (statements: readonly Prisma.Sql[]): Prisma.Sql =>
-  Prisma.join(statements.map((sql, index) => Prisma.sql`${identifier(`part ${index}`)} AS (${sql})`));
 
 function eventInsertion(events: readonly NewEvent[], others: readonly Prisma.Sql[]): Prisma.Sql {
   const rows = events.map((event, position) => ({ position, ...event }));
