@@ -3,6 +3,7 @@ import { findResult, storeResult, takeKey } from '../domain/transactions/idempot
 import {
   inCallerStatements,
   inCallerTransaction,
+  inSandboxTime,
   type CallerContext,
   type StatementContext,
 } from '../domain/transactions/transaction.js';
@@ -41,14 +42,20 @@ interface Done<R> {
 }
 
 async function once<C extends StatementContext, R extends Response>(
-  { idempotency, audit }: Context,
+  context: Context,
   transaction: C,
   work: (context: C) => Promise<R>,
 ): Promise<Done<R>> {
-  if (idempotency && !(await takeKey(transaction, idempotency))) {
+  const { idempotency, audit } = context;
+  // Sent together, run one after the other.
+  const [inTime, isFirst] = await Promise.all([
+    inSandboxTime(transaction, context),
+    idempotency === null || takeKey(transaction, idempotency),
+  ]);
+  if (idempotency && !isFirst) {
     return { response: replayed(await findResult(transaction, idempotency)) as R, isReplay: true };
   }
-  const response = await work(transaction);
+  const response = await work(inTime);
   if (idempotency) storeResult(transaction, idempotency, response);
   transaction.audited.push(audit.rowOf(response));
   return { response, isReplay: false };

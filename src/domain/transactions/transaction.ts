@@ -57,14 +57,12 @@ export function inTransaction<T>(
 
 /** The same with everything that an operation's context has. */
 export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
-  return transact(context, async (inside) => work(await inSandboxTime(withMembers(context, inside))));
+  return transact(context, (inside) => work(withMembers(context, inside)));
 }
 
 /** The same for statements alone, without Prisma. */
 export function inCallerStatements<T>(context: Context, work: (context: StatementContext) => Promise<T>): Promise<T> {
-  return context.db.$statements((db) =>
-    untilOutbox(db, async (inside) => work(await inSandboxTime(withMembers(context, inside)))),
-  );
+  return context.db.$statements((db) => untilOutbox(db, (inside) => work(withMembers(context, inside))));
 }
 
 function transact<T>({ db }: Pick<DomainContext, 'db'>, work: (inside: TransactionParts) => Promise<T>): Promise<T> {
@@ -85,16 +83,17 @@ async function untilOutbox<Db extends TransactionStatements, T>(
   return { result, last: outboxStatement(outbox) };
 }
 
-/** A reset and writers exclude each other. Re-read the clock after waiting. */
-async function inSandboxTime<C extends LookupContext & Pick<Context, 'realNow' | 'now'>>(context: C) {
-  const { caller, db, realNow } = context;
-  if (caller.tenantMode !== 'sandbox') return context;
-  // Sent together, run one after the other.
-  const [, [tenant]] = await Promise.all([
-    db.$executeRaw`SELECT pg_advisory_xact_lock_shared(${lockKey('sandbox', caller.tenantId)})`,
-    db.$queryRaw<{ offset: bigint }[]>`SELECT clock_offset_ms AS "offset" FROM tenant WHERE id = ${caller.tenantId}`,
-  ]);
-  return withMembers(context, { now: inTenantTime({ now: realNow }, Number(tenant?.offset ?? 0)).now });
+/**
+ * What a transaction of a caller begins with: in a sandbox, a reset and writers exclude each other from then on, and one
+ * that had to wait works in the time that it finds then (R-76).
+ */
+export async function inSandboxTime<C extends LookupContext>(transaction: C, { realNow }: Pick<Context, 'realNow'>) {
+  const { caller, db } = transaction;
+  if (caller.tenantMode !== 'sandbox') return transaction;
+  const [clock] = await db.$queryRaw<{ offset: bigint }[]>`
+    SELECT clock_under_lock(${caller.tenantId}, ${lockKey('sandbox', caller.tenantId)}) AS "offset"`;
+  const { now } = inTenantTime({ now: realNow }, Number(clock?.offset ?? 0));
+  return withMembers(transaction, { now }) as LookupContext as C;
 }
 
 /**
