@@ -49,6 +49,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
     ['clinics, active, first page', clinics({ isActive: true })],
     ['clinics, rare state', clinics({ state: 'wy', limit: 20 })],
     ['clinics, state by name', clinics({ state: 'wyoming', limit: 20 })],
+    ['clinics, rare state, search: in every name', clinics({ state: 'wy', search: 'clinic', limit: 20 })],
     [
       'clinics, search: words in any order',
       clinics({ search: `${clinic.email.slice(0, 6)} ${clinic.legalName.slice(1, 9)}` }),

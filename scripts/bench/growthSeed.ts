@@ -8,7 +8,7 @@ const name = (
 const at = `timestamptz '2026-01-01' + n * interval '10 seconds'`;
 
 /**
- * Gives a new tenant so many clinics, products, patients, encounters with an item and a treatment, keys and events, by
+ * Gives an empty tenant so many clinics, products, patients, encounters with an item and a treatment, keys and events, by
  * one statement for each table. The encounters are of 1,000 clinics and patients at most; one of a hundred waits for its
  * review. Of the approvals most are over and announced; those in the window of gfe.expiring have been announced, too.
  */
@@ -25,7 +25,6 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
   await client.query(`SET session_replication_role = replica; SET maintenance_work_mem = '512MB'`);
   for (const { name: index } of indexes) await client.query(`DROP INDEX ${index}`);
   for (const statement of [
-    `INSERT INTO tenant (id, name, mode, created_at, updated_at) VALUES (:tenant, :tenant, 'live', now(), now())`,
     `INSERT INTO api_client (id, tenant_id, client_id, name, permissions, allowed_clinic_ids, created_at, updated_at)
       VALUES (${id('api', '1')}, :tenant, :tenant, 'bench', '{}', '{}', now(), now())`,
     `INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)

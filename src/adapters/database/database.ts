@@ -53,7 +53,7 @@ export function openDatabase(
 ) {
   const names = new Map<string, string>();
   const pool = new Pool({
-    connectionString: inUtc(url),
+    connectionString: withSettings(url),
     application_name: 'clinical-encounter-service',
     max: poolSize,
     connectionTimeoutMillis: timeoutMs,
@@ -188,9 +188,13 @@ function throwWithoutValues(error: unknown): never {
   throw error;
 }
 
-/** The session's time zone is UTC, whatever the server's is: the adapter sends and reads times without their offset. */
-function inUtc(url: string): string {
+/**
+ * The session's time zone is UTC, whatever the server's is: the adapter sends and reads times without their offset. And a
+ * statement has one plan, whatever its values are: the one that is tested and measured, not one for what a value seems to be.
+ */
+function withSettings(url: string): string {
   const address = new URL(url);
-  address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} -c TimeZone=UTC`.trim());
+  const own = '-c TimeZone=UTC -c plan_cache_mode=force_generic_plan';
+  address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} ${own}`.trim());
   return address.href;
 }

@@ -15,6 +15,8 @@ interface CatalogList {
   readonly counts: Prisma.Sql;
   /** What leaves out some, besides isActive and search. */
   readonly conditions: readonly Prisma.Sql[];
+  /** Whether the conditions name the ids of what they leave, among which a search looks. */
+  readonly isNarrow: boolean;
   /** An element with its parts as JSON, where its table is called `shown`. */
   readonly element: Prisma.Sql;
   /** The columns that a search looks in; an index has their search keys. */
@@ -78,9 +80,7 @@ function totalOf(isActive: boolean | undefined): Prisma.Sql {
 }
 
 /** The keys of a search are three characters long; shorter words are looked for in all names, which an index has. */
-const KEY_LENGTH = 3;
-
-function searchOf(tenantId: string, { table, searched }: CatalogList, { search }: Filter) {
+function searchOf(tenantId: string, { table, searched, isNarrow }: CatalogList, { search }: Filter) {
   const whole = Prisma.raw(table);
   const words = searchWords(search);
   if (words.length === 0) return { source: whole, conditions: [] };
@@ -88,13 +88,16 @@ function searchOf(tenantId: string, { table, searched }: CatalogList, { search }
   // One condition for any number of words, so that a statement has one text. No word has a line end in it.
   const patterns = words.map((word) => `%${word.replaceAll(/[\\%_]/g, '\\$&')}%`);
   const conditions = [Prisma.sql`(${one} || E'\n' || ${other}) LIKE ALL (${patterns}::text[])`];
-  const keyed = words.filter((word) => Array.from(word).length >= KEY_LENGTH);
-  if (keyed.length === 0) return { source: whole, conditions };
+  const parts = words.flatMap(partsOf);
+  if (isNarrow || parts.length === 0) return { source: whole, conditions };
   // The keys name the tenant. OFFSET 0 keeps the planner from reading an index of all its rows beside theirs.
   const source = Prisma.sql`(SELECT * FROM ${whole}
-    WHERE search_keys(tenant_id, ${one}, ${other}) @> search_keys(${tenantId}, VARIADIC ${keyed}::text[]) OFFSET 0)`;
+    WHERE search_keys(tenant_id, ${one}, ${other}) @> search_keys(${tenantId}, VARIADIC ${parts}::text[]) OFFSET 0)`;
   return { source, conditions };
 }
+
+/** A word in parts of three characters, one beside the other, and its last three: each key costs its list. */
+const partsOf = (word: string): string[] => [...(word.match(/.{3}/gsu) ?? []), ...(word.match(/.{3}$/su) ?? [])];
 
 const sortColumns = { name: 'name_key', sku: 'sku_key', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 

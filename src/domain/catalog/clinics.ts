@@ -19,14 +19,10 @@ const element = jsonOf('Clinic', 'shown', {
 });
 
 /** Any location's state by its two-letter code or its name, in any case. */
-function inState(tenantId: string, state: string, search: string | undefined): Prisma.Sql {
-  const places = Prisma.sql`clinic_location AS place
-  WHERE place.tenant_id = ${tenantId} AND place.state = ANY (ARRAY(SELECT upper(${state})
-    UNION SELECT code FROM ref_state WHERE lower(name) = lower(${state})))`;
-  // What a search finds is looked up by itself; without one, a state of few clinics is read by its index.
-  return search
-    ? Prisma.sql`EXISTS (SELECT FROM ${places} AND place.clinic_id = listed.id)`
-    : Prisma.sql`listed.id = ANY (ARRAY(SELECT place.clinic_id FROM ${places}))`;
+function inState(tenantId: string, state: string): Prisma.Sql {
+  return Prisma.sql`listed.id = ANY (ARRAY(SELECT place.clinic_id FROM clinic_location AS place
+    WHERE place.tenant_id = ${tenantId} AND place.state = ANY (ARRAY(SELECT upper(${state})
+      UNION SELECT code FROM ref_state WHERE lower(name) = lower(${state})))))`;
 }
 
 /** The caller's clinics, in a total order so that paging is stable (D-08); `stats` count all, whatever the filter (D-39). */
@@ -34,6 +30,7 @@ export async function listClinics(context: Context, filter: ClinicFilter) {
   const { tenantId, allowedClinicIds } = context.caller;
   const state = filter.state?.trim();
   const limit = allowedClinicIds && Prisma.sql`id = ANY(${[...allowedClinicIds]}::uuid[])`;
+  const conditions = [...(limit ? [limit] : []), ...(state ? [inState(tenantId, state)] : [])];
   const { rows, total, active, inactive } = await readPage<ListedClinic>(
     context,
     {
@@ -45,7 +42,8 @@ export async function listClinics(context: Context, filter: ClinicFilter) {
             count(*) FILTER (WHERE NOT is_active)::int AS inactive
           FROM clinic WHERE tenant_id = ${tenantId} AND ${limit}`
         : Prisma.sql`SELECT active_clinics AS active, inactive_clinics AS inactive FROM tenant WHERE id = ${tenantId}`,
-      conditions: [...(limit ? [limit] : []), ...(state ? [inState(tenantId, state, filter.search)] : [])],
+      conditions,
+      isNarrow: conditions.length > 0,
       searched: ['name_key', 'email_key'],
     },
     filter,

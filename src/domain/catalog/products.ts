@@ -60,6 +60,7 @@ export async function listProducts(context: Context, filter: ProductFilter) {
         ...(categoryId === undefined ? [] : [Prisma.sql`listed.category_id = ${categoryId}::uuid`]),
         ...(clinicId === undefined ? [] : [availableAt(context, clinicId)]),
       ],
+      isNarrow: false,
       searched: ['name_key', 'sku_key'],
     },
     filter,
