@@ -256,6 +256,11 @@ describe('beside a tenant with 20,000 clinics and products and ten smaller ones'
     expect(await boundedIndexes()).toContain(index);
   });
 
+  it('the service runs the plans that are looked at here', async () => {
+    const [session] = await crowded.domain.db.$queryRaw<object[]>`SHOW plan_cache_mode`;
+    expect(session).toEqual({ plan_cache_mode: 'force_generic_plan' });
+  });
+
   it.each([
     ['by itself', ''],
     ['with a word that is in every name', '&search=clinic'],
