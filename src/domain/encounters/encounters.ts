@@ -1,4 +1,4 @@
-import { Prisma } from '../../../generated/prisma/client.js';
+import type { Prisma } from '../../../generated/prisma/client.js';
 import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
 import { permitted } from './lookup.js';
 import { refuse } from './references.js';

@@ -139,31 +139,27 @@ describe('beside a tenant with 20,000 clinics and products and ten smaller ones'
   ): Promise<void> {
     const times = `now() - n * interval '1 minute', now() - n * 7919 % 20000 * interval '1 minute'`;
     await observer.query(
-      `
-      INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
+      `INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
       SELECT gen_random_uuid(), $1, 'Clinic ' || md5('a' || n), '', md5('b' || n) || '@example.com', n % 2 = 0, ${times}
       FROM generate_series(1, ${rows}) n`,
       [tenantId],
     );
     await observer.query(
-      `
-      INSERT INTO clinic_location (id, tenant_id, clinic_id, name, address1, city, state, postal, country, is_primary,
+      `INSERT INTO clinic_location (id, tenant_id, clinic_id, name, address1, city, state, postal, country, is_primary,
         is_active, created_at, updated_at)
       SELECT gen_random_uuid(), tenant_id, id, '', '', '', 'TX', '', 'US', true, true, now(), now() FROM clinic
       WHERE tenant_id = $1`,
       [tenantId],
     );
     await observer.query(
-      `
-      INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
+      `INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
         external_code, category_id, subcategory_id, created_at, updated_at)
       SELECT gen_random_uuid(), $1, md5('c' || n), 'Product ' || md5('d' || n), '', 1, n % 2 = 0, gen_random_uuid(), '',
         '', $2, $3, ${times} FROM generate_series(1, ${rows}) n`,
       [tenantId, group.categoryId, group.subcategoryId],
     );
     await observer.query(
-      `
-      INSERT INTO product_offer (id, tenant_id, product_id, price, qty, qty_alert, shipping_type, shipping_amount,
+      `INSERT INTO product_offer (id, tenant_id, product_id, price, qty, qty_alert, shipping_type, shipping_amount,
         vendor_cost, cogs, created_at, updated_at)
       SELECT gen_random_uuid(), tenant_id, id, 1, 1, 1, 'FREE_SHIPPING', 0, 0, 0, now(), now() FROM product
       WHERE tenant_id = $1`,
