@@ -1,9 +1,8 @@
 import type { Context } from '../context.js';
-import { findResult, storeResult, takeKey } from '../domain/transactions/idempotency.js';
+import { findResult, storeResult } from '../domain/transactions/idempotency.js';
 import {
   inCallerStatements,
   inCallerTransaction,
-  inSandboxTime,
   type CallerContext,
   type StatementContext,
 } from '../domain/transactions/transaction.js';
@@ -25,7 +24,7 @@ export async function withIdempotency<R extends Response>(
   context: Context,
   work: (context: CallerContext) => Promise<R>,
 ): Promise<R> {
-  return committed(context, await inCallerTransaction(context, (transaction) => once(context, transaction, work)));
+  return committed(context, await inCallerTransaction(context, (...begun) => once(context, work, ...begun)));
 }
 
 /** The same for work that consists of statements. */
@@ -33,7 +32,7 @@ export async function statementsWithIdempotency<R extends Response>(
   context: Context,
   work: (context: StatementContext) => Promise<R>,
 ): Promise<R> {
-  return committed(context, await inCallerStatements(context, (transaction) => once(context, transaction, work)));
+  return committed(context, await inCallerStatements(context, (...begun) => once(context, work, ...begun)));
 }
 
 interface Done<R> {
@@ -42,20 +41,15 @@ interface Done<R> {
 }
 
 async function once<C extends StatementContext, R extends Response>(
-  context: Context,
-  transaction: C,
+  { idempotency, audit }: Context,
   work: (context: C) => Promise<R>,
+  transaction: C,
+  isFirst: boolean,
 ): Promise<Done<R>> {
-  const { idempotency, audit } = context;
-  // Sent together, run one after the other.
-  const [inTime, isFirst] = await Promise.all([
-    inSandboxTime(transaction, context),
-    idempotency === null || takeKey(transaction, idempotency),
-  ]);
   if (idempotency && !isFirst) {
     return { response: replayed(await findResult(transaction, idempotency)) as R, isReplay: true };
   }
-  const response = await work(inTime);
+  const response = await work(transaction);
   if (idempotency) storeResult(transaction, idempotency, response);
   transaction.audited.push(audit.rowOf(response));
   return { response, isReplay: false };

@@ -68,10 +68,7 @@ export async function scansOf(observer: Client, statement: Statement): Promise<S
 
 let prepared = 0;
 
-/**
- * The plan that a prepared statement keeps: it must do for all values, as the service's statements do from some
- * execution on.
- */
+/** The plan that the service's sessions use, whatever the values are. */
 export async function genericPlan<Node>(observer: Client, options: string, { text, values }: Statement): Promise<Node> {
   const name = `generic_${(prepared += 1)}`;
   const literals = values.map((value) => {

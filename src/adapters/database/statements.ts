@@ -78,7 +78,7 @@ export async function runTransaction<T>(
     inOnePacket(stream);
     if (!begun) {
       begun = connection.query('BEGIN');
-      // When it fails, so does the first statement.
+      // It fails only with the connection, and so does the statement that follows.
       begun.catch(ignore);
     }
     return send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);

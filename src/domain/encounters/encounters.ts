@@ -50,7 +50,10 @@ export async function getEncounter(context: ReadContext, encounterNo: bigint): P
   return permitted(context, await context.db.encounter.findUnique({ where, include: encounterInclude }));
 }
 
-/** The encounter and all that it consists of: with the events, unless more is done with its rows, or it refers to another. */
+/**
+ * The encounter and all that it consists of: with the events, unless more is done with its rows, or it refers to another
+ * encounter, which the foreign key would lock then.
+ */
 async function insertEncounter(
   context: StatementContext,
   body: EncounterRequest,

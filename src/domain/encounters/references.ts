@@ -63,7 +63,7 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
 /**
  * Loads everything that the body names by one statement. For a new encounter it takes a number as well, and locks the
  * patient (R-50) and all else that the encounter will refer to: its rows are written with the events, after which nothing
- * may wait for a lock (R-71).
+ * may wait for a lock (R-71). What it waited for comes as it is then, the rest as it was when the statement began.
  */
 export async function loadParts(context: LookupContext, body: Body, isNew: boolean): Promise<EncounterParts> {
   const { tenantId } = context.caller;

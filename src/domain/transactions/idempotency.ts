@@ -1,34 +1,49 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { isLockTimeout } from '../../adapters/database/database.js';
-import type { IdempotencyRequest } from '../../context.js';
+import type { Statements } from '../../adapters/database/statements.js';
+import type { Context, IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';
-import type { LookupContext, StatementContext } from './transaction.js';
+import type { Outbox } from './outbox.js';
 
 /** How long a request waits for a concurrent duplicate: below the timeout of a statement, so the error can say why. */
 const LOCK_TIMEOUT = '4000ms';
 
+type KeyContext = Pick<Context, 'caller'> & { readonly db: Statements };
+
+/** What a caller's transaction begins with. */
+export interface Start {
+  /** How far the tenant's time is ahead of the world's (R-74). */
+  readonly aheadMs: bigint;
+  /** Whether no earlier request has the key. */
+  readonly isFirst: boolean;
+}
+
 /**
  * Takes a key in the transaction of the effect (R-67). Waits for a concurrent duplicate; after 24 hours a key is free again.
- * @returns false if an earlier request has the key
+ * @param aheadMs is evaluated first, because it may wait for a reset of the sandbox, which removes keys
  * @throws Problem idempotency_in_progress
  */
-export async function takeKey(
-  { db, caller }: StatementContext,
+export function takeKey(
+  { db, caller }: KeyContext,
   { operationId, key, fingerprint }: IdempotencyRequest,
-): Promise<boolean> {
-  const taken = await db.$executeRaw`
-    INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
-    SELECT ${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint}::bytea
-    FROM set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
-    ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
-      SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
-      WHERE idempotency_key.created_at < now() - interval '24 hours'`.catch(throwInProgress);
-  return taken === 1;
+  aheadMs: Prisma.Sql,
+): Promise<Start[]> {
+  return db.$queryRaw<Start[]>`
+    WITH start AS MATERIALIZED (SELECT ${aheadMs} AS "aheadMs"),
+    taken AS (
+      INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
+      SELECT ${caller.tenantId}, ${caller.apiClientId}::uuid, ${operationId}, ${key}, ${fingerprint}::bytea
+      FROM (SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true) FROM start) AS impatient
+      ON CONFLICT (tenant_id, api_client_id, operation_id, key) DO UPDATE
+        SET fingerprint = excluded.fingerprint, answer = NULL, created_at = excluded.created_at
+        WHERE idempotency_key.created_at < now() - interval '24 hours'
+      RETURNING true)
+    SELECT "aheadMs", EXISTS (TABLE taken) AS "isFirst" FROM start`.catch(throwInProgress);
 }
 
 /** Stores the result of the work under the key that {@link takeKey} took, at the end of the same transaction. */
 export function storeResult(
-  { changes, caller }: StatementContext,
+  { changes, caller }: Pick<Outbox, 'changes'> & Pick<Context, 'caller'>,
   { operationId, key }: IdempotencyRequest,
   result: unknown,
 ): void {
@@ -43,7 +58,7 @@ export function storeResult(
  * @throws Problem idempotency_key_reused if that was another request
  */
 export async function findResult(
-  { db, caller }: LookupContext,
+  { db, caller }: KeyContext,
   { operationId, key, fingerprint }: IdempotencyRequest,
 ): Promise<unknown> {
   const [stored] = await db.$queryRaw<{ readonly fingerprint: Uint8Array; readonly answer: unknown }[]>`

@@ -3,6 +3,7 @@ import type { Queries, Transaction } from '../../adapters/database/database.js';
 import type { Finished, Statements, TransactionStatements } from '../../adapters/database/statements.js';
 import { withMembers, type Context, type DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
+import { takeKey, type Start } from './idempotency.js';
 import { outboxStatement, type Outbox } from './outbox.js';
 
 /** Its queries, and what is written when the work is done. */
@@ -55,14 +56,25 @@ export function inTransaction<T>(
   return transact(context, (inside) => work({ ...parts, ...inside }));
 }
 
-/** The same with everything that an operation's context has. */
-export function inCallerTransaction<T>(context: Context, work: (context: CallerContext) => Promise<T>): Promise<T> {
-  return transact(context, (inside) => work(withMembers(context, inside)));
+/** What a caller's transaction does. It is not the first one if an earlier request has its Idempotency-Key. */
+type CallersWork<C, T> = (context: C, isFirst: boolean) => Promise<T>;
+
+/** The same with everything that an operation's context has. @throws Problem idempotency_in_progress */
+export function inCallerTransaction<T>(context: Context, work: CallersWork<CallerContext, T>): Promise<T> {
+  return transact(context, async (inside) => {
+    const { now, isFirst } = await begin(context, inside.db);
+    return work(withMembers(context, { ...inside, now }), isFirst);
+  });
 }
 
-/** The same for statements alone, without Prisma. */
-export function inCallerStatements<T>(context: Context, work: (context: StatementContext) => Promise<T>): Promise<T> {
-  return context.db.$statements((db) => untilOutbox(db, (inside) => work(withMembers(context, inside))));
+/** The same for statements alone, without Prisma. @throws Problem idempotency_in_progress */
+export function inCallerStatements<T>(context: Context, work: CallersWork<StatementContext, T>): Promise<T> {
+  return context.db.$statements((statements) =>
+    untilOutbox(statements, async (inside) => {
+      const { now, isFirst } = await begin(context, statements);
+      return work(withMembers(context, { ...inside, now }), isFirst);
+    }),
+  );
 }
 
 function transact<T>({ db }: Pick<DomainContext, 'db'>, work: (inside: TransactionParts) => Promise<T>): Promise<T> {
@@ -84,16 +96,22 @@ async function untilOutbox<Db extends TransactionStatements, T>(
 }
 
 /**
- * What a transaction of a caller begins with: in a sandbox, a reset and writers exclude each other from then on, and one
+ * Takes the key of the request, if it has one. In a sandbox a reset and writers exclude each other from here on, and one
  * that had to wait works in the time that it finds then (R-76).
  */
-export async function inSandboxTime<C extends LookupContext>(transaction: C, { realNow }: Pick<Context, 'realNow'>) {
-  const { caller, db } = transaction;
-  if (caller.tenantMode !== 'sandbox') return transaction;
-  const [clock] = await db.$queryRaw<{ offset: bigint }[]>`
-    SELECT clock_under_lock(${caller.tenantId}, ${lockKey('sandbox', caller.tenantId)}) AS "offset"`;
-  const { now } = inTenantTime({ now: realNow }, Number(clock?.offset ?? 0));
-  return withMembers(transaction, { now }) as LookupContext as C;
+async function begin(context: Context, db: Statements) {
+  const { caller, idempotency, realNow } = context;
+  const { tenantId, tenantMode } = caller;
+  if (tenantMode === 'live' && !idempotency) return { now: () => context.now(), isFirst: true };
+  const aheadMs =
+    tenantMode === 'live'
+      ? Prisma.sql`0::bigint`
+      : Prisma.sql`clock_under_lock(${tenantId}, ${lockKey('sandbox', tenantId)})`;
+  const [start] = idempotency
+    ? await takeKey({ db, caller }, idempotency, aheadMs)
+    : await db.$queryRaw<Start[]>`SELECT ${aheadMs} AS "aheadMs", true AS "isFirst"`;
+  if (!start) throw new Error('a statement returned no row');
+  return { now: inTenantTime({ now: realNow }, Number(start.aheadMs)).now, isFirst: start.isFirst };
 }
 
 /**

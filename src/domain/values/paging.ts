@@ -9,11 +9,12 @@ export const totalPages = (total: number, { limit }: Page): number => Math.ceil(
 
 /**
  * The words of a search as they are looked for in lower-cased key columns; none when it is blank. White space and
- * punctuation part words; punctuation alone is looked for as it is (R-22). Lower case is taken of one character at a time
+ * punctuation part words; in punctuation alone, white space does (R-22). Lower case is taken of one character at a time
  * as PostgreSQL does it: in a whole text a final Σ would become another letter than in the column.
  */
 export function searchWords(search: string | undefined): string[] {
   const text = Array.from(search?.trim() ?? '', (character) => character.toLowerCase()).join('');
-  const words = text.split(/[\s\p{P}]+/u).filter((word) => word !== '');
-  return words.length > 0 || text === '' ? [...new Set(words)] : [text];
+  const wordsBetween = (separator: RegExp) => [...new Set(text.split(separator))].filter((word) => word !== '');
+  const words = wordsBetween(/[\s\p{P}]+/u);
+  return words.length > 0 ? words : wordsBetween(/\s+/u);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Prisma } from '../../../generated/prisma/client.js';
+import type { Queries } from '../../../src/adapters/database/database.js';
 import { cast } from '../../support/cast.js';
 import { newPatient, patientBody, type Partner } from '../../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
@@ -61,22 +62,52 @@ it('never breaks what is done at the same time, nor leaves a part of it', async 
   expect(await things()).toEqual(beginning);
 });
 
-it('works in the time that a reset left, when it had to wait for it', async () => {
-  const { domain } = harness;
-  const { tenantId } = partner;
-  const day = 86_400_000;
+/** Sends what waits for the sandbox's lock, and ends what holds it by the change. */
+async function waitsForReset(
+  { tenantId }: Partner,
+  send: () => Promise<Answer>,
+  change: (db: Queries) => Promise<unknown>,
+) {
+  const { db } = harness.domain;
   let waiting: Promise<Answer> | undefined;
   let answered = false;
-  await domain.db.$transaction(async (db) => {
-    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${tenantId}`}, 0))`;
-    waiting = post('/clients', patientBody()).finally(() => (answered = true));
+  await db.$transaction(async (transaction) => {
+    await transaction.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${tenantId}`}, 0))`;
+    waiting = send().finally(() => (answered = true));
     const waits = Prisma.sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
     while (!answered && (await db.$queryRaw<object[]>(waits)).length === 0) await delay(5);
-    await db.tenant.update({ where: { id: tenantId }, data: { clockOffsetMs: day } });
+    await change(transaction);
   });
-  expect(Date.parse((await waiting)?.body.createdAt)).toBeGreaterThanOrEqual(harness.clock.now.getTime() + day);
+  return waiting as unknown as Promise<Answer>;
+}
+
+it('works in the time that a reset left, when it had to wait for it', async () => {
+  const day = 86_400_000;
+  const { body } = await waitsForReset(
+    partner,
+    () => post('/clients', patientBody()),
+    (db) => db.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: day } }),
+  );
+  expect(Date.parse(body.createdAt)).toBeGreaterThanOrEqual(harness.clock.now.getTime() + day);
   expect((await reset(harness, partner)).status).toBe(204);
+});
+
+it.each([
+  ['statements', 'POST /clients', patientBody(), 'user_id'],
+  ['Prisma', 'POST /webhook-endpoints', { url: 'https://example.com/events' }, 'id'],
+])('a replay by %s that waits for a reset is done once more, as its key is gone', async (_kind, target, json, idOf) => {
+  const caller = await newSandbox(harness);
+  const request = () =>
+    call(harness, target, { token: caller.token, json, headers: { 'Idempotency-Key': 'replayed' } });
+  const first = await request();
+  const { tenantId } = caller;
+  const second = await waitsForReset(caller, request, async (db) => {
+    await db.idempotencyKey.deleteMany({ where: { tenantId } });
+    await db.patient.deleteMany({ where: { tenantId, id: first.body[idOf] } });
+  });
+  expect([first.status, second.status]).toEqual([201, 201]);
+  expect(second.body[idOf]).not.toBe(first.body[idOf]);
 });
 
 it('refuses a document whose patient went while its file was fetched, and keeps no file', async () => {
