@@ -29,10 +29,11 @@ export async function growthOperations(context: Context, rows: number): Promise<
   const { clinicId, patientId, createdAt, encounterNo } = encounter;
   const cursor = Buffer.from(`${createdAt.toISOString()} ${encounterNo}`).toString('base64url');
   const half = Buffer.from(`${caller.tenantId} ${rows / 2}`).toString('base64url');
+  // Between two marks of the list, nearer to the second one.
   const pages = [
     ['first page', 1],
-    ['a quarter in', Math.ceil(rows / 400)],
-    ['half in', Math.ceil(rows / 200)],
+    ['a quarter in', Math.ceil(rows / 400) - 1],
+    ['half in', Math.ceil(rows / 200) - 1],
     ['last page', rows / 100],
   ] as const;
   const orders = [
@@ -47,6 +48,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
       ]),
     ),
     ['clinics, active, first page', clinics({ isActive: true })],
+    ['clinics, active, half in', clinics({ isActive: true, page: Math.ceil(rows / 200) - 1 })],
     ['clinics, rare state', clinics({ state: 'wy', limit: 20 })],
     ['clinics, state by name', clinics({ state: 'wyoming', limit: 20 })],
     ['clinics, rare state, search: in every name', clinics({ state: 'wy', search: 'clinic', limit: 20 })],
@@ -59,6 +61,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
     ['clinics, search: two characters', clinics({ search: 'qq' })],
     ['clinics, search: in every name', clinics({ search: 'clinic' })],
     ['products, active, first page', products({ isActive: true })],
+    ['products, active, half in', products({ isActive: true, page: Math.ceil(rows / 200) - 1 })],
     ['products, search: part of a name', products({ search: product.name.slice(1, 9) })],
     ['products, search: sku', products({ search: product.sku })],
     ['products, search: two characters', products({ search: 'qq' })],

@@ -76,16 +76,16 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
     `INSERT INTO event_counter VALUES (:tenant, :rows)`,
     `INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, answer)
       SELECT :tenant, ${id('api', '1')}, 'createPatient', n, sha256(''), '{}' FROM generate_series(0, :rows - 1) n`,
-    // What triggers would have done.
-    `UPDATE tenant SET
-      active_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND is_active),
-      inactive_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND NOT is_active),
-      active_products = (SELECT count(*) FROM product WHERE tenant_id = :tenant AND is_active AND NOT is_deleted),
-      inactive_products = (SELECT count(*) FROM product WHERE tenant_id = :tenant AND NOT is_active AND NOT is_deleted)
-      WHERE id = :tenant`,
   ])
     await one(statement);
   for (const { definition } of indexes) await client.query(definition);
   await client.query('SET session_replication_role = origin');
+  // What triggers would have done; of the marks they do it now.
+  await one(`UPDATE tenant SET
+    active_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND is_active),
+    inactive_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND NOT is_active),
+    active_products = (SELECT count(*) FROM product WHERE tenant_id = :tenant AND is_active AND NOT is_deleted),
+    inactive_products = (SELECT count(*) FROM product WHERE tenant_id = :tenant AND NOT is_active AND NOT is_deleted)
+    WHERE id = :tenant`);
   await client.query('VACUUM ANALYZE');
 }

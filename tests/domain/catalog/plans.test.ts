@@ -1,0 +1,220 @@
+import { Client } from 'pg';
+import { newCategory, newPartner, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { genericPlan, ownStatementsOf, scansOf, type Scan, type Statement } from '../../support/statements.js';
+
+// How lists are read beside a tenant with 20,000 clinics and products and ten smaller ones.
+
+/** All tables with as many rows. */
+const tables = ['clinic', 'clinic_location', 'product', 'product_offer'];
+let database: TestDatabase;
+let observer: Client;
+let crowded: Harness;
+let large: Partner;
+let small: Partner;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  observer = new Client({ connectionString: database.url });
+  await observer.connect();
+  crowded = await startHarness({ databaseUrl: database.url });
+  [large, small] = [await newPartner(crowded), await newPartner(crowded)];
+  await fill(large.tenantId, await newCategory(crowded, large), 20_000);
+  for (let number = 0; number < 10; number += 1) {
+    const other = await newPartner(crowded);
+    await fill(other.tenantId, await newCategory(crowded, other), 100);
+  }
+  await fill(small.tenantId, await newCategory(crowded, small), 50);
+  await observer.query('VACUUM ANALYZE');
+}, 60_000);
+afterAll(async () => {
+  await crowded.close();
+  await observer.end();
+  await database.drop();
+});
+
+/** Names and e-mails without anything in common, times in no order. */
+async function fill(
+  tenantId: string,
+  group: { categoryId: string; subcategoryId: string },
+  rows: number,
+): Promise<void> {
+  const times = `now() - n * interval '1 minute', now() - n * 7919 % 20000 * interval '1 minute'`;
+  await observer.query(
+    `INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
+    SELECT gen_random_uuid(), $1, 'Clinic ' || md5('a' || n), '', md5('b' || n) || '@example.com', n % 2 = 0, ${times}
+    FROM generate_series(1, ${rows}) n`,
+    [tenantId],
+  );
+  await observer.query(
+    `INSERT INTO clinic_location (id, tenant_id, clinic_id, name, address1, city, state, postal, country, is_primary,
+      is_active, created_at, updated_at)
+    SELECT gen_random_uuid(), tenant_id, id, '', '', '', 'TX', '', 'US', true, true, now(), now() FROM clinic
+    WHERE tenant_id = $1`,
+    [tenantId],
+  );
+  await observer.query(
+    `INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
+      external_code, category_id, subcategory_id, created_at, updated_at)
+    SELECT gen_random_uuid(), $1, md5('c' || n), 'Product ' || md5('d' || n), '', 1, n % 2 = 0, gen_random_uuid(), '',
+      '', $2, $3, ${times} FROM generate_series(1, ${rows}) n`,
+    [tenantId, group.categoryId, group.subcategoryId],
+  );
+  await observer.query(
+    `INSERT INTO product_offer (id, tenant_id, product_id, price, qty, qty_alert, shipping_type, shipping_amount,
+      vendor_cost, cogs, created_at, updated_at)
+    SELECT gen_random_uuid(), tenant_id, id, 1, 1, 1, 'FREE_SHIPPING', 0, 0, 0, now(), now() FROM product
+    WHERE tenant_id = $1`,
+    [tenantId],
+  );
+}
+
+async function statementsFor(path: string, { token }: Partner): Promise<Statement[]> {
+  const statements = await ownStatementsOf(async () => {
+    expect((await call(crowded, `GET ${path}`, { token })).status).toBe(200);
+  });
+  expect(statements).not.toEqual([]);
+  return statements;
+}
+
+/** How the tables of many rows are read for one request, by statement. */
+async function scans(path: string, caller: Partner): Promise<{ text: string; read: Scan[] }[]> {
+  const found = [];
+  for (const statement of await statementsFor(path, caller)) {
+    const read = await scansOf(observer, statement);
+    found.push({ text: statement.text, read: read.filter(({ table }) => tables.includes(table ?? '')) });
+  }
+  return found;
+}
+
+/** How the elements of a page are read: by their keys. */
+const elementScans: Record<string, Scan[]> = {
+  clinic: [
+    { table: 'clinic', index: 'clinic_pkey' },
+    { table: 'clinic_location', index: 'clinic_location_tenant_id_clinic_id_name_key' },
+  ],
+  product: [
+    { table: 'product', index: 'product_pkey' },
+    { table: 'product_offer', index: 'product_offer_tenant_id_product_id_key' },
+    { table: 'clinic', index: 'clinic_pkey' },
+  ],
+};
+
+/** Indexes that lead to rows by their tenant, or by the key of a row that was found by its tenant. */
+async function boundedIndexes(): Promise<string[]> {
+  const { rows } = await observer.query<{ name: string }>(`SELECT indexrelid::regclass::text AS name FROM pg_index
+    JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] WHERE attname = 'tenant_id' OR indisprimary
+    UNION SELECT indexrelid::regclass::text FROM pg_index
+      WHERE pg_get_indexdef(indexrelid) LIKE '%gin (search_keys(tenant_id,%'`);
+  return rows.map(({ name }) => name);
+}
+
+it.each([
+  ['/clinics', 'legalName', 'clinic', 'clinic_search_idx'],
+  ['/clinics', 'email', 'clinic', 'clinic_search_idx'],
+  ['/tenants/products', 'name', 'product', 'product_search_idx'],
+  ['/tenants/products', 'sku', 'product', 'product_search_idx'],
+])(
+  '%s finds by part of %s in the index of search keys, elements and their number at once',
+  async (path, member, table, index) => {
+    const { body } = await call(crowded, `GET ${path}?limit=1&page=77`, { token: large.token });
+    const needle = body.data[0][member].slice(10, 22).toUpperCase();
+    const words = `${needle.slice(7)}%20${needle.slice(0, 6)}%20${needle.slice(0, 2)}`;
+    for (const search of [needle, words]) {
+      const found = await call(crowded, `GET ${path}?search=${search}`, { token: large.token });
+      expect(found.body.data).toEqual(body.data);
+    }
+    const searches = (await scans(`${path}?search=${words}`, large)).filter(({ text }) => text.includes('search_keys'));
+    expect(searches.map(({ read }) => read)).toEqual([[{ table, index }, ...(elementScans[table] ?? [])]]);
+    expect(await boundedIndexes()).toContain(index);
+  },
+);
+
+it.each([
+  ['/clinics', 'clinic', 'clinic_name_idx'],
+  ['/clinics?isActive=true', 'clinic', 'clinic_name_idx'],
+  ['/clinics?sort_order=desc', 'clinic', 'clinic_name_desc_idx'],
+  ['/clinics?sort_by=createdAt', 'clinic', 'clinic_tenant_id_created_at_id_idx'],
+  ['/clinics?sort_by=createdAt&sort_order=desc', 'clinic', 'clinic_created_desc_idx'],
+  ['/clinics?sort_by=updatedAt', 'clinic', 'clinic_updated_idx'],
+  ['/clinics?sort_by=updatedAt&sort_order=desc', 'clinic', 'clinic_updated_desc_idx'],
+  ['/tenants/products', 'product', 'product_name_idx'],
+  ['/tenants/products?isActive=true', 'product', 'product_name_idx'],
+  ['/tenants/products?sort_order=desc', 'product', 'product_name_desc_idx'],
+  ['/tenants/products?sort_by=sku', 'product', 'product_tenant_id_is_deleted_sku_key_created_at_id_idx'],
+  ['/tenants/products?sort_by=sku&sort_order=desc', 'product', 'product_sku_desc_idx'],
+  ['/tenants/products?sort_by=createdAt', 'product', 'product_tenant_id_is_deleted_created_at_id_idx'],
+  ['/tenants/products?sort_by=createdAt&sort_order=desc', 'product', 'product_created_desc_idx'],
+  ['/tenants/products?sort_by=updatedAt', 'product', 'product_updated_idx'],
+  ['/tenants/products?sort_by=updatedAt&sort_order=desc', 'product', 'product_updated_desc_idx'],
+])('%s reads a page of %s in the order of an index, one far back from a mark', async (path, table, index) => {
+  const pages = (await scans(path, large)).filter(({ text }) => text.includes('OFFSET'));
+  expect(pages.map(({ read }) => read)).toEqual([[{ table, index }, ...(elementScans[table] ?? [])]]);
+  expect(await boundedIndexes()).toContain(index);
+  const farBack = `${path}${path.includes('?') ? '&' : '?'}limit=10&page=960`;
+  const [statement] = (await statementsFor(farBack, large)).filter(({ text }) => text.includes('list_mark'));
+  if (!statement) throw new Error('a page far back asks for a mark');
+  const plan = await genericPlan<PlanNode>(observer, 'ANALYZE, FORMAT JSON', statement);
+  const read = readBelow(plan).filter((node) => node['Relation Name'] === table);
+  expect(read).not.toEqual([]);
+  // What is between two marks, the page, and some that are not active before its end.
+  for (const node of read)
+    expect(node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)).toBeLessThanOrEqual(1_100);
+});
+
+interface PlanNode {
+  readonly 'Relation Name'?: string;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Actual Rows': number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+const readBelow = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(readBelow)];
+
+it('the service runs the plans that are looked at here', async () => {
+  const [session] = await crowded.domain.db.$queryRaw<object[]>`SHOW plan_cache_mode`;
+  expect(session).toEqual({ plan_cache_mode: 'force_generic_plan' });
+});
+
+it.each([
+  ['by itself', ''],
+  ['with a word that is in every name', '&search=clinic'],
+])('/clinics?state= of few clinics reads no more than those, %s', async (_how, search) => {
+  const found = (await scans(`/clinics?state=wy${search}`, large)).filter(({ text }) => text.includes('ref_state'));
+  const states = { table: 'clinic_location', index: 'clinic_location_tenant_id_state_clinic_id_idx' };
+  const read = found.flatMap((statement) => statement.read);
+  expect(read).toEqual([{ table: 'clinic', index: 'clinic_pkey' }, states, ...(elementScans['clinic'] ?? [])]);
+});
+
+it.each([
+  '/clinics',
+  '/clinics?search=clinic',
+  '/clinics?search=q',
+  '/clinics?state=tx',
+  '/clinics?state=texas',
+  '/clinics?state=tx&search=clinic',
+  '/clinics?isActive=true',
+  '/clinics?sort_by=createdAt',
+  '/clinics?sort_by=updatedAt&sort_order=desc',
+  '/clinics?page=3',
+  '/tenants/products',
+  '/tenants/products?search=product',
+  '/tenants/products?search=q',
+  '/tenants/products?isActive=false',
+  '/tenants/products?sort_by=sku',
+  '/tenants/products?page=3',
+  '/tenants/products?sort_by=updatedAt',
+  '/tenants/products?categoryId=CATEGORY',
+  '/tenants/products?clinicId=CLINIC',
+])('%s reads only rows of the tenant', async (path) => {
+  const { db } = crowded.domain;
+  const where = { tenantId: small.tenantId };
+  const [clinic, category] = [await db.clinic.findFirst({ where }), await db.category.findFirst({ where })];
+  const own = path.replace('CLINIC', clinic?.id ?? '').replace('CATEGORY', category?.id ?? '');
+  const bounded = await boundedIndexes();
+  for (const { read } of await scans(own, small)) {
+    for (const { index } of read) expect(bounded).toContain(index);
+  }
+});
