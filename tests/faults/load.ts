@@ -56,11 +56,16 @@ export function startLoad(baseUrl: string, token: string): Load {
   };
 }
 
-/** Resolves when a request that was sent after the moment has succeeded; returns when the first such one was sent. */
+/**
+ * Resolves when a request that was sent after the moment has succeeded; returns when the first such one was sent.
+ * @throws Error when none does within a minute
+ */
 export async function healedAfter({ seen }: Load, moment: number): Promise<number> {
-  for (;;) {
+  for (const end = Date.now() + 60_000; ;) {
     const first = seen.filter(({ sentAt, status }) => sentAt >= moment && status < 300).map(({ sentAt }) => sentAt);
     if (first.length > 0) return Math.min(...first);
+    if (Date.now() > end)
+      throw new Error(`nothing has succeeded since; the last responses: ${JSON.stringify(seen.slice(-9))}`);
     await delay(20);
   }
 }

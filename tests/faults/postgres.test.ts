@@ -51,9 +51,10 @@ afterAll(async () => {
 
 /** It refuses while a process of the one before is still there. */
 async function started(): Promise<RunningPostgres> {
-  for (;;) {
+  for (const end = Date.now() + 60_000; ;) {
     const running = await startPostgres(cluster, {}, port);
     if (running) return running;
+    if (Date.now() > end) throw new Error(`PostgreSQL did not start again: see ${cluster.logFile}`);
     await delay(20);
   }
 }
