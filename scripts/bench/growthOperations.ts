@@ -49,6 +49,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
     ),
     ['clinics, active, first page', clinics({ isActive: true })],
     ['clinics, active, half in', clinics({ isActive: true, page: Math.ceil(rows / 200) - 1 })],
+    ['clinics, not active, half in', clinics({ isActive: false, page: Math.ceil(rows / 2_000) })],
     ['clinics, rare state', clinics({ state: 'wy', limit: 20 })],
     ['clinics, state by name', clinics({ state: 'wyoming', limit: 20 })],
     ['clinics, rare state, search: in every name', clinics({ state: 'wy', search: 'clinic', limit: 20 })],

@@ -1,4 +1,5 @@
--- Where each thousandth row of a long list is in each of its orders: a page far back is counted from the mark before it.
+-- Where each thousandth row of a long list is in each of its orders, from the first on: a page far back is counted from the
+-- mark before it.
 CREATE TABLE "list_mark" (
     "tenant_id" TEXT NOT NULL,
     "list" TEXT NOT NULL,
@@ -10,18 +11,19 @@ CREATE TABLE "list_mark" (
     CONSTRAINT "list_mark_pkey" PRIMARY KEY ("tenant_id", "list", "sort", "before")
 );
 
--- Whatever changes a list removes its marks, when it has the lock on the tenant's row.
-CREATE FUNCTION "remove_list_marks"() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Whatever changes a list clears its marks, when it has the lock on the tenant's row.
+CREATE FUNCTION "clear_list_marks"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM "list_mark" WHERE "tenant_id" = NEW."id" AND "list" = TG_ARGV[0];
   RETURN NULL;
 END $$;
-CREATE TRIGGER "clinic_marks_removed" AFTER UPDATE OF "active_clinics", "inactive_clinics" ON "tenant"
-  FOR EACH ROW EXECUTE FUNCTION "remove_list_marks"('clinic');
-CREATE TRIGGER "product_marks_removed" AFTER UPDATE OF "active_products", "inactive_products" ON "tenant"
-  FOR EACH ROW EXECUTE FUNCTION "remove_list_marks"('product');
+CREATE TRIGGER "clinic_marks_cleared" AFTER UPDATE OF "active_clinics", "inactive_clinics" ON "tenant"
+  FOR EACH ROW EXECUTE FUNCTION "clear_list_marks"('clinic');
+CREATE TRIGGER "product_marks_cleared" AFTER UPDATE OF "active_products", "inactive_products" ON "tenant"
+  FOR EACH ROW EXECUTE FUNCTION "clear_list_marks"('product');
 
--- They are made anew at the commit, once for all changes of the transaction. The arguments: the list, what it leaves out,
+-- They are made anew at the commit, once for all changes of the transaction (after they were cleared, by the triggers'
+-- names). The arguments: the list, what it leaves out,
 -- its orders, which are also what the service calls them.
 CREATE FUNCTION "make_list_marks"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE "order" TEXT;
@@ -32,7 +34,7 @@ BEGIN
       SELECT "id", row_number() OVER "sorted" - 1 AS "before",
         count(*) FILTER (WHERE "is_active") OVER ("sorted" ROWS UNBOUNDED PRECEDING) - "is_active"::int AS "active_before"
       FROM %I WHERE "tenant_id" = $1 AND %s WINDOW "sorted" AS (ORDER BY %s)) AS "numbered"
-      WHERE "before" > 0 AND "before" %% 1000 = 0', TG_ARGV[0], TG_ARGV[1], "order")
+      WHERE "before" %% 1000 = 0', TG_ARGV[0], TG_ARGV[1], "order")
       USING NEW."id", TG_ARGV[0], "order";
   END LOOP;
   RETURN NULL;
@@ -49,4 +51,7 @@ CREATE CONSTRAINT TRIGGER "product_marks_made" AFTER UPDATE OF "active_products"
     'sku_key DESC, created_at DESC, id ASC; created_at ASC, id ASC; created_at DESC, id ASC; '
     'updated_at ASC, created_at DESC, id ASC; updated_at DESC, created_at DESC, id ASC');
 
+-- At once: a table whose triggers wait cannot be altered by a migration that follows in the same transaction.
+SET CONSTRAINTS "clinic_marks_made", "product_marks_made" IMMEDIATE;
 UPDATE "tenant" SET "active_clinics" = "active_clinics", "active_products" = "active_products";
+SET CONSTRAINTS "clinic_marks_made", "product_marks_made" DEFERRED;

@@ -2,6 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { identifier } from '../transactions/bulkSql.js';
+import { pageIds, sqlOf, type Sort } from './pageIds.js';
 import { searchWords } from '../values/paging.js';
 
 type Filter = Input<'listClinics' | 'listProducts'>['query'];
@@ -32,22 +33,6 @@ interface CatalogPage<Row> {
   readonly inactive: number;
 }
 
-/** What is asked for in SQL. */
-interface Sought {
-  readonly tenantId: string;
-  readonly table: CatalogList['table'];
-  /** Where the elements are looked for, and what they fulfil. */
-  readonly source: Prisma.Sql;
-  readonly sorts: readonly Sort[];
-  /** How many of them come before a mark. */
-  readonly before: Prisma.Sql;
-  readonly offset: number;
-  readonly limit: number;
-}
-
-/** From here on a page is counted from a mark; a list has one for each thousandth of its rows. */
-const MARKED_FROM = 1_000;
-
 /**
  * One page of a list: its ids first, and then only their rows. What matches a filter is read once, for its number and for
  * the page. Without a filter the number is known, and the page comes from the index that has the order.
@@ -58,12 +43,11 @@ export async function readPage<Row>(
   filter: Filter,
 ): Promise<CatalogPage<Row>> {
   const { tenantId } = caller;
-  const { limit, page } = filter;
+  const { isActive, limit, page } = filter;
   const search = searchOf(tenantId, list, filter);
   const conditions = [...list.conditions, ...search.conditions];
-  const state = stateOf(filter);
   const source = Prisma.sql`${search.source} AS listed WHERE ${Prisma.join(
-    [list.listed, ...state.conditions, ...conditions],
+    [list.listed, ...stateOf(isActive), ...conditions],
     ' AND ',
   )}`;
   const sorts = sortsOf(filter);
@@ -74,11 +58,9 @@ export async function readPage<Row>(
     WITH found AS MATERIALIZED (SELECT ${columns} FROM ${source})
     SELECT active, inactive, (SELECT count(*)::int FROM found) AS total,
       ARRAY(SELECT id FROM found ORDER BY ${order} ${slice}) AS ids FROM (${list.counts}) AS counts`;
-  const fromStart = Prisma.sql`ARRAY(SELECT id FROM ${source} ORDER BY ${order} ${slice})`;
-  const sought = { tenantId, table: list.table, source, sorts, before: state.before, offset, limit };
-  const ids = offset < MARKED_FROM ? fromStart : Prisma.sql`coalesce(${idsFromMark(sought)}, ${fromStart})`;
+  const ids = pageIds({ tenantId, table: list.table, source, sorts, isActive, offset, limit });
   const known = Prisma.sql`
-    SELECT active, inactive, ${state.total} AS total, ${ids} AS ids FROM (${list.counts}) AS counts`;
+    SELECT active, inactive, ${totalOf(isActive)} AS total, ${ids} AS ids FROM (${list.counts}) AS counts`;
   const [found] = await db.rows<CatalogPage<Row>>(Prisma.sql`
     SELECT page.active, page.inactive, page.total, (SELECT coalesce(json_agg(${list.element} ORDER BY place), '[]')
       FROM ${identifier(list.table)} AS shown JOIN unnest(page.ids) WITH ORDINALITY AS of_page(id, place)
@@ -88,40 +70,12 @@ export async function readPage<Row>(
   return found;
 }
 
-/** Active or not, as it is asked for: what fulfils it, how many there are, how many of them come before a mark. */
-function stateOf({ isActive }: Filter) {
-  if (isActive === undefined)
-    return { conditions: [], total: Prisma.sql`active + inactive`, before: Prisma.sql`list_mark.before` };
-  return isActive
-    ? { conditions: [Prisma.sql`listed.is_active`], total: Prisma.sql`active`, before: Prisma.sql`active_before` }
-    : {
-        conditions: [Prisma.sql`NOT listed.is_active`],
-        total: Prisma.sql`inactive`,
-        before: Prisma.sql`list_mark.before - active_before`,
-      };
-}
+const stateOf = (isActive: boolean | undefined): Prisma.Sql[] =>
+  isActive === undefined ? [] : [isActive ? Prisma.sql`listed.is_active` : Prisma.sql`NOT listed.is_active`];
 
-/**
- * The ids of a page, counted from the last mark before it; null without one. What follows the mark in the order are as many
- * ranges of the index as it has columns: equal in all but the last, and so on, up to what differs in the first.
- */
-function idsFromMark({ tenantId, table, source, sorts, before, offset, limit }: Sought): Prisma.Sql {
-  const { columns, order } = sqlOf(sorts);
-  const mark = Prisma.sql`
-    SELECT marked.*, nearest.before FROM (
-      SELECT id, ${before} AS before FROM list_mark
-      WHERE tenant_id = ${tenantId} AND list = ${table} AND sort = ${order.sql} AND ${before} <= ${offset}
-      ORDER BY list_mark.before DESC LIMIT 1) AS nearest
-    JOIN ${identifier(table)} AS marked ON marked.tenant_id = ${tenantId} AND marked.id = nearest.id`;
-  const skipped = Prisma.sql`${offset}::int - mark.before`;
-  const ranges = sorts.map(([column, direction], at) => {
-    const comparison = `${direction === 'ASC' ? '>' : '<'}${at === sorts.length - 1 ? '=' : ''}`;
-    const equal = sorts.slice(0, at).map(([same]) => `listed.${same} = mark.${same}`);
-    const following = Prisma.raw([...equal, `listed.${column} ${comparison} mark.${column}`].join(' AND '));
-    return Prisma.sql`(SELECT ${columns} FROM ${source} AND ${following} ORDER BY ${order} LIMIT ${limit} + ${skipped})`;
-  });
-  return Prisma.sql`(SELECT ARRAY(SELECT id FROM (${Prisma.join(ranges, ' UNION ALL ')}) AS following
-      ORDER BY ${order} LIMIT ${limit} OFFSET ${skipped}) FROM (${mark}) AS mark)`;
+function totalOf(isActive: boolean | undefined): Prisma.Sql {
+  if (isActive === undefined) return Prisma.sql`active + inactive`;
+  return isActive ? Prisma.sql`active` : Prisma.sql`inactive`;
 }
 
 /** The keys of a search are three characters long; shorter words are looked for in all names, which an index has. */
@@ -146,15 +100,8 @@ const partsOf = (word: string): string[] => [...(word.match(/.{3}/gsu) ?? []), .
 
 const sortColumns = { name: 'name_key', sku: 'sku_key', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
-type Sort = readonly [column: string, direction: string];
-
 /** Among equals the newest comes first, then the smaller id (D-08). Each order is that of an index. */
 function sortsOf({ sort_by, sort_order }: Filter): Sort[] {
   const ties: Sort[] = sort_by === 'createdAt' ? [] : [['created_at', 'DESC']];
   return [[sortColumns[sort_by], sort_order.toUpperCase()], ...ties, ['id', 'ASC']];
 }
-
-const sqlOf = (sorts: readonly Sort[]) => ({
-  columns: Prisma.raw(sorts.map(([column]) => column).join(', ')),
-  order: Prisma.raw(sorts.map((sort) => sort.join(' ')).join(', ')),
-});

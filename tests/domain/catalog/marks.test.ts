@@ -66,7 +66,7 @@ async function expectPages(limit: number): Promise<void> {
           const ids = rows.map(({ id }) => id);
           const last = Math.ceil(ids.length / limit);
           const pages = [1_000, 2_000].flatMap((mark) => [Math.floor(mark / limit), Math.ceil(mark / limit) + 1]);
-          for (const page of [1, ...pages, last, last + 1]) {
+          for (const page of new Set([1, ...pages.filter((at) => at < last), last, last + 1])) {
             const query = `sort_by=${sort}&sort_order=${direction}${state}&limit=${limit}&page=${page}`;
             const { body } = await call(harness, `GET ${path}?${query}`, { token: partner.token });
             const found = body.data.map(({ id }: { id: string }) => id);
