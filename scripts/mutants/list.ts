@@ -160,6 +160,13 @@ export const mutants: readonly Mutant[] = [
     tests: ['encounters/schedule.test'],
   },
   {
+    name: 'list-mark',
+    guarantee: 'A page that is counted from a mark begins with the row that the order says.',
+    search: "${nearer === 0 ? '=' : ''}",
+    replacement: '',
+    tests: ['/catalog/marks.test'],
+  },
+  {
     name: 'catalog-all-or-nothing',
     guarantee: 'A catalog import that breaks off leaves no row.',
     search: 'inTransaction(context, (transaction) => writeCatalog(transaction,',
