@@ -8,6 +8,7 @@ import { codeSamples } from '../../scripts/samples.js';
 import { castTime } from '../support/cast.js';
 import { operations } from '../support/contract.js';
 import { startHarness, type Harness } from '../support/harness.js';
+import { isThere, packages } from '../support/optional.js';
 import { compile, installClient } from '../support/packedClient.js';
 import { newSandbox } from '../support/sandbox.js';
 
@@ -54,13 +55,10 @@ const successes = operations.map(
   ({ operationId, statuses: declared }) => `${operationId} ${declared.find((status) => status < 300)}`,
 );
 
-/** Whether the machine can run the samples of a language; where REQUIRE_SAMPLES is set, as in CI, it must. */
-function canRun(label: string, check: readonly string[]): boolean {
-  const [program = '', ...args] = check;
+/** Whether the machine can run the samples of a language; as {@link isThere}. */
+function canRun(label: string, [program = '', ...args]: readonly string[]): boolean {
   const found = spawnSync(program, args).status === 0;
-  if (!found && process.env['REQUIRE_SAMPLES']) throw new Error(`REQUIRE_SAMPLES is set, but ${check.join(' ')} fails`);
-  if (!found) process.stderr.write(`SKIPPED: samples in ${label}. They need: apt-get install curl python3-requests\n`);
-  return found;
+  return isThere(found, `samples in ${label}`, packages('curl python3-requests'));
 }
 
 /** Debian's packages belong to the system's Python, which need not be the first one in PATH. */

@@ -6,6 +6,7 @@ import { launch, type Browser, type Page } from 'puppeteer-core';
 import { packageRoot } from '../../src/packageRoot.js';
 import { contract } from '../support/contract.js';
 import { startHarness, type Harness } from '../support/harness.js';
+import { isThere } from '../support/optional.js';
 import { call } from '../support/http.js';
 
 /** What the reference shows of the contract. */
@@ -44,12 +45,12 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const chromium = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-const inBrowser = existsSync(chromium) ? describe : describe.skip;
-if (!existsSync(chromium)) {
-  // As in CI: nothing may be skipped there.
-  if (process.env['REQUIRE_CHROMIUM']) throw new Error(`REQUIRE_CHROMIUM is set and ${chromium} is not there`);
-  process.stderr.write(`SKIPPED: the reference in a browser. ${chromium} is not there; CHROMIUM may name one.\n`);
-}
+const hasChromium = isThere(
+  existsSync(chromium),
+  'the reference in a browser',
+  `${chromium} is not there; CHROMIUM may name one.`,
+);
+const inBrowser = hasChromium ? describe : describe.skip;
 
 inBrowser('the reference in a browser', () => {
   let browser: Browser;

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   newClient,
   newClinic,
@@ -10,6 +10,7 @@ import {
 } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { isThere, packages } from '../support/optional.js';
 import { expectProblem } from '../support/refusals.js';
 import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../support/reviews.js';
 
@@ -24,15 +25,12 @@ afterAll(() => harness.close());
 const get = (encounterNo: unknown, { token } = partner): Promise<Answer> =>
   call(harness, `GET /encounters/${String(encounterNo)}/certificate`, { token });
 
-/** Whether Debian's poppler-utils is there, to read the page. */
-const canRead = (() => {
-  try {
-    execFileSync('pdftotext', ['-v'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
+/** What reads the page. */
+const canRead = isThere(
+  spawnSync('pdftotext', ['-v']).status === 0,
+  'what a certificate says',
+  packages('poppler-utils'),
+);
 
 /** The text of the page. */
 async function textOf(encounterNo: number, token = partner.token): Promise<string> {

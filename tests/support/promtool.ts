@@ -1,17 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { isThere, packages } from './optional.js';
 
-/**
- * Whether this machine has Prometheus' checker; says plainly on standard error when it has not.
- * @throws Error when it has not and REQUIRE_PROMTOOL is set, as in CI: nothing may be skipped there
- */
+/** Whether this machine has Prometheus' checker; as {@link isThere}. */
 export function hasPromtool(): boolean {
   const found = spawnSync('promtool', ['--version']).status === 0;
-  if (!found) {
-    const advice = 'Install it: apt-get install --no-install-recommends prometheus';
-    if (process.env['REQUIRE_PROMTOOL']) throw new Error(`REQUIRE_PROMTOOL is set and there is no promtool. ${advice}`);
-    process.stderr.write(`SKIPPED: Prometheus' checks of the metrics and the alert rules. ${advice}\n`);
-  }
-  return found;
+  return isThere(found, "Prometheus' checks of the metrics and the alert rules", packages('prometheus'));
 }
 
 /** What promtool says against its input; empty when all is well. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './mock.js';
+import { isThere, packages } from './optional.js';
 
 export interface RedisServer {
   readonly url: string;
@@ -16,16 +17,10 @@ export interface RedisServer {
   start(): Promise<void>;
 }
 
-/**
- * Whether this machine has a Redis; says plainly on standard error when it has not.
- * @throws Error when it has not and REQUIRE_REDIS is set, as in CI: nothing may be skipped there
- */
+/** Whether this machine has a Redis; as {@link isThere}. */
 export function hasRedis(): boolean {
-  if (spawnSync('redis-server', ['--version']).status === 0) return true;
-  const advice = 'Install it: apt-get install --no-install-recommends redis-server';
-  if (process.env['REQUIRE_REDIS']) throw new Error(`REQUIRE_REDIS is set and there is no redis-server. ${advice}`);
-  process.stderr.write(`SKIPPED: tests on a real Redis. ${advice}\n`);
-  return false;
+  const found = spawnSync('redis-server', ['--version']).status === 0;
+  return isThere(found, 'tests on a real Redis', packages('redis-server'));
 }
 
 /** Starts a Redis on loopback that keeps nothing on disk. */

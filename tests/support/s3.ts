@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'minio';
+import { isThere, packages } from './optional.js';
 
 /** Debian's packages belong to the system's Python, which need not be the first one in PATH. */
 const python = '/usr/bin/python3';
@@ -28,18 +29,10 @@ export interface S3Server {
   close(): Promise<void>;
 }
 
-/**
- * Whether this machine has the server; says plainly on standard error when it has not.
- * @throws Error when it has not and REQUIRE_S3 is set, as in CI: nothing may be skipped there
- */
+/** Whether this machine has the server; as {@link isThere}. */
 export function hasS3Server(): boolean {
   const found = spawnSync(python, ['-c', 'import swift.common.middleware.s3api, eventlet']).status === 0;
-  if (!found) {
-    const advice = 'Install it: apt-get install --no-install-recommends python3-swift';
-    if (process.env['REQUIRE_S3']) throw new Error(`REQUIRE_S3 is set and there is no S3 server. ${advice}`);
-    process.stderr.write(`SKIPPED: tests on a real S3 server. ${advice}\n`);
-  }
-  return found;
+  return isThere(found, 'tests on a real S3 server', packages('python3-swift'));
 }
 
 /** Starts a real S3 server on loopback with one empty bucket. */

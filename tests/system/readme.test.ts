@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/packageRoot.js';
+import { isThere, packages } from '../support/optional.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 import { openTerminal } from '../support/terminal.js';
@@ -13,9 +14,11 @@ import { openTerminal } from '../support/terminal.js';
 const patience = 180_000;
 
 const shells = { zsh: ['zsh', '-f'], bash: ['bash', '--norc', '--noprofile'] } as const;
-const hasShells = ['zsh', 'tmux'].every((program) => spawnSync(program, ['-V']).error === undefined);
-if (!hasShells && process.env['REQUIRE_SHELLS'] === '1')
-  throw new Error('REQUIRE_SHELLS=1, but zsh or tmux is missing');
+const hasShells = isThere(
+  ['zsh', 'tmux'].every((program) => spawnSync(program, ['-V']).error === undefined),
+  'the README pasted into shells',
+  packages('tmux zsh'),
+);
 
 let dataDir: string;
 let removeDataDir: () => Promise<void>;
