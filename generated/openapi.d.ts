@@ -6740,7 +6740,7 @@ export interface components {
     };
     parameters: {
         /**
-         * @description Number of the page, from 1. A page past the end is empty. At most 10 000; what is beyond is found by a narrower search.
+         * @description Number of the page, from 1. A page past the end is empty. At most 10 000: narrow the search to reach what is beyond.
          * @example 1
          */
         Page: number;
@@ -7177,7 +7177,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Number of the page, from 1. A page past the end is empty. At most 10 000; what is beyond is found by a narrower search.
+                 * @description Number of the page, from 1. A page past the end is empty. At most 10 000: narrow the search to reach what is beyond.
                  * @example 1
                  */
                 page: components["parameters"]["Page"];
@@ -7254,7 +7254,7 @@ export interface operations {
                  */
                 email: components["parameters"]["PatientEmail"];
                 /**
-                 * @description Number of the page, from 1. A page past the end is empty. At most 10 000; what is beyond is found by a narrower search.
+                 * @description Number of the page, from 1. A page past the end is empty. At most 10 000: narrow the search to reach what is beyond.
                  * @example 1
                  */
                 page: components["parameters"]["Page"];
@@ -7488,7 +7488,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Number of the page, from 1. A page past the end is empty. At most 10 000; what is beyond is found by a narrower search.
+                 * @description Number of the page, from 1. A page past the end is empty. At most 10 000: narrow the search to reach what is beyond.
                  * @example 1
                  */
                 page: components["parameters"]["Page"];

@@ -11,7 +11,7 @@ CREATE TABLE "list_mark" (
     CONSTRAINT "list_mark_pkey" PRIMARY KEY ("tenant_id", "list", "sort", "before")
 );
 
--- Whatever changes a list clears its marks, when it has the lock on the tenant's row.
+-- Whatever changes a list clears its marks, after it has locked the tenant's row.
 CREATE FUNCTION "clear_list_marks"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   DELETE FROM "list_mark" WHERE "tenant_id" = NEW."id" AND "list" = TG_ARGV[0];
@@ -22,9 +22,8 @@ CREATE TRIGGER "clinic_marks_cleared" AFTER UPDATE OF "active_clinics", "inactiv
 CREATE TRIGGER "product_marks_cleared" AFTER UPDATE OF "active_products", "inactive_products" ON "tenant"
   FOR EACH ROW EXECUTE FUNCTION "clear_list_marks"('product');
 
--- They are made anew at the commit, once for all changes of the transaction (after they were cleared, by the triggers'
--- names). The arguments: the list, what it leaves out,
--- its orders, which are also what the service calls them.
+-- They are made anew at the commit, once for all changes of the transaction. The names of the triggers are in the order in
+-- which they have to fire. The arguments: the list, the condition of its rows, its orders by the names that the service uses.
 CREATE FUNCTION "make_list_marks"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE "order" TEXT;
 BEGIN

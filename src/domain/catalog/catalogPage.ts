@@ -1,8 +1,8 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
+import { orderSql, pageIds, type Sort } from './pageIds.js';
 import { identifier } from '../transactions/bulkSql.js';
-import { pageIds, sqlOf, type Sort } from './pageIds.js';
 import { searchWords } from '../values/paging.js';
 
 type Filter = Input<'listClinics' | 'listProducts'>['query'];
@@ -51,7 +51,7 @@ export async function readPage<Row>(
     ' AND ',
   )}`;
   const sorts = sortsOf(filter);
-  const { columns, order } = sqlOf(sorts);
+  const { columns, order } = orderSql(sorts);
   const offset = (page - 1) * limit;
   const slice = Prisma.sql`LIMIT ${limit} OFFSET ${offset}`;
   const counted = Prisma.sql`

@@ -7,7 +7,7 @@ export type Sort = readonly [column: string, direction: string];
 interface SoughtPage {
   readonly tenantId: string;
   readonly table: 'clinic' | 'product';
-  /** Where the elements are looked for, and what they fulfil; they are called `listed`. */
+  /** Where the elements are looked for, and which conditions they meet; they are called `listed`. */
   readonly source: Prisma.Sql;
   /** The order; an index has the same. */
   readonly sorts: readonly Sort[];
@@ -16,10 +16,10 @@ interface SoughtPage {
   readonly limit: number;
 }
 
-/** From here on a page is counted from a mark, of which a list has one for each thousandth row. */
+/** From this offset on a page is counted from a mark, of which a list has one for each thousandth row. */
 const MARKED_FROM = 1_000;
 
-export const sqlOf = (sorts: readonly Sort[]) => ({
+export const orderSql = (sorts: readonly Sort[]) => ({
   columns: Prisma.raw(sorts.map(([column]) => column).join(', ')),
   order: Prisma.raw(sorts.map((sort) => sort.join(' ')).join(', ')),
 });
@@ -27,19 +27,19 @@ export const sqlOf = (sorts: readonly Sort[]) => ({
 /** The ids of a page without a filter but `isActive`. */
 export function pageIds(page: SoughtPage): Prisma.Sql {
   const { source, sorts, isActive, offset, limit } = page;
-  const fromStart = Prisma.sql`ARRAY(SELECT id FROM ${source} ORDER BY ${sqlOf(sorts).order} LIMIT ${limit} OFFSET ${offset})`;
-  // Most are active: to get past a thousand of the others, nearly the whole list would be read.
+  const fromStart = Prisma.sql`ARRAY(SELECT id FROM ${source} ORDER BY ${orderSql(sorts).order} LIMIT ${limit} OFFSET ${offset})`;
+  // Most are active as a rule: to get past a thousand of the others, nearly the whole list would be read.
   const isFar = offset >= MARKED_FROM || isActive === false;
   return isFar ? Prisma.sql`coalesce(${idsFromMark(page)}, ${fromStart})` : fromStart;
 }
 
 /**
- * Counted from the last mark before the page; null without one. What follows the mark in the order are as many ranges of
- * the index as it has columns: equal in all but the last, and so on, up to what differs in the first. Each is read for what
- * those before it do not have.
+ * Counted from the last mark before the page; null without one. What follows the mark is one range of the index for each
+ * column: first the rows that equal the mark in all columns but the last, then in all but the last two, and so on. A range is
+ * read only for what those before it lack.
  */
 function idsFromMark({ tenantId, table, source, sorts, isActive, offset, limit }: SoughtPage): Prisma.Sql {
-  const { columns, order } = sqlOf(sorts);
+  const { columns, order } = orderSql(sorts);
   const before = beforeMark(isActive);
   const mark = Prisma.sql`
     SELECT marked.*, nearest.before FROM (

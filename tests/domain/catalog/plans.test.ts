@@ -179,7 +179,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** The most rows of the table that a step of a list's statement reads. */
+/** The most rows of the table that a step of a list's statement reads, besides entries that an index leaves out. */
 async function mostRead(path: string, caller: Partner, table: string): Promise<number> {
   const statement = (await statementsFor(path, caller)).find(({ text }) => text.includes('of_page'));
   if (!statement) throw new Error('a list is a statement');
