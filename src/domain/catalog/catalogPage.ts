@@ -53,19 +53,22 @@ export async function readPage<Row>(
   const sorts = sortsOf(filter);
   const { columns, order } = orderSql(sorts);
   const offset = (page - 1) * limit;
-  const slice = Prisma.sql`LIMIT ${limit} OFFSET ${offset}`;
-  const counted = Prisma.sql`
+  const selected =
+    conditions.length > 0
+      ? Prisma.sql`
     WITH found AS MATERIALIZED (SELECT ${columns} FROM ${source})
     SELECT active, inactive, (SELECT count(*)::int FROM found) AS total,
-      ARRAY(SELECT id FROM found ORDER BY ${order} ${slice}) AS ids FROM (${list.counts}) AS counts`;
-  const ids = pageIds({ tenantId, table: list.table, source, sorts, isActive, offset, limit });
-  const known = Prisma.sql`
-    SELECT active, inactive, ${totalOf(isActive)} AS total, ${ids} AS ids FROM (${list.counts}) AS counts`;
+      ARRAY(SELECT id FROM found ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}) AS ids
+    FROM (${list.counts}) AS counts`
+      : Prisma.sql`
+    SELECT active, inactive, ${totalOf(isActive)} AS total,
+      ${pageIds({ tenantId, table: list.table, source, sorts, isActive, offset, limit })} AS ids
+    FROM (${list.counts}) AS counts`;
   const [found] = await db.rows<CatalogPage<Row>>(Prisma.sql`
     SELECT page.active, page.inactive, page.total, (SELECT coalesce(json_agg(${list.element} ORDER BY place), '[]')
       FROM ${identifier(list.table)} AS shown JOIN unnest(page.ids) WITH ORDINALITY AS of_page(id, place)
         ON shown.tenant_id = ${tenantId} AND shown.id = of_page.id) AS rows
-    FROM (${conditions.length > 0 ? counted : known}) AS page`);
+    FROM (${selected}) AS page`);
   if (!found) throw new Error('a tenant has a row');
   return found;
 }
