@@ -26,6 +26,8 @@ const program = new Command('clinical-encounter-service')
     process.exit(0);
   });
 
+// Without a listener, a full disk behind standard error would end the process at its next message.
+process.stderr.on('error', () => undefined);
 await program.parseAsync().catch(refuse('start'));
 
 /** What fails here is a matter of configuration or surroundings: the operator needs the message, not the stack. */

@@ -1,4 +1,4 @@
-import { isUnavailable, sqlState } from '../adapters/database/database.js';
+import { isUnavailable, sqlState } from '../adapters/database/databaseErrors.js';
 import { grantServiceRights } from '../adapters/database/serviceRole.js';
 import { checkJobSchema, migrateJobSchema } from '../adapters/jobs/jobSchema.js';
 import { checkSchema, migrate } from '../adapters/database/migrations.js';

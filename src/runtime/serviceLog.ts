@@ -1,4 +1,6 @@
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
+import { metrics } from '../telemetry.js';
+import { openLineOutput } from './lineOutput.js';
 
 /** The fields of a request's line (see http/requestLog.ts) that its sentence has. */
 const IN_SENTENCE = ['method', 'route', 'operationId', 'status', 'durationMs'];
@@ -9,7 +11,14 @@ export async function openServiceLog(
   terminal: DestinationStream | null = process.stdout.isTTY ? process.stdout : null,
 ): Promise<Logger> {
   const options = { level, base: null, timestamp: stdTimeFunctions.isoTime };
-  if (terminal === null) return pino(options);
+  if (terminal === null) {
+    const output = openLineOutput(process.stdout.fd, {
+      lost: () => metrics?.lostLogLines.inc(),
+      recovered: (lines) => log.warn({ lines }, 'lines of this log were lost: standard output took no more'),
+    });
+    const log = pino(options, output);
+    return log;
+  }
   const { prettyFactory } = await import('pino-pretty');
   const readable = prettyFactory({
     singleLine: true,

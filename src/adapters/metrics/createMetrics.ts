@@ -44,6 +44,7 @@ export function createMetrics() {
       registers,
     }),
     events: counter('ces_events_written_total', 'Events written by type', 'type'),
+    lostLogLines: counter('ces_log_lines_lost_total', 'Lines of the log that standard output did not take'),
     auditBatches: counter('ces_audit_batches_total', 'Batches of audit records by outcome', 'outcome'),
     jobRuns: counter('ces_job_runs_total', 'Runs of jobs by outcome', 'job', 'outcome'),
     documentFetches: counter('ces_document_fetches_total', 'Fetches of documents by outcome', 'outcome'),

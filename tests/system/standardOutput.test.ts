@@ -1,0 +1,90 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/packageRoot.js';
+import { freePort } from '../support/mock.js';
+import { openConnection, requestBytes } from '../support/rawHttp.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+/** Their log lines are more than a pipe and the process hold. */
+const REQUESTS = 6_000;
+
+let stage: Stage;
+let child: ChildProcess;
+let said: string;
+
+beforeEach(async () => {
+  stage = await openStage();
+  said = '';
+});
+
+afterEach(async () => {
+  child.kill('SIGKILL');
+  await stage.close();
+});
+
+/** Starts the service, whose address is on standard error once it serves. */
+async function start(stdout: number | 'pipe', metricsPort = 0): Promise<string> {
+  const program = fileURLToPath(new URL('generated/build/src/main.js', packageRoot));
+  child = spawn(process.execPath, [program], {
+    env: { PATH: process.env['PATH'], PORT: '0', METRICS_PORT: String(metricsPort), ...stage.environment },
+    stdio: ['ignore', stdout, 'pipe'],
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
+  for (;;) {
+    const baseUrl = /service on (http:\S+)/i.exec(said)?.[1];
+    if (baseUrl) return baseUrl;
+    if (child.exitCode !== null || !child.stderr) throw new Error(`The service ended: ${said}`);
+    await Promise.race([once(child.stderr, 'data'), once(child, 'close')]);
+  }
+}
+
+/** Sends many requests one behind the other; every one must be answered. */
+async function sendRequests(baseUrl: string): Promise<void> {
+  const { socket } = await openConnection({ baseUrl });
+  const request = requestBytes({ target: '/healthz' });
+  let answered = 0;
+  socket.on('data', (chunk: Buffer) => (answered += chunk.toString('latin1').split('HTTP/1.1 200').length - 1));
+  for (let sent = 100; sent <= REQUESTS; sent += 100) {
+    socket.write(Buffer.concat(Array<Buffer>(100).fill(request)));
+    while (answered < sent) await once(socket, 'data', { signal: AbortSignal.timeout(10_000) });
+  }
+  socket.destroy();
+}
+
+async function lostLines(metricsPort: number): Promise<number> {
+  const page = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  return Number(/^ces_log_lines_lost_total (\d+)$/m.exec(page)?.[1]);
+}
+
+it.each([
+  ['is a full disk', () => openSync('/dev/full', 'w')],
+  ['has a reader that stopped reading', () => 'pipe' as const],
+])('serves, counts lost log lines and ends at SIGTERM while standard output %s', async (_, stdout) => {
+  const metricsPort = await freePort();
+  await sendRequests(await start(stdout(), metricsPort));
+  expect(await lostLines(metricsPort)).toBeGreaterThan(0);
+  const closed = once(child, 'exit');
+  child.kill('SIGTERM');
+  expect(await closed).toEqual([0, null]);
+});
+
+it('logs whole lines again when standard output takes them again, and says there how many were lost', async () => {
+  const baseUrl = await start('pipe');
+  await sendRequests(baseUrl);
+  let log = '';
+  const output = child.stdout?.setEncoding('utf8').on('data', (text: string) => (log += text));
+  while (output && !log.includes('lines of this log were lost')) await once(output, 'data');
+  const closed = once(child, 'close');
+  child.kill('SIGTERM');
+  expect(await closed).toEqual([0, null]);
+  const lines = log
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const logged = lines.filter(({ operationId }) => operationId === 'getLiveness').length;
+  const losses = lines.filter(({ msg }) => String(msg).startsWith('lines of this log were lost'));
+  expect(losses).toEqual([expect.objectContaining({ level: 40, lines: REQUESTS - logged })]);
+  expect(lines.at(-1)).toMatchObject({ msg: 'stopped' });
+});
