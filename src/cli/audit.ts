@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-typings';
 import { findTenant } from '../domain/access/tenants.js';
-import { sqlState } from '../adapters/database/database.js';
+import { sqlState } from '../adapters/database/databaseErrors.js';
 import { readAudit } from '../domain/audit/export.js';
 import { purgeAudit } from '../domain/audit/retention.js';
 import { verifyAudit } from '../domain/audit/verify.js';

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { readFileSync } from 'node:fs';
-import { isUnavailable } from '../adapters/database/database.js';
+import { isUnavailable } from '../adapters/database/databaseErrors.js';
 import { configWarnings } from '../runtime/configWarnings.js';
 import { packageRoot } from '../packageRoot.js';
 import { addAuditCommands } from './audit.js';

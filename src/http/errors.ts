@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { isUnavailable, sqlState } from '../adapters/database/database.js';
+import { isUnavailable, sqlState } from '../adapters/database/databaseErrors.js';
 import type { Services } from '../context.js';
 import type { OperationId } from '../contract.js';
 import { describeCauses } from '../failures.js';

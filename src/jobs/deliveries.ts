@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { endsWithin } from '../adapters/endsWithin.js';
-import { isUnavailable, sqlState } from '../adapters/database/database.js';
+import { isUnavailable, sqlState } from '../adapters/database/databaseErrors.js';
 import { serveEndpoint, takeEndpoints, type DeliveryContext } from '../domain/events/deliver.js';
 import { makeDeliveries } from '../domain/events/fanOut.js';
 import { describeCauses } from '../failures.js';

@@ -1,5 +1,6 @@
 import { Client } from 'pg';
-import { openDatabase, sqlState } from '../../src/adapters/database/database.js';
+import { openDatabase } from '../../src/adapters/database/database.js';
+import { sqlState } from '../../src/adapters/database/databaseErrors.js';
 import { grantServiceRights } from '../../src/adapters/database/serviceRole.js';
 import { sealAudit } from '../../src/domain/audit/seal.js';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { DatabaseError, Pool } from 'pg';
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.js';
 import { metrics } from '../../telemetry.js';
+import { throwWithoutValues } from './databaseErrors.js';
+import { openPool } from './openPool.js';
 import {
   parsers,
   runTransaction,
@@ -12,7 +13,7 @@ import {
   type Statements,
   type TransactionStatements,
 } from './statements.js';
-import { assertTenantFirst, assertTenantNamed, isRecord } from './tenantGuard.js';
+import { assertTenantFirst, assertTenantNamed } from './tenantGuard.js';
 
 /** The client that domain code queries with: guarded by {@link assertTenantNamed}, pooled, statements prepared. */
 export type Database = ReturnType<typeof openDatabase>;
@@ -45,14 +46,14 @@ const MOST_MS = 2 ** 31 - 1;
 
 /**
  * Nothing is connected until the first query. Each statement is prepared once for each connection, named by its text. A
- * database that does not answer fails a query within about `timeoutMs`, and {@link isUnavailable} knows the error.
+ * database that does not answer fails a query within about `timeoutMs`, and `isUnavailable` knows the error.
  */
 export function openDatabase(
   url: string,
   { poolSize = 10, timeoutMs = 5_000, pool: name = 'requests' }: DatabaseOptions = {},
 ) {
   const names = new Map<string, string>();
-  const pool = new Pool({
+  const pool = openPool({
     connectionString: withSettings(url),
     application_name: 'clinical-encounter-service',
     max: poolSize,
@@ -67,8 +68,6 @@ export function openDatabase(
     pipeline: true,
     types: parsers,
   });
-  // An idle connection that ends is replaced; without a listener it would end the process.
-  pool.on('error', () => undefined);
   metrics?.watchPool(name, pool);
   const statementNameGenerator = ({ sql }: { sql: string }): string => {
     const known = names.get(sql);
@@ -118,74 +117,6 @@ export async function databaseClock(db: Database): Promise<() => Date> {
   const [row] = await db.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
   const aheadMs = row ? row.now.getTime() - Date.now() : 0;
   return () => new Date(Date.now() + aheadMs);
-}
-
-/** Whether the error is a violation of this unique constraint or index, named as in the migrations. */
-export function isUniqueViolation(error: unknown, constraint: string): boolean {
-  if (error instanceof DatabaseError) return error.code === '23505' && error.constraint === constraint;
-  const violated = driverError(error);
-  if (violated?.['kind'] !== 'UniqueConstraintViolation' || !isRecord(violated['constraint'])) return false;
-  return violated['constraint']['index'] === constraint;
-}
-
-/** PostgreSQL's code of an error; undefined when the error is not PostgreSQL's. */
-export function sqlState(error: unknown): string | undefined {
-  const code = error instanceof DatabaseError ? error.code : driverError(error)?.['originalCode'];
-  return typeof code === 'string' ? code : undefined;
-}
-
-/** Whether the error means that a lock was not free in the time that `lock_timeout` gives (SQLSTATE 55P03). */
-export function isLockTimeout(error: unknown): boolean {
-  return sqlState(error) === '55P03';
-}
-
-/** Whether the error means that the database (or the way to it) is down, full or too slow: worth another try later. */
-export function isUnavailable(error: unknown): boolean {
-  if (!isRecord(error)) return false;
-  const cause = driverError(error);
-  if (unavailableKinds.has(String(cause?.['kind']))) return true;
-  // Not all failures of a connection pass the adapter: some come as pg or the operating system made them.
-  const code = cause?.['originalCode'] ?? error['code'] ?? '';
-  if (typeof code !== 'string') return false;
-  return unavailableCode.test(code) || (code === '' && unavailableMessage.test(String(error['message'])));
-}
-
-const unavailableKinds = new Set([
-  'DatabaseNotReachable',
-  'ConnectionClosed',
-  'SocketTimeout',
-  'TooManyConnections',
-  'TlsConnectionError',
-  'AuthenticationFailed',
-  'DatabaseAccessDenied',
-  'DatabaseDoesNotExist',
-]);
-/**
- * SQLSTATE 08 connection, 53 resources, 57P0x shut down or starting, 57014 statement timeout, 25P03 idle transaction,
- * 55P03 lock timeout, 40P01 deadlock, 40001 serialization; Prisma P2028 no transaction in time; the operating system's
- * network errors.
- */
-const unavailableCode = new RegExp(
-  '^(08...|53...|57P0.|57014|25P03|55P03|40P01|40001|P2028' +
-    '|ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$',
-);
-const unavailableMessage = new RegExp(
-  '^(timeout exceeded when trying to connect|Query read timeout' +
-    '|Connection terminated|Client has encountered a connection error|Client was closed)',
-);
-
-/** What PostgreSQL said, as Prisma 7 with adapter-pg carries it: `error.meta.driverAdapterError.cause`. */
-function driverError(error: unknown): Record<string, unknown> | undefined {
-  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return undefined;
-  const wrapped = error.meta?.['driverAdapterError'];
-  return isRecord(wrapped) && isRecord(wrapped['cause']) ? wrapped['cause'] : undefined;
-}
-
-/** PostgreSQL's detail quotes the row ("Failing row contains …"): health data, which must not reach a log. */
-function throwWithoutValues(error: unknown): never {
-  const cause = driverError(error);
-  if (cause !== undefined) delete cause['detail'];
-  throw error;
 }
 
 /**

@@ -1,11 +1,11 @@
-import { Pool } from 'pg';
+import { openPool } from './openPool.js';
 
 /**
  * Asks the database whether it answers, on a connection of its own that opens with the first question: it does not
  * queue behind requests. The question rejects when there is no response within about `timeoutMs`.
  */
 export function openDatabaseProbe(url: string, timeoutMs: number): () => Promise<unknown> {
-  const pool = new Pool({
+  const pool = openPool({
     connectionString: url,
     application_name: 'clinical-encounter-probe',
     max: 1,
@@ -15,7 +15,5 @@ export function openDatabaseProbe(url: string, timeoutMs: number): () => Promise
     allowExitOnIdle: true,
     keepAlive: true,
   });
-  // A connection that is lost while idle is opened anew by the next question.
-  pool.on('error', () => undefined);
   return () => pool.query('SELECT 1');
 }

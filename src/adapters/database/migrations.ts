@@ -6,8 +6,9 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 import { packageRoot } from '../../packageRoot.js';
+import { openPool } from './openPool.js';
 import { rowsOf } from './withClient.js';
 
 // Node has it, but neither @types/node 20 nor a lib without the DOM declares it.
@@ -104,8 +105,7 @@ async function withEngine<T>(
   work: (engine: bindings.SchemaEngine, connection: Pool, failure: () => Failure | undefined) => Promise<T>,
 ): Promise<T> {
   await loadEngine();
-  const pool = new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0, connectionTimeoutMillis: 5_000 });
-  pool.on('error', () => {});
+  const pool = openPool({ connectionString: url, max: 1, idleTimeoutMillis: 0, connectionTimeoutMillis: 5_000 });
   let failure: Failure | undefined;
   const adapter = new PrismaPg(pool);
   const factory: SqlMigrationAwareDriverAdapterFactory = {

@@ -1,14 +1,7 @@
 import type { Duplex } from 'node:stream';
-import {
-  DatabaseError,
-  types,
-  type CustomTypesConfig,
-  type Pool,
-  type PoolClient,
-  type QueryResult,
-  type QueryResultRow,
-} from 'pg';
+import { types, type CustomTypesConfig, type Pool, type PoolClient, type QueryResult, type QueryResultRow } from 'pg';
 import { Prisma } from '../../../generated/prisma/client.js';
+import { throwCommitFailure, throwWithoutValues } from './databaseErrors.js';
 import { assertTenantFirst, type SqlText } from './tenantGuard.js';
 
 /** A statement, as `Prisma.sql` makes it, or a template of one. */
@@ -70,8 +63,6 @@ export async function runTransaction<T>(
   work: (db: TransactionStatements) => Promise<Finished<T>>,
 ): Promise<T> {
   const connection = await pool.connect();
-  // A session that ends fails the statement that runs; without a listener it would end the process.
-  connection.on('error', ignore);
   const { stream } = connection.connection;
   let begun: Promise<unknown> | undefined;
   const run = (statement: Statement | SqlText, values: unknown[] = []) => {
@@ -92,13 +83,12 @@ export async function runTransaction<T>(
   try {
     const { result, last } = await work(db);
     inOnePacket(stream);
-    await Promise.all([last && run(last), begun, connection.query('COMMIT')]);
+    await Promise.all([last && run(last), begun, connection.query('COMMIT')]).catch(throwCommitFailure);
     return result;
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => (isBroken = true));
     throw error;
   } finally {
-    connection.off('error', ignore);
     connection.release(isBroken);
   }
 }
@@ -110,9 +100,3 @@ function inOnePacket(stream: Duplex): void {
 }
 
 const ignore = (): void => undefined;
-
-/** PostgreSQL's detail quotes the row ("Failing row contains …"): health data, which must not reach a log. */
-function throwWithoutValues(error: unknown): never {
-  if (error instanceof DatabaseError) Object.assign(error, { detail: undefined, hint: undefined, where: undefined });
-  throw error;
-}

@@ -9,8 +9,7 @@ const tenantOwned: ReadonlySet<string> = new Set(
 );
 
 /**
- * A programming error, never the caller's: a query on a tenant-owned model must name its tenant (architecture
- * "Tenants: assert, don't inject"), in `where` for what reads, changes or deletes and in every row of `data` for what
+ * A programming error, never the caller's: a query on a tenant-owned model must name its tenant, in `where` for what reads, changes or deletes and in every row of `data` for what
  * creates. `undefined` is what it looks for: Prisma takes `{ tenantId: undefined }` for "any tenant".
  * Relations inside a query are bound by their composite keys. Raw SQL (`$queryRaw`, `$executeRaw`) is not looked
  * into: it must name the tenant itself.

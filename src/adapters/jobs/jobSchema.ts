@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Logger, runMigrations } from 'graphile-worker';
-import { Pool } from 'pg';
 import type { SchemaState } from '../database/migrations.js';
+import { openPool } from '../database/openPool.js';
 import { rowsOf } from '../database/withClient.js';
 
 /** The schema of the job engine's tables, which is also their name in messages. */
@@ -22,9 +22,7 @@ export async function checkJobSchema(url: string): Promise<SchemaState> {
 
 /** Applies the engine's own migrations, each a transaction, in any number of processes. Returns what was behind. */
 export async function migrateJobSchema(url: string): Promise<string[]> {
-  const pool = new Pool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
-  // The engine wants both; a connection that breaks fails the query that is on it.
-  pool.on('error', () => {}).on('connect', (client) => void client.on('error', () => {}));
+  const pool = openPool({ connectionString: url, max: 2, connectionTimeoutMillis: 5_000 });
   try {
     // Freed by the end of the pool.
     await pool.query('SELECT pg_advisory_lock($1)', [LOCK]);

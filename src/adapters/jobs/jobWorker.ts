@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger as EngineLogger, parseCronItems, run, type Runner, type Task } from 'graphile-worker';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import { endsWithin } from '../endsWithin.js';
-import { sqlState } from '../database/database.js';
+import { sqlState } from '../database/databaseErrors.js';
+import { openPool } from '../database/openPool.js';
 import { describeCauses } from '../../failures.js';
 import { metrics } from '../../telemetry.js';
 
@@ -51,7 +52,7 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
   const halted = (): boolean => halt.signal.aborted;
   const running = new Set<Promise<unknown>>();
   const owners = new Set<string>();
-  const pool = openPool(url);
+  const pool = openJobPool(url);
   const surroundings = { halt: halt.signal, running, owners, log };
   const taskList = Object.fromEntries(jobs.map((job) => [job.name, taskOf(job, surroundings)]));
   const cronItems = jobs.map(({ name, cron }) => {
@@ -113,8 +114,8 @@ async function handBack(pool: Pool, owners: ReadonlySet<string>): Promise<void> 
   await pool.query('SELECT graphile_worker.force_unlock_workers($1)', [[...owners]]);
 }
 
-function openPool(url: string): Pool {
-  const pool = new Pool({
+function openJobPool(url: string): Pool {
+  const pool = openPool({
     connectionString: url,
     application_name: 'clinical-encounter-jobs',
     // One listens for new runs, one writes the timetable.
@@ -124,8 +125,7 @@ function openPool(url: string): Pool {
     keepAlive: true,
   });
   metrics?.watchPool('jobs', pool);
-  // A lost connection fails the query that is on it, which is where it is dealt with.
-  return pool.on('error', () => {}).on('connect', (client) => void client.on('error', () => {}));
+  return pool;
 }
 
 interface TaskSurroundings {

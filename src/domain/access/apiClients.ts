@@ -1,4 +1,4 @@
-import { isUniqueViolation } from '../../adapters/database/database.js';
+import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
 import { canonicalUuid, onlyUuid } from '../values/uuid.js';
 import { findApiClient, issueSecret, withSecrets, type ApiClientWithSecrets } from './apiClientSecrets.js';
 import type { Permission } from '../../contract.js';

@@ -1,4 +1,4 @@
-import { isUniqueViolation } from '../../adapters/database/database.js';
+import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
 import type { Tenant } from '../../../generated/prisma/client.js';
 import type { Caller } from '../../context.js';
 import type { QueryContext } from '../transactions/transaction.js';

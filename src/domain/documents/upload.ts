@@ -1,5 +1,5 @@
 import { Prisma, type Document } from '../../../generated/prisma/client.js';
-import { isUnavailable } from '../../adapters/database/database.js';
+import { isUnavailable } from '../../adapters/database/databaseErrors.js';
 import type { Context } from '../../context.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';

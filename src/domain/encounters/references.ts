@@ -131,7 +131,7 @@ function priced({ price, shippingAmount, ...offer }: NonNullable<Row['treatments
 }
 
 /**
- * Step 3b: one UUID in two spellings is one id twice, which the contract's uniqueItems cannot see.
+ * Step 2 of R-29: one UUID in two spellings repeats an id, which the contract's uniqueItems cannot see.
  * @throws Problem validation_failed
  */
 export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'documentIds'>>): void {
@@ -147,7 +147,7 @@ export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'doc
 }
 
 /**
- * Step 6 of R-29: everything exists in the tenant (D-30).
+ * Step 5 of R-29: everything exists in the tenant (D-30).
  * @throws Problem clinic_not_found, patient_not_found, treatment_not_found, document_not_found
  */
 export function requireFound(parts: EncounterParts): FoundParts {
@@ -165,7 +165,7 @@ export function requireFound(parts: EncounterParts): FoundParts {
   ]);
 }
 
-/** Steps 7 to 11: what keeps things that exist from being used for a new encounter; none of the steps when nothing does. */
+/** Steps 6 to 10 of R-29: the faults of each step that fails, for parts that exist. */
 export function unusableParts({ clinic, patient, treatments, documents }: FoundParts): readonly (readonly Fault[])[] {
   const isUnavailable = ({ availability }: Treatment): boolean =>
     availability.length > 0 && !availability.some((entry) => entry.clinicId === clinic.id && entry.isActive);

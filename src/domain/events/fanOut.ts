@@ -1,4 +1,4 @@
-import { sqlState } from '../../adapters/database/database.js';
+import { sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
 import { insertion } from '../transactions/bulkSql.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';

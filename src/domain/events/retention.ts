@@ -1,4 +1,4 @@
-import { isUnavailable, sqlState } from '../../adapters/database/database.js';
+import { isUnavailable, sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
 

@@ -2,17 +2,10 @@ import type { AuditRow, Context, DomainContext } from '../../context.js';
 import { fieldProblem } from '../../problem.js';
 import { expireDueEncounters, lapseDueClaims } from '../encounters/expirySweeps.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../reviews/approvals.js';
-import { endInvitations } from '../patients/verification.js';
 import { inTransaction, lockSandbox } from '../transactions/transaction.js';
 import { requireSandbox } from './requireSandbox.js';
 
-const sweeps = [
-  lapseDueClaims,
-  expireDueEncounters,
-  announceExpiringApprovals,
-  announceExpiredApprovals,
-  endInvitations,
-];
+const sweeps = [lapseDueClaims, expireDueEncounters, announceExpiringApprovals, announceExpiredApprovals];
 
 /** The time of a sandbox, and how far it is ahead of the world's. */
 export interface SandboxTime {

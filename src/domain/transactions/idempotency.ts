@@ -1,5 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { isLockTimeout } from '../../adapters/database/database.js';
+import { isLockTimeout } from '../../adapters/database/databaseErrors.js';
 import type { Statements } from '../../adapters/database/statements.js';
 import type { Context, IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';

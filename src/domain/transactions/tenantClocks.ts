@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { sqlState, type Queries, type Transaction } from '../../adapters/database/database.js';
+import type { Queries, Transaction } from '../../adapters/database/database.js';
+import { sqlState } from '../../adapters/database/databaseErrors.js';
 import type { DomainContext, Services } from '../../context.js';
 import { describeCauses } from '../../failures.js';
 import type { NewEvent } from './outbox.js';

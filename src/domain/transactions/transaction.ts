@@ -1,5 +1,6 @@
 import { Prisma, type Encounter, type Order, type Patient, type Payment } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/database.js';
+import { throwCommitFailure } from '../../adapters/database/databaseErrors.js';
 import type { Finished, Statements, TransactionStatements } from '../../adapters/database/statements.js';
 import { withMembers, type Context, type DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
@@ -78,11 +79,18 @@ export function inCallerStatements<T>(context: Context, work: CallersWork<Statem
 }
 
 function transact<T>({ db }: Pick<DomainContext, 'db'>, work: (inside: TransactionParts) => Promise<T>): Promise<T> {
-  return db.$transaction(async (queries: Queries) => {
-    const { result, last } = await untilOutbox(queries as Transaction, work);
-    if (last) await queries.$executeRaw(last);
-    return result;
-  });
+  let isDone = false;
+  return db
+    .$transaction(async (queries: Queries) => {
+      const { result, last } = await untilOutbox(queries as Transaction, work);
+      if (last) await queries.$executeRaw(last);
+      isDone = true;
+      return result;
+    })
+    .catch((error: unknown) => {
+      if (isDone) throwCommitFailure(error);
+      throw error;
+    });
 }
 
 /** Collects events and audit until the work is done. */

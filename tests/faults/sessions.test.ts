@@ -1,0 +1,70 @@
+import { Client } from 'pg';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { newToken, patientBody } from '../support/factories.js';
+import { call } from '../support/http.js';
+import { startServer, type ServerProcess } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { figure, isFull, tally } from './faults.js';
+
+const CALLERS = 30;
+/** A server without lasting listeners died in one of the first ten. */
+const ROUNDS = isFull ? 1_000 : 100;
+/** Between two rounds, so that connections are opened, handed from caller to caller, and in use. */
+const RESPONSES = 10;
+
+let stage: Stage;
+let server: ServerProcess;
+let baseUrl: string;
+let token: string;
+let observer: Client;
+beforeAll(async () => {
+  stage = await openStage();
+  server = startServer({ ...stage.environment, RATE_LIMIT: 'off', DATABASE_POOL_SIZE: '4' });
+  baseUrl = await server.started;
+  const domain = systemContext(stage.db);
+  const { id: tenant } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
+  token = await newToken({ baseUrl }, await createApiClient(domain, { tenant, preset: 'partner' }));
+  observer = new Client({ connectionString: stage.database.url });
+  await observer.connect();
+});
+afterAll(async () => {
+  await observer.end();
+  await stage.close();
+});
+
+it('the server outlives 100 rounds in which PostgreSQL ends all of its sessions under the load of 30 callers', async () => {
+  const statuses: number[] = [];
+  const isOver = new AbortController();
+  let answered = (): void => undefined;
+  const note = ({ status }: { status: number }): void => {
+    statuses.push(status);
+    answered();
+  };
+  // Creation is a transaction of statements, an update one of Prisma's.
+  const caller = async (): Promise<void> => {
+    while (!isOver.signal.aborted) {
+      const created = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
+      note(created);
+      if (created.status !== 201) continue;
+      note(await call({ baseUrl }, `PATCH /clients/${created.body.user_id}`, { token, json: { firstName: 'Ann' } }));
+    }
+  };
+  const callers = Promise.all(Array.from({ length: CALLERS }, caller));
+  const rounds = async (): Promise<void> => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const enough = statuses.length + RESPONSES;
+      await new Promise<void>((resolve) => (answered = () => statuses.length >= enough && resolve()));
+      await observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name LIKE 'clinical-encounter%' AND pid <> pg_backend_pid()`);
+    }
+  };
+  // A server that ends fails a caller's request.
+  await Promise.race([rounds(), callers]).finally(() => isOver.abort());
+  await callers;
+  figure('sessions ended', JSON.stringify(tally(statuses)));
+  expect(statuses.filter((status) => ![200, 201, 503].includes(status))).toEqual([]);
+  expect(server.child.exitCode).toBeNull();
+  expect((await call({ baseUrl }, 'GET /healthz')).status).toBe(200);
+}, 120_000);
