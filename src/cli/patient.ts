@@ -14,7 +14,7 @@ export function addPatientCommands(program: Command, terminal: CliIo): void {
 
   patient
     .command('verify')
-    .description('record what the verification of an identity came to; INVITED again is a reminder, three at most')
+    .description('record the result of an identity verification; INVITED again is a new invitation')
     .argument('<user-id>', 'id of the patient', uuid)
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
     .addOption(new Option('--status <status>', 'the new state').choices(statuses).default('VERIFIED' as const))

@@ -1,7 +1,6 @@
 import { expireDueEncounters, lapseDueClaims } from '../domain/encounters/expirySweeps.js';
 import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/reviews/approvals.js';
 import { purgeEvents, purgeIdempotencyKeys } from '../domain/events/retention.js';
-import { endInvitations } from '../domain/patients/verification.js';
 import type { Job, JobContext } from './job.js';
 
 /** Periodic work. Requests do not depend on it; it emits events and enforces retention. */
@@ -10,7 +9,6 @@ export const sweeps: readonly Job[] = [
   sweep('expire-due-encounters', '*/5 * * * *', expireDueEncounters),
   sweep('announce-expired-approvals', '*/5 * * * *', announceExpiredApprovals),
   sweep('announce-expiring-approvals', '11 * * * *', announceExpiringApprovals),
-  sweep('end-invitations', '37 * * * *', endInvitations),
   sweep('purge-idempotency-keys', '23 * * * *', purgeIdempotencyKeys),
   // Like everything that can wait, when least is going on in the clinics' time zones.
   sweep('purge-events', '41 9 * * *', purgeEvents),

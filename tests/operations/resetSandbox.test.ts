@@ -103,7 +103,6 @@ describe('204', () => {
       'api_client_secret',
       'audit_event',
       'event_counter',
-      'list_mark',
       'provider',
       'provider_licence',
       'webhook_cursor',

@@ -116,6 +116,15 @@ describe('400', () => {
     expect([await read(), await updates()]).toEqual([before, []]);
   });
 
+  it('refuses metadata with a number that is not finite, which would be stored as null', async () => {
+    const options = { token: partner.token, headers: { 'Content-Type': 'application/json' } };
+    const raw = JSON.stringify(patientBody({ metadata: { a: [{ b: 'MARK' }] } })).replace('"MARK"', '-1e400');
+    const fault = [{ pointer: '#/metadata', code: 'type' }];
+    expectProblem(await call(harness, 'POST /clients', { ...options, raw }), 400, 'validation_failed', fault);
+    const patched = await call(harness, `PATCH /clients/${id}`, { ...options, raw: '{"metadata":{"a":1e400}}' });
+    expectProblem(patched, 400, 'validation_failed', fault);
+  });
+
   it('refuses other types of bodies, and the same metadata for a new patient', async () => {
     const text = { token: partner.token, raw: 'firstName=x', headers: { 'Content-Type': 'text/plain' } };
     expectProblem(await call(harness, `PATCH /clients/${id}`, text), 400, 'content_type_not_json');

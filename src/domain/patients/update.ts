@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Prisma, type Patient } from '../../../generated/prisma/client.js';
-import { isUniqueViolation, type Queries } from '../../adapters/database/database.js';
+import type { Queries } from '../../adapters/database/database.js';
+import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
 import type { Schemas } from '../../contract.js';
 import { recordEvent } from '../events/record.js';
 import type { CallerContext } from '../transactions/transaction.js';
