@@ -29,7 +29,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
   const { clinicId, patientId, createdAt, encounterNo } = encounter;
   const cursor = Buffer.from(`${createdAt.toISOString()} ${encounterNo}`).toString('base64url');
   const half = Buffer.from(`${caller.tenantId} ${rows / 2}`).toString('base64url');
-  // Between two marks of the list, nearer to the second one.
+  // A page in the middle costs the most: both ends are equally far.
   const pages = [
     ['first page', 1],
     ['a quarter in', Math.ceil(rows / 400) - 1],

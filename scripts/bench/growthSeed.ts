@@ -80,7 +80,7 @@ export async function seedTenant(client: Client, tenantId: string, rows: number)
     await one(statement);
   for (const { definition } of indexes) await client.query(definition);
   await client.query('SET session_replication_role = origin');
-  // What triggers would have done; the marks they make now.
+  // What triggers would have done.
   await one(`UPDATE tenant SET
     active_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND is_active),
     inactive_clinics = (SELECT count(*) FROM clinic WHERE tenant_id = :tenant AND NOT is_active),

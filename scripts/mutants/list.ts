@@ -160,11 +160,11 @@ export const mutants: readonly Mutant[] = [
     tests: ['encounters/schedule.test'],
   },
   {
-    name: 'list-mark',
-    guarantee: 'A page that is counted from a mark begins with the row that the order says.',
-    search: "${nearer === 0 ? '=' : ''}",
-    replacement: '',
-    tests: ['/catalog/marks.test'],
+    name: 'page-from-the-end',
+    guarantee: 'A page that is counted from the end begins with the row that the order says.',
+    search: 'OFFSET greatest(total - ${offset}::int - ${limit}::int, 0)) AS far',
+    replacement: 'OFFSET greatest(total - ${offset}::int - ${limit}::int + 1, 0)) AS far',
+    tests: ['/catalog/pages.test'],
   },
   {
     name: 'catalog-all-or-nothing',

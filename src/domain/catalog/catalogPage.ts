@@ -1,7 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { orderSql, pageIds, type Sort } from './pageIds.js';
 import { identifier } from '../transactions/bulkSql.js';
 import { searchWords } from '../values/paging.js';
 
@@ -35,7 +34,8 @@ interface CatalogPage<Row> {
 
 /**
  * One page of a list: its ids first, and then only their rows. What matches a filter is read once, for its number and for
- * the page. Without a filter the number is known, and the page comes from the index that has the order.
+ * the page. Without a filter the number is known, and the page is counted in the index that has the order, from the nearer
+ * end.
  */
 export async function readPage<Row>(
   { db, caller }: Context,
@@ -50,20 +50,23 @@ export async function readPage<Row>(
     [list.listed, ...stateOf(isActive), ...conditions],
     ' AND ',
   )}`;
-  const sorts = sortsOf(filter);
-  const { columns, order } = orderSql(sorts);
+  const { columns, order, reverse } = orderOf(filter);
   const offset = (page - 1) * limit;
+  const slice = Prisma.sql`LIMIT ${limit} OFFSET ${offset}`;
   const selected =
     conditions.length > 0
       ? Prisma.sql`
     WITH found AS MATERIALIZED (SELECT ${columns} FROM ${source})
     SELECT active, inactive, (SELECT count(*)::int FROM found) AS total,
-      ARRAY(SELECT id FROM found ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}) AS ids
+      ARRAY(SELECT id FROM found ORDER BY ${order} ${slice}) AS ids
     FROM (${list.counts}) AS counts`
       : Prisma.sql`
-    SELECT active, inactive, ${totalOf(isActive)} AS total,
-      ${pageIds({ tenantId, table: list.table, source, sorts, isActive, offset, limit })} AS ids
-    FROM (${list.counts}) AS counts`;
+    SELECT active, inactive, total, CASE WHEN ${offset}::int <= total / 2
+      THEN ARRAY(SELECT id FROM ${source} ORDER BY ${order} ${slice})
+      ELSE ARRAY(SELECT id FROM (SELECT ${columns} FROM ${source} ORDER BY ${reverse}
+        LIMIT greatest(least(${limit}::int, total - ${offset}::int), 0)
+        OFFSET greatest(total - ${offset}::int - ${limit}::int, 0)) AS far ORDER BY ${order}) END AS ids
+    FROM (${list.counts}) AS counts, LATERAL (SELECT ${totalOf(isActive)} AS total) AS known`;
   const [found] = await db.rows<CatalogPage<Row>>(Prisma.sql`
     SELECT page.active, page.inactive, page.total, (SELECT coalesce(json_agg(${list.element} ORDER BY place), '[]')
       FROM ${identifier(list.table)} AS shown JOIN unnest(page.ids) WITH ORDINALITY AS of_page(id, place)
@@ -103,8 +106,14 @@ const partsOf = (word: string): string[] => [...(word.match(/.{3}/gsu) ?? []), .
 
 const sortColumns = { name: 'name_key', sku: 'sku_key', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
 
-/** Among equals the newest comes first, then the smaller id (D-08). Each order is that of an index. */
-function sortsOf({ sort_by, sort_order }: Filter): Sort[] {
-  const ties: Sort[] = sort_by === 'createdAt' ? [] : [['created_at', 'DESC']];
-  return [[sortColumns[sort_by], sort_order.toUpperCase()], ...ties, ['id', 'ASC']];
+/** Among equals the newest comes first, then the smaller id (D-08). Each order is that of an index, read either way. */
+function orderOf({ sort_by, sort_order }: Filter) {
+  const ties = sort_by === 'createdAt' ? [] : [['created_at', 'DESC']];
+  const sorts = [[sortColumns[sort_by], sort_order.toUpperCase()], ...ties, ['id', 'ASC']];
+  const opposite = (direction = ''): string => (direction === 'ASC' ? 'DESC' : 'ASC');
+  return {
+    columns: Prisma.raw(sorts.map(([column]) => column).join(', ')),
+    order: Prisma.raw(sorts.map((sort) => sort.join(' ')).join(', ')),
+    reverse: Prisma.raw(sorts.map(([column, direction]) => `${column} ${opposite(direction)}`).join(', ')),
+  };
 }

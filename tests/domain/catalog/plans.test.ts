@@ -149,27 +149,17 @@ it.each([
   ['/tenants/products?sort_by=createdAt&sort_order=desc', 'product', 'product_created_desc_idx'],
   ['/tenants/products?sort_by=updatedAt', 'product', 'product_updated_idx'],
   ['/tenants/products?sort_by=updatedAt&sort_order=desc', 'product', 'product_updated_desc_idx'],
-])('%s reads a page of %s in the order of an index, one far back from a mark', async (path, table, index) => {
+])('%s reads a page of %s in the order of an index, the last page from its end', async (path, table, index) => {
   const pages = (await scans(path, large)).filter(({ text }) => text.includes('OFFSET'));
-  expect(pages.map(({ read }) => read)).toEqual([[{ table, index }, ...(elementScans[table] ?? [])]]);
+  // From the start and from the end: only one of them runs.
+  const read = [{ table, index }, { table, index }, ...(elementScans[table] ?? [])];
+  expect(pages.map((statement) => statement.read)).toEqual([read]);
   expect(await boundedIndexes()).toContain(index);
-  const farBack = `${path}${path.includes('?') ? '&' : '?'}limit=10&page=960`;
-  expect(await mostRead(farBack, large, table)).toBeLessThan(BETWEEN_MARKS);
+  const { body } = await call(crowded, `GET ${path}`, { token: large.token });
+  const { total } = body.pagination ?? body.meta;
+  const last = `${path}${path.includes('?') ? '&' : '?'}limit=10&page=${total / 10}`;
+  expect(await mostRead(last, large, table)).toBeLessThan(150);
 });
-
-it.each([
-  ['/clinics', 'clinic', ['name', 'createdAt', 'updatedAt']],
-  ['/tenants/products', 'product', ['name', 'sku', 'createdAt', 'updatedAt']],
-] as const)('%s?isActive=false counts from a mark, also near the start', async (path, table, sorts) => {
-  for (const sort of sorts)
-    for (const query of [`sort_order=asc&page=1`, 'sort_order=desc&page=90', 'sort_order=asc&page=960']) {
-      const list = `${path}?isActive=false&limit=10&sort_by=${sort}&${query}`;
-      expect(await mostRead(list, large, table)).toBeLessThan(BETWEEN_MARKS);
-    }
-});
-
-/** What is between two marks, the page, and some in the other state before its end. */
-const BETWEEN_MARKS = 1_100;
 
 interface PlanNode {
   readonly 'Relation Name'?: string;
