@@ -5,6 +5,8 @@ import { Problem } from '../problem.js';
 /** Far more than any request of the contract needs. */
 const BODY_LIMIT = 256 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
+/** Arrays and objects within one another: more than the contract needs, few enough to recurse (D-180). */
+const MAX_LEVELS = 32;
 /** A lone half of a surrogate pair, which PostgreSQL would silently store as another character. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
@@ -52,6 +54,9 @@ function decode(bytes: Buffer): string {
 }
 
 function parseJson(text: string): unknown {
+  if (levelsOf(text) > MAX_LEVELS) {
+    throw new Problem('malformed_json', `The body is nested deeper than ${MAX_LEVELS} levels.`);
+  }
   const checked = SURROGATE_ESCAPE.test(text) ? refuseLoneSurrogates : undefined;
   try {
     const value: unknown = JSON.parse(text, checked);
@@ -63,6 +68,19 @@ function parseJson(text: string): unknown {
   throw new Problem('validation_failed', undefined, {
     errors: [{ pointer: '#', code: 'type', detail: 'must be object' }],
   });
+}
+
+/** The nesting of JSON, counted without recursion. */
+function levelsOf(text: string): number {
+  let [level, deepest, isString] = [0, 0, false];
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text[index];
+    if (char === '"') isString = !isString;
+    else if (isString) index += char === '\\' ? 1 : 0;
+    else if (char === '{' || char === '[') deepest = Math.max(deepest, (level += 1));
+    else if (char === '}' || char === ']') level -= 1;
+  }
+  return deepest;
 }
 
 function refuseLoneSurrogates(key: string, value: unknown): unknown {

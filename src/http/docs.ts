@@ -2,6 +2,7 @@ import express, { type RequestHandler, type Router } from 'express';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../packageRoot.js';
+import { sendFile } from './sendFile.js';
 
 /** The page is one file with its script inside; it may load nothing else and talk to nobody. */
 const DOCS_POLICY =
@@ -47,19 +48,17 @@ export function docsRoutes(service: { readonly baseUrl: string }): Router {
   return router;
 }
 
-const sendPage: RequestHandler = (req, res, next) => {
+const sendPage: RequestHandler = async (req, res) => {
   const encoding = (['br', 'gzip'] as const).find((name) => req.acceptsEncodings(name));
   res.set({ 'Content-Security-Policy': DOCS_POLICY, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' });
   res.type('html');
   if (encoding) res.set('Content-Encoding', encoding);
-  res.sendFile(encoding ? COMPRESSED[encoding] : PAGE, { cacheControl: false, dotfiles: 'allow' }, (error?: Error) => {
-    if (!error) return;
-    res.removeHeader('Content-Encoding');
-    const status = 'status' in error ? error.status : 500;
-    // A condition or a range that the file does not meet is not a failure of the service.
-    if (!res.headersSent && (status === 412 || status === 416)) res.status(status).end();
-    else next(error);
-  });
+  const error = await sendFile(res, encoding ? COMPRESSED[encoding] : PAGE);
+  if (!error) return;
+  res.removeHeader('Content-Encoding');
+  // A condition or a range that the file does not meet is not a failure of the service.
+  if (error.status !== 412 && error.status !== 416) throw error;
+  res.status(error.status).end();
 };
 
 /** A document with the service's own address, for tools that read it from elsewhere. One copy serves all readers. */

@@ -1,5 +1,6 @@
 import { Router, type Response } from 'express';
 import type { Services } from '../context.js';
+import { sendFile } from './sendFile.js';
 
 /** For a link that was changed, made up or has expired alike: which of them it was is nobody's business. */
 const refusal = 'This link is not valid or has expired.\n';
@@ -11,7 +12,7 @@ const refusal = 'This link is not valid or has expired.\n';
 export function fileRoutes(services: Pick<Services, 'objects' | 'now'>): Router {
   const router = Router({ caseSensitive: true, strict: true });
   // Not as a parameter, which Express decodes and, malformed, takes for a failure: nothing in a link is encoded.
-  router.all(/^\/[^/]+$/, (request, response) => {
+  router.all(/^\/[^/]+$/, async (request, response) => {
     response.set(PROTECTION);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
@@ -21,11 +22,8 @@ export function fileRoutes(services: Pick<Services, 'objects' | 'now'>): Router 
     if (!file) return refuse(response, 403, refusal);
     response.attachment(file.fileName);
     response.setHeader('Content-Type', file.contentType);
-    // DATA_DIR may well have a dot in front of its name.
-    response.sendFile(file.path, { dotfiles: 'allow' }, (error) => {
-      // Anything that failed after the headers went out can only end the connection, which sendFile has done.
-      if (error && !response.headersSent) refuse(response, statusOf(error), 'The file can not be served.\n');
-    });
+    const error = await sendFile(response, file.path);
+    if (error) refuse(response, statusOf(error), 'The file can not be served.\n');
   });
   return router;
 }
@@ -43,7 +41,6 @@ function refuse(response: Response, status: number, text: string): void {
 }
 
 /** 404, 412 and 416 are answers to the request; anything else is the disk's fault. */
-function statusOf(error: Error): number {
-  const status = 'status' in error ? Number(error.status) : 500;
+function statusOf({ status = 500 }: { readonly status?: number }): number {
   return [404, 412, 416].includes(status) ? status : 503;
 }

@@ -37,6 +37,9 @@ export interface Locals {
 export type Response = ServerResponse & { locals: Locals };
 export type Request = IncomingMessage;
 
+/** Whether nobody is left to take the response. */
+export const hasGone = ({ socket }: Request): boolean => socket.destroyed;
+
 /** What every line of the log about a request has. */
 export function logIdsOf({ locals }: { readonly locals: object }): { requestId: string; trace_id: string | undefined } {
   const { requestId, traceId } = locals as Locals;

@@ -6,9 +6,15 @@ const DEEPEST = 5;
 /** Data of the partner's own, within what a row may hold. @throws Problem validation_failed */
 export function checkMetadata(metadata: object): void {
   if (!isWithin(metadata, DEEPEST)) throw refusal('maxDepth', `must be at most ${DEEPEST} levels deep`);
-  const text = JSON.stringify(metadata);
+  const text = JSON.stringify(metadata, refuseInfinity);
   if (Buffer.byteLength(text) > MOST_BYTES) throw refusal('maxBytes', 'must have at most 16 KiB');
   if (/(^|[^\\])(\\\\)*\\u0000/.test(text)) throw refusal('pattern', 'must not have a NUL character');
+}
+
+/** JSON.parse makes Infinity of `1e400`, and JSON.stringify makes null of that. */
+function refuseInfinity(_name: string, value: unknown): unknown {
+  if (typeof value === 'number' && !Number.isFinite(value)) throw refusal('type', 'must have finite numbers only');
+  return value;
 }
 
 function isWithin(value: unknown, levels: number): boolean {
