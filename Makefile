@@ -72,11 +72,14 @@ typecheck: install generated/.fresh ## compile everything without output
 fresh: generated/.fresh ## fail when the committed generated files are not what the sources give
 	@git diff --exit-code --stat -- generated || (echo 'generated/ is stale: commit what "make generate" wrote'; exit 1)
 
-breaking: install generated/.fresh ## fail when the contract breaks partners of the released one
-	$(REDOCLY) diff --config openapi/redocly.yaml generated/released.json generated/openapi.json
+breaking: install generated/.fresh ## fail when the contract breaks partners of a released one
+	@for released in generated/released/*.json; do \
+	  $(REDOCLY) diff --config openapi/redocly.yaml "$$released" generated/openapi.json || exit 1; done
 
-release: breaking ## make the contract the released one, which later changes may not break
-	cp generated/openapi.json generated/released.json
+release: VERSION = $(shell node -p "require('./package.json').version")
+release: breaking ## keep the contract as a released one, which later changes may not break
+	@[[ '$(VERSION)' =~ ^[0-9.]+$$ ]] || { echo '$(VERSION) is a candidate: set the version of the release first.' >&2; exit 1; }
+	cp generated/openapi.json generated/released/$(VERSION).json
 
 bench: build ## CPU time per request against a plain server in the same run, memory, start → scripts/bench/RESULTS.md
 	$(TSX) scripts/bench/main.ts $(ARGS)
@@ -122,5 +125,5 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	  --target=node20 --sourcemap --sources-content=false)
 	@touch $@
 
-generated/docs/index.html: generated/.fresh $(wildcard generated/released.json scripts/docs.ts scripts/samples.ts scripts/since.ts scripts/artifacts/*)
+generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/docs.ts scripts/samples.ts scripts/since.ts scripts/artifacts/*)
 	$(call quietly,$(TSX) scripts/docs.ts)

@@ -715,7 +715,7 @@ export interface paths {
         /**
          * Simulate an identity verification
          * @description Plays the identity verification for a patient of a sandbox tenant. `INVITED` invites a patient who is `NOTVERIFIED`, and
-         *     reminds one who is `INVITED`, three times at most. `VERIFIED` verifies; `NOTVERIFIED` is the failure of an invited one.
+         *     invites one who is `INVITED` again. `VERIFIED` verifies; `NOTVERIFIED` is the failure of an invited one.
          *     A verified patient stays so.
          */
         post: operations["simulateVerification"];
@@ -3146,7 +3146,7 @@ export interface components {
             maritalStatus?: components["schemas"]["NullableText"];
             /** @description Taken as true if it is not sent. */
             isHomeAddressSameAsShipping?: boolean | null;
-            /** @description Data of your own, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character. */
+            /** @description Data of your own, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only. */
             metadata?: {
                 [key: string]: unknown;
             } | null;
@@ -3332,7 +3332,7 @@ export interface components {
         insuranceInfo: string | null;
         /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
         medicalHistory: string | null;
-        /** @description Data of your own, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character. */
+        /** @description Data of your own, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only. */
         metadata: {
             [key: string]: unknown;
         } | null;
@@ -7032,7 +7032,7 @@ export interface components {
         XRequestId: string;
         /**
          * @description Version of this contract.
-         * @example 1.1.0
+         * @example 1.1.0-rc.1
          */
         ApiVersion: string;
         /**

@@ -3,7 +3,7 @@
  * it compressed beside it, with the other documents that the service offers.
  */
 import { execFileSync } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { renderMermaidSVG } from 'beautiful-mermaid';
@@ -45,7 +45,11 @@ const read = async (file: string, reviver?: typeof shown): Promise<unknown> =>
   JSON.parse(await readFile(join(root, file), 'utf8'), reviver);
 
 const contract = (await read('generated/openapi.json', shown)) as Versioned & { info: { description: string } };
-markSince(contract, (await read('generated/released.json')) as Versioned);
+const released = (await readdir(join(root, 'generated/released'))).sort(
+  new Intl.Collator('en', { numeric: true }).compare,
+);
+const releases = await Promise.all(released.map((file) => read(`generated/released/${file}`)));
+markSince(contract, releases as Versioned[]);
 
 for (const operation of operationsOf(await readContract())) {
   const [method, path] = [operation.method.toLowerCase(), operation.path];

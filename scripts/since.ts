@@ -1,4 +1,4 @@
-/** Marks what the released contract lacks, so that the reference shows since which version it is there. */
+/** Marks what released contracts lack, so that the reference shows since which version it is there. */
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -29,9 +29,24 @@ export interface Versioned {
   };
 }
 
-/** Gives operations, their parameters and fields of schemas the mark `Since` if the released contract lacks them. */
-export function markSince(contract: Versioned, released: Versioned): void {
-  const badges = [{ name: `Since ${contract.info.version}`, position: 'after' }];
+/**
+ * Gives operations, their parameters and fields of schemas the mark `Since` with the first version that has them.
+ * @param releases all released contracts, the oldest first
+ */
+export function markSince(contract: Versioned, releases: readonly Versioned[]): void {
+  for (const [index, released] of releases.entries()) {
+    const next = releases[index + 1] ?? contract;
+    markLacking(contract, released, plannedRelease(next.info.version));
+  }
+}
+
+/** The release that a candidate such as `1.1.0-rc.1` leads to. */
+export function plannedRelease(version: string): string {
+  return version.replace(/-.*/, '');
+}
+
+function markLacking(contract: Versioned, released: Versioned, since: string): void {
+  const badges = [{ name: `Since ${since}`, position: 'after' }];
   const mark = (target: object): unknown => Object.assign(target, { 'x-badges': badges });
 
   const markFields = (now: Schema = {}, before: Schema = {}): void => {

@@ -26,12 +26,12 @@ export async function certificateView(certificate: Certificate, now: Date): Prom
     tagged: true,
     lang: 'en-US',
     displayTitle: true,
-    info: { Title: `Good Faith Exam ${gfeNo}`, CreationDate: now },
+    info: { Title: `Good Faith Estimate ${gfeNo}`, CreationDate: now },
   });
   const document = page.struct('Document');
   page.addStructure(document);
   const write = writer(page, document);
-  write('H1', 16, `Good Faith Exam ${gfeNo}`);
+  write('H1', 16, `Good Faith Estimate ${gfeNo}`);
   write('P', 9, `As of ${now.toISOString().slice(0, 16).replace('T', ' ')} UTC`);
   write('P', 11, [certificate.clinicName, certificate.clinicAddress].filter(Boolean).join(', '));
   write('P', 11, `Patient: ${certificate.patientName}, born ${certificate.dateOfBirth}`);

@@ -90,5 +90,6 @@ export function expectProblem({ status, headers, body }: Answer, wanted: number,
 
 function expectCommonHeaders(headers: Headers): void {
   expect(headers.get('X-Request-Id')).toEqual(uuid);
-  expect(headers.get('API-Version')).toMatch(/^\d+\.\d+\.\d+$/);
+  // A candidate of a release has a suffix (Semantic Versioning 2.0.0).
+  expect(headers.get('API-Version')).toMatch(/^\d+\.\d+\.\d+(-rc\.\d+)?$/);
 }

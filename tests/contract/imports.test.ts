@@ -22,7 +22,7 @@ interface Source {
 const leaves = ['contract.ts', 'context.ts', 'problem.ts', 'failures.ts', 'telemetry.ts', 'packageRoot.ts'];
 
 const prisma = 'generated/prisma/client.ts';
-const databaseErrors = 'src/adapters/database/database.ts';
+const databaseErrors = 'src/adapters/database/databaseErrors.ts';
 
 /** The direction of imports, types included: what each place of `src` may import besides itself and the leaves. */
 const rules: Readonly<Record<string, readonly string[]>> = {

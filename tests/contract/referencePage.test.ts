@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { launch, type Browser, type Page } from 'puppeteer-core';
 import { packageRoot } from '../../src/packageRoot.js';
+import { plannedRelease } from '../../scripts/since.js';
 import { contract } from '../support/contract.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { isThere } from '../support/optional.js';
@@ -153,7 +154,7 @@ inBrowser('the reference in a browser', () => {
   it('says since which version what the released contract lacks is there', async () => {
     const shown = String(await (await open(anOperation)).evaluate('document.body.innerText'));
     const text = shown.replaceAll(/\s+/g, ' ');
-    const since = `Since ${contract.info.version}`;
+    const since = `Since ${plannedRelease(contract.info.version)}`;
     expect(text).toMatch(new RegExp(`Idempotency-Key string .{0,100}${since} Makes`));
     expect(text).toMatch(/ treatmentIds Array /);
     expect(text).not.toMatch(new RegExp(` treatmentIds Array .{0,60}${since}`));

@@ -1,6 +1,4 @@
 import { purgeEvents } from '../../src/domain/events/retention.js';
-import { recordVerification } from '../../src/domain/patients/verification.js';
-import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { sweeps } from '../../src/jobs/sweeps.js';
 import { recordPaid } from '../support/events.js';
 import {
@@ -105,22 +103,6 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
       expect((await run(after(encounter.expiresAt, 0))).again).toBe(0);
       expect(await statesOf(partner)).toEqual({ expired: 3 });
       expect(await eventsOf(partner)).toMatchObject({ 'encounter.created': 3, 'encounter.expired': 3 });
-    },
-  },
-  'end-invitations': {
-    guarantee: 'ends each invitation whose reminders are spent, and tells of it once',
-    async check(run) {
-      const partner = await newPartner(harness);
-      const ids = await threeTimes(() => newPatient(harness, partner));
-      const record = (id: string) =>
-        inTransaction(harness.domain, (transaction) =>
-          recordVerification(transaction, partner.tenantId, id, 'INVITED'),
-        );
-      for (const id of ids) for (let time = 0; time < 4; time += 1) await record(id);
-      const invited = harness.domain.now().toISOString();
-      expect(await run(after(invited, 30 * 24 * 3600_000 - 1))).toEqual({ together: 0, again: 0 });
-      expect(await run(after(invited, 30 * 24 * 3600_000))).toEqual({ together: 3, again: 0 });
-      expect(await eventsOf(partner)).toMatchObject({ 'patient.verification_updated': 6 });
     },
   },
   'announce-expiring-approvals': {
