@@ -117,14 +117,6 @@ export interface Context extends PublicContext {
   readonly aside: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
-/** The context with other members. Its own few are copied; the services, which requests share, are its prototype. */
-export function withMembers<C extends object, Members extends object>(
-  context: C,
-  members: Members,
-): Omit<C, keyof Members> & Members {
-  return Object.assign(Object.create(Object.getPrototypeOf(context) as object) as C, context, members);
-}
-
 /** A request that may be a retry of an earlier one. */
 export interface IdempotencyRequest {
   readonly operationId: string;

@@ -6,7 +6,7 @@ import { openDatabase } from './adapters/database/database.js';
 import { startJobWorker } from './adapters/jobs/jobWorker.js';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
-import { withMembers, type Services } from './context.js';
+import type { Services } from './context.js';
 import { reasonOf } from './failures.js';
 import { contractVersion } from './http/contractDocument.js';
 import { drain, listenAt } from './http/listen.js';
@@ -75,7 +75,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
       ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
       : undefined;
     const webhookDb = cluster.isPrimary ? openDatabase(database.url, { poolSize: 5, pool: 'webhooks' }) : undefined;
-    const deliveries = webhookDb && startDeliveries(withMembers(services, { db: webhookDb }));
+    const deliveries = webhookDb && startDeliveries({ ...services, db: webhookDb });
     return {
       announce() {
         if (cluster.isWorker) return;
@@ -89,14 +89,14 @@ export async function startService({ config, options, opened, log, serveMetrics 
         metrics?.close();
         await tracing?.stop().catch(() => undefined);
         services.limits?.close();
-        await webhookDb?.$disconnect();
-        await domain.db.$disconnect();
+        await webhookDb?.close();
+        await domain.db.close();
         await database.close();
         if (cluster.isPrimary) log.info('stopped');
       },
     };
   } catch (error) {
-    await domain.db.$disconnect();
+    await domain.db.close();
     await database.close();
     throw error;
   }

@@ -39,7 +39,7 @@ export async function recordCommand(
   const resourceType = group === 'events' ? 'event' : group;
   const { clientId: made } = Object(result) as { readonly clientId?: unknown };
   const clientId = [subject, made].find((id) => typeof id === 'string' && CLIENT_ID.test(id));
-  const [found] = await context.db.$queryRaw<{ id: string }[]>`
+  const [found] = await context.db.everyTenant.rows<{ id: string }>`
     SELECT tenant_id AS id FROM api_client WHERE client_id = ${clientId ?? null}::text
     UNION ALL (SELECT id FROM tenant WHERE id = ${tenant}::text OR lower(name) = lower(${tenant}::text)
       ORDER BY id <> ${tenant}::text)`;

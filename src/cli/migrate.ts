@@ -25,7 +25,7 @@ async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void
     const db = openDatabase(database.url, { poolSize: 1 });
     // Before them there may be no audit: migrations that fail are not recorded.
     return recorded(terminal, { ...systemContext(db), now: await databaseClock(db) }, async () => names).finally(() =>
-      db.$disconnect(),
+      db.close(),
     );
   });
   print(terminal, json, { applied }, () => listed('Applied', applied));

@@ -7,7 +7,7 @@ import { readConfig } from '../config.js';
 import type { DomainContext } from '../context.js';
 import { findTenant } from '../domain/access/tenants.js';
 import { clockOffset } from '../domain/sandbox/clock.js';
-import { inTenantTime, inTransaction, type TransactionContext } from '../domain/transactions/transaction.js';
+import { aheadOf, inTransaction, type TransactionContext } from '../domain/transactions/transaction.js';
 import { systemContext } from '../runtime/systemContext.js';
 import type { CliIo } from './cliIo.js';
 import { recordCommand } from './commandAudit.js';
@@ -47,7 +47,7 @@ export async function withDatabase<T>(
     return await recorded(terminal, { ...systemContext(db), now: await databaseClock(db) }, work);
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
-    await db.$disconnect();
+    await db.close();
     await database.close();
   }
 }
@@ -68,8 +68,8 @@ export function inTenant<T>(
   work: (transaction: TransactionContext, tenantId: string) => Promise<T>,
 ): Promise<T> {
   return withTenant(terminal, tenant, async (context, id) => {
-    const local = inTenantTime(context, await clockOffset(context, id));
-    return inTransaction(local, (transaction) => work(transaction, id));
+    const now = aheadOf(context.now, await clockOffset(context, id));
+    return inTransaction({ ...context, now }, (transaction) => work(transaction, id));
   });
 }
 

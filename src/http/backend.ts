@@ -1,10 +1,10 @@
 import { OpenAPIBackend } from 'openapi-backend';
-import { withMembers, type Context, type PublicContext, type RequestAudit, type Services } from '../context.js';
+import type { Context, PublicContext, RequestAudit, Services } from '../context.js';
 import type { LimitName } from '../adapters/limits/limits.js';
 import type { OperationId } from '../contract.js';
 import { auditRecorder } from '../domain/audit/recorder.js';
 import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
-import { inTenantTime } from '../domain/transactions/transaction.js';
+import { aheadOf } from '../domain/transactions/transaction.js';
 import type { Operations } from '../operations/operation.js';
 import { readBody } from './body.js';
 import { callerAddress } from './callerAddress.js';
@@ -58,8 +58,9 @@ export function createBackend(
     { caller, clockOffsetMs }: Authenticated,
     ofRequest: Pick<Context, 'idempotency' | 'aside'>,
   ): Context => {
-    const live = withMembers(context, { caller, routes, realNow: context.now, ...ofRequest });
-    return caller.tenantMode === 'live' ? live : inTenantTime(withMembers(live, sampleFiles), clockOffsetMs);
+    const live = { ...context, caller, routes, realNow: context.now, ...ofRequest };
+    if (caller.tenantMode === 'live') return live;
+    return { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) };
   };
 
   /** @param request gets what has been validated */
@@ -147,12 +148,12 @@ export async function plansOf(operations: Operations): Promise<Plan[]> {
   });
 }
 
-/** The services are the prototype: a copy of them would cost more than most of what a request does. */
+/** What every operation gets. */
 function publicContext(services: Services, req: Request, locals: Locals, audit: RequestAudit): PublicContext {
   const { requestId } = locals;
   const { authorization } = req.headers;
   const requestLimits = limitsOf(services.limits, locals, () => callerAddress(req, services.config.trustedProxies));
-  return Object.assign(Object.create(services) as Services, { requestId, authorization, audit, requestLimits });
+  return { ...services, requestId, authorization, audit, requestLimits };
 }
 
 /** @throws Problem rate_limited */

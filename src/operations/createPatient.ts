@@ -1,11 +1,11 @@
 import type { Operation } from './operation.js';
 import * as patients from '../domain/patients/patients.js';
 import { patientView } from '../views/patientView.js';
-import { statementsWithIdempotency } from './withIdempotency.js';
+import { withIdempotency } from './withIdempotency.js';
 
 /** POST /clients: never updates; an e-mail already in the tenant is a conflict. */
 export const createPatient: Operation<'createPatient'> = ({ body }, context) =>
-  statementsWithIdempotency(context, async (transaction) => {
+  withIdempotency(context, async (transaction) => {
     const patient = await patients.createPatient(transaction, body);
     return { status: 201, body: patientView(patient) };
   });

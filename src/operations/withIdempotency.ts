@@ -1,11 +1,6 @@
 import type { Context } from '../context.js';
 import { findResult, storeResult } from '../domain/transactions/idempotency.js';
-import {
-  inCallerStatements,
-  inCallerTransaction,
-  type CallerContext,
-  type StatementContext,
-} from '../domain/transactions/transaction.js';
+import { inCallerTransaction, type CallerContext } from '../domain/transactions/transaction.js';
 
 /** What an operation returns, as it is stored under a key and replayed. */
 interface Response {
@@ -24,39 +19,17 @@ export async function withIdempotency<R extends Response>(
   context: Context,
   work: (context: CallerContext) => Promise<R>,
 ): Promise<R> {
-  return committed(context, await inCallerTransaction(context, (...begun) => once(context, work, ...begun)));
-}
-
-/** The same for work that consists of statements. */
-export async function statementsWithIdempotency<R extends Response>(
-  context: Context,
-  work: (context: StatementContext) => Promise<R>,
-): Promise<R> {
-  return committed(context, await inCallerStatements(context, (...begun) => once(context, work, ...begun)));
-}
-
-interface Done<R> {
-  readonly response: R;
-  readonly isReplay: boolean;
-}
-
-async function once<C extends StatementContext, R extends Response>(
-  { idempotency, audit }: Context,
-  work: (context: C) => Promise<R>,
-  transaction: C,
-  isFirst: boolean,
-): Promise<Done<R>> {
-  if (idempotency && !isFirst) {
-    return { response: replayed(await findResult(transaction, idempotency)) as R, isReplay: true };
-  }
-  const response = await work(transaction);
-  if (idempotency) storeResult(transaction, idempotency, response);
-  transaction.audited.push(audit.rowOf(response));
-  return { response, isReplay: false };
-}
-
-/** The audit's row of an effect is committed with it; a replay has none yet. */
-function committed<R extends Response>({ audit }: Context, { response, isReplay }: Done<R>): R {
+  const { audit, idempotency } = context;
+  const { response, isReplay } = await inCallerTransaction(context, async (transaction, isFirst) => {
+    if (idempotency && !isFirst) {
+      return { response: replayed(await findResult(transaction, idempotency)) as R, isReplay: true };
+    }
+    const response = await work(transaction);
+    if (idempotency) storeResult(transaction, idempotency, response);
+    transaction.audited.push(audit.rowOf(response));
+    return { response, isReplay: false };
+  });
+  // The audit's row of an effect is committed with it; a replay has none yet.
   audit.isCommitted = !isReplay;
   return response;
 }

@@ -39,8 +39,7 @@ function patientView(patient: PatientRecord): Schemas['ChartPatient'] {
   };
 }
 
-function treatmentView({ product, ...treatment }: ChartTreatment): Schemas['ChartTreatment'] {
-  const { rx } = product;
+function treatmentView({ rx, ...treatment }: ChartTreatment): Schemas['ChartTreatment'] {
   return {
     treatmentId: treatment.productId,
     sku: treatment.sku,

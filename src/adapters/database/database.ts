@@ -1,31 +1,22 @@
 import { hash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { Prisma, PrismaClient } from '../../../generated/prisma/client.js';
+import { PrismaClient } from '../../../generated/prisma/client.js';
 import { metrics } from '../../telemetry.js';
 import { throwWithoutValues } from './databaseErrors.js';
 import { openPool } from './openPool.js';
-import {
-  parsers,
-  runTransaction,
-  send,
-  type Atomic,
-  type Finished,
-  type Statements,
-  type TransactionStatements,
-} from './statements.js';
-import { assertTenantFirst, assertTenantNamed } from './tenantGuard.js';
+import { parsers, queriesOn, runTransaction, type Finished, type Queries, type Transaction } from './statements.js';
+import { assertTenantNamed } from './tenantGuard.js';
 
-/** The client that domain code queries with: guarded by {@link assertTenantNamed}, pooled, statements prepared. */
-export type Database = ReturnType<typeof openDatabase>;
-
-/** What reads: a {@link Database} or a {@link Transaction}. */
-export type Queries = Omit<
-  Database,
-  '$connect' | '$disconnect' | '$extends' | '$on' | '$use' | '$statement' | '$statements'
->;
-
-/** Queries of one transaction. */
-export type Transaction = Queries & Atomic;
+/** The database as requests, jobs and commands use it. Statements, transactions and Prisma share one pool. */
+export interface Database extends Queries {
+  /** Commits when the work is done and its last statement has run; rolls back when either fails. */
+  transaction<T>(work: (transaction: Transaction) => Promise<Finished<T>>): Promise<T>;
+  /** What is read as of one moment, with one round trip for statements that are sent together. */
+  snapshot<T>(work: (snapshot: Queries) => Promise<T>): Promise<T>;
+  /** Plain queries of models, each committed by itself. It costs several statements, and no transaction has it. */
+  readonly prisma: ReturnType<typeof guardedPrisma>;
+  close(): Promise<void>;
+}
 
 interface DatabaseOptions {
   /** Most connections at once; default 10. */
@@ -41,6 +32,8 @@ const preparedLimit = 300;
 /** Bulk inserts of the catalog import: every row count is a shape of its own, used once. */
 const preparedLength = 20_000;
 
+const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+
 /** What a timer of Node can wait at most: 24 days. */
 const MOST_MS = 2 ** 31 - 1;
 
@@ -51,8 +44,7 @@ const MOST_MS = 2 ** 31 - 1;
 export function openDatabase(
   url: string,
   { poolSize = 10, timeoutMs = 5_000, pool: name = 'requests' }: DatabaseOptions = {},
-) {
-  const names = new Map<string, string>();
+): Database {
   const pool = openPool({
     connectionString: withSettings(url),
     application_name: 'clinical-encounter-service',
@@ -69,7 +61,23 @@ export function openDatabase(
     types: parsers,
   });
   metrics?.watchPool(name, pool);
-  const statementNameGenerator = ({ sql }: { sql: string }): string => {
+  const nameOf = statementNames();
+  const prisma = guardedPrisma(
+    new PrismaPg(pool, { statementNameGenerator: nameOf, disposeExternalPool: true }),
+    timeoutMs,
+  );
+  return {
+    ...queriesOn(pool, nameOf),
+    transaction: (work) => runTransaction(pool, nameOf, work),
+    snapshot: (work) => runTransaction(pool, nameOf, async (db) => ({ result: await work(db), last: null }), SNAPSHOT),
+    prisma,
+    close: () => prisma.$disconnect(),
+  };
+}
+
+function statementNames() {
+  const names = new Map<string, string>();
+  return ({ sql }: { readonly sql: string }): string => {
     const known = names.get(sql);
     if (known !== undefined) return known;
     if (names.size >= preparedLimit || sql.length > preparedLength) return '';
@@ -77,8 +85,12 @@ export function openDatabase(
     names.set(sql, name);
     return name;
   };
+}
+
+/** Prisma, whose queries must name their tenant ({@link assertTenantNamed}) and whose errors quote no row. */
+function guardedPrisma(adapter: PrismaPg, timeoutMs: number) {
   const client = new PrismaClient({
-    adapter: new PrismaPg(pool, { statementNameGenerator, disposeExternalPool: true }),
+    adapter,
     // The default reads the caller's source file for every error message.
     errorFormat: 'minimal',
     // Prisma's timer would give the connection back while the rest of an operation with several statements still runs
@@ -86,22 +98,6 @@ export function openDatabase(
     transactionOptions: { maxWait: 2 * timeoutMs, timeout: MOST_MS },
   });
   return client.$extends({
-    client: {
-      /** See {@link Statements}; in a transaction of Prisma's it is one of its statements. */
-      async rows<Row extends object>(sql: Prisma.Sql): Promise<Row[]> {
-        const statement = assertTenantFirst(sql);
-        const db = Prisma.getExtensionContext(this);
-        if (!('$connect' in db)) return (db as unknown as Statements).$queryRaw<Row[]>(sql);
-        return (await send<Row>(pool, statementNameGenerator, statement)).rows;
-      },
-      /** One statement by itself, whose rows name their tenants. */
-      $statement: async (sql: Prisma.Sql): Promise<void> => {
-        await send(pool, statementNameGenerator, sql);
-      },
-      /** A transaction of statements alone, which costs half of Prisma's. */
-      $statements: <T>(work: (db: TransactionStatements) => Promise<Finished<T>>): Promise<T> =>
-        runTransaction(pool, statementNameGenerator, work),
-    },
     query: {
       async $allOperations({ model, operation, args, query }) {
         assertTenantNamed(model, operation, args);
@@ -113,8 +109,8 @@ export function openDatabase(
 }
 
 /** The database's clock, which is the same for everybody who works on it. It is asked once. */
-export async function databaseClock(db: Database): Promise<() => Date> {
-  const [row] = await db.$queryRaw<{ now: Date }[]>`SELECT clock_timestamp() AS now`;
+export async function databaseClock(db: Queries): Promise<() => Date> {
+  const [row] = await db.everyTenant.rows<{ now: Date }>`SELECT clock_timestamp() AS now`;
   const aheadMs = row ? row.now.getTime() - Date.now() : 0;
   return () => new Date(Date.now() + aheadMs);
 }

@@ -1,28 +1,40 @@
 import type { Duplex } from 'node:stream';
-import { types, type CustomTypesConfig, type Pool, type PoolClient, type QueryResult, type QueryResultRow } from 'pg';
+import { types, type CustomTypesConfig, type Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { Prisma } from '../../../generated/prisma/client.js';
 import { throwCommitFailure, throwWithoutValues } from './databaseErrors.js';
-import { assertTenantFirst, type SqlText } from './tenantGuard.js';
 
-/** A statement, as `Prisma.sql` makes it, or a template of one. */
+/** A statement as `Prisma.sql` makes it, or the template of one. */
 type Statement = Prisma.Sql | TemplateStringsArray;
 
-/** What runs SQL: all that a hot operation needs. Prisma's client has it too, with the queries of its models. */
+/** Runs statements, which are prepared and sent in one round trip. */
 export interface Statements {
-  /** The rows of a statement on the data of one tenant, which is its first parameter. */
-  rows<Row extends object>(sql: Prisma.Sql): Promise<Row[]>;
-  $queryRaw<Rows>(sql: Statement, ...values: unknown[]): Promise<Rows>;
-  $executeRaw(sql: Statement, ...values: unknown[]): Promise<number>;
+  rows<Row extends object>(sql: Statement, ...values: readonly unknown[]): Promise<Row[]>;
+  /** @returns how many rows the statement has changed */
+  run(sql: Statement, ...values: readonly unknown[]): Promise<number>;
+}
+
+/** The database or one transaction. */
+export interface Queries {
+  /** Statements on the rows of one tenant. Each throws an Error when the tenant is not one of its parameters. */
+  of(tenantId: string): Statements;
+  /** Statements on the rows of every tenant (sweeps, the operator's program), or on tables without a tenant. */
+  readonly everyTenant: Statements;
 }
 
 declare const inTransaction: unique symbol;
 
-/** Of one transaction. What must be atomic takes this type, so that it does not compile outside of one. */
-export interface Atomic {
+/** Statements of one transaction. Code that must be atomic takes this type, so it does not compile outside of one. */
+export interface Transaction extends Queries {
   readonly [inTransaction]: true;
+  /** Undoes the work, and nothing else, when it throws. */
+  savepoint<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export type TransactionStatements = Statements & Atomic;
+/** The result of a transaction's work, and the statement that ends it, whose rows nobody reads. */
+export interface Finished<T> {
+  readonly result: T;
+  readonly last: Prisma.Sql | null;
+}
 
 const utcDate = (text: string): Date => new Date(`${text}T00:00:00.000Z`);
 type TypeId = Parameters<typeof types.getTypeParser>[0];
@@ -38,52 +50,68 @@ export const parsers: CustomTypesConfig = {
     ownParsers.get(oid) ?? types.getTypeParser(oid, format),
 };
 
-/** Runs a statement under its name, so that PostgreSQL parses it once for each connection. */
-export function send<Row extends QueryResultRow>(
-  client: Pool | PoolClient,
-  nameOf: (statement: { sql: string }) => string,
-  { text, values }: SqlText,
-): Promise<QueryResult<Row>> {
-  return client.query<Row>({ name: nameOf({ sql: text }), text, values }).catch(throwWithoutValues);
-}
+/** The name under which a connection prepares a statement; empty = it is not prepared. */
+export type NameOf = (statement: { readonly sql: string }) => string;
 
-/** What work in a transaction returns, and the statement that ends it, whose rows nobody reads. */
-export interface Finished<T> {
-  readonly result: T;
-  readonly last: Prisma.Sql | null;
+/** Runs statements on a pool, or on one connection. `before` is called when a statement is about to be sent. */
+export function queriesOn(client: Pool | PoolClient, nameOf: NameOf, before = ignore): Queries {
+  const statementsOf = (tenantId: string | null): Statements => {
+    const send = async <Row extends QueryResultRow>(sql: Statement, own: readonly unknown[]) => {
+      // `Prisma.Sql` makes its text anew each time it is read.
+      const { text, values } = 'raw' in sql ? Prisma.sql(sql, ...own) : sql;
+      if (tenantId !== null && (tenantId === '' || !values.includes(tenantId))) {
+        throw new Error(`a statement does not mention its tenant: ${text}`);
+      }
+      before();
+      return client.query<Row>({ name: nameOf({ sql: text }), text, values }).catch(throwWithoutValues);
+    };
+    return {
+      rows: async <Row extends object>(sql: Statement, ...values: readonly unknown[]) =>
+        (await send<Row>(sql, values)).rows,
+      run: async (sql, ...values) => (await send(sql, values)).rowCount ?? 0,
+    };
+  };
+  return { of: statementsOf, everyTenant: statementsOf(null) };
 }
 
 /**
- * All or nothing, on one connection and without Prisma: for work that consists of statements. BEGIN is sent together
- * with the first one, and COMMIT with the last: after a failure PostgreSQL takes it for a ROLLBACK.
+ * All or nothing, on one connection. BEGIN is sent together with the first statement, and COMMIT with the last: after a
+ * failure PostgreSQL takes it for a ROLLBACK.
  */
 export async function runTransaction<T>(
   pool: Pool,
-  nameOf: (statement: { sql: string }) => string,
-  work: (db: TransactionStatements) => Promise<Finished<T>>,
+  nameOf: NameOf,
+  work: (transaction: Transaction) => Promise<Finished<T>>,
+  begin = 'BEGIN',
 ): Promise<T> {
   const connection = await pool.connect();
   const { stream } = connection.connection;
   let begun: Promise<unknown> | undefined;
-  const run = (statement: Statement | SqlText, values: unknown[] = []) => {
+  const queries = queriesOn(connection, nameOf, () => {
     inOnePacket(stream);
-    if (!begun) {
-      begun = connection.query('BEGIN');
-      // It fails only with the connection, and so does the statement that follows.
-      begun.catch(ignore);
+    if (begun) return;
+    begun = connection.query(begin);
+    // It fails only with the connection, and so does the statement that follows.
+    begun.catch(ignore);
+  });
+  const savepoint = async <U>(inner: () => Promise<U>): Promise<U> => {
+    await queries.everyTenant.run`SAVEPOINT inner_work`;
+    try {
+      const result = await inner();
+      await queries.everyTenant.run`RELEASE SAVEPOINT inner_work`;
+      return result;
+    } catch (error) {
+      await queries.everyTenant.run`ROLLBACK TO SAVEPOINT inner_work`;
+      throw error;
     }
-    return send(connection, nameOf, 'raw' in statement ? Prisma.sql(statement, ...values) : statement);
   };
-  const db = {
-    rows: async (sql: Prisma.Sql) => (await run(assertTenantFirst(sql))).rows,
-    $queryRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rows,
-    $executeRaw: async (sql: Statement, ...values: unknown[]) => (await run(sql, values)).rowCount ?? 0,
-  } as TransactionStatements;
   let isBroken = false;
   try {
-    const { result, last } = await work(db);
+    const { result, last } = await work({ ...queries, savepoint } as Transaction);
     inOnePacket(stream);
-    await Promise.all([last && run(last), begun, connection.query('COMMIT')]).catch(throwCommitFailure);
+    await Promise.all([last && queries.everyTenant.run(last), begun, connection.query('COMMIT')]).catch(
+      throwCommitFailure,
+    );
     return result;
   } catch (error) {
     await connection.query('ROLLBACK').catch(() => (isBroken = true));

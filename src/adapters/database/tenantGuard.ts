@@ -1,18 +1,14 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 
-/** A statement as it is sent. */
-export type SqlText = Pick<Prisma.Sql, 'text' | 'values'>;
-
 /** Models with a `tenantId`, read from Prisma's data model: a new model cannot be forgotten. */
 const tenantOwned: ReadonlySet<string> = new Set(
   Object.values(Prisma.ModelName).filter((model) => 'tenantId' in Prisma[`${model}ScalarFieldEnum`]),
 );
 
 /**
- * A programming error, never the caller's: a query on a tenant-owned model must name its tenant, in `where` for what reads, changes or deletes and in every row of `data` for what
- * creates. `undefined` is what it looks for: Prisma takes `{ tenantId: undefined }` for "any tenant".
- * Relations inside a query are bound by their composite keys. Raw SQL (`$queryRaw`, `$executeRaw`) is not looked
- * into: it must name the tenant itself.
+ * A programming error, never the caller's: a query on a tenant-owned model must name its tenant, in `where` for what reads,
+ * changes or deletes and in every row of `data` for what creates. `undefined` is what it looks for: Prisma takes `{ tenantId: undefined }` for "any tenant".
+ * Relations inside a query are bound by their composite keys.
  * @throws Error naming model and operation.
  */
 export function assertTenantNamed(model: string | undefined, operation: string, args: unknown): void {
@@ -23,17 +19,6 @@ export function assertTenantNamed(model: string | undefined, operation: string, 
     creates.every((row) => isRecord(row) && isTenant(row['tenantId'])) &&
     (operation.startsWith('create') || whereNamesTenant(where) || learnsTenant(model, operation, where));
   if (!named) throw new Error(`${model}.${operation} names no tenantId`);
-}
-
-/**
- * The same for a statement of the hot path: its first parameter is the tenant, or the `client_id` that identifies it.
- * @returns the statement with its text, which `Prisma.Sql` makes anew each time it is read
- * @throws Error with the statement
- */
-export function assertTenantFirst({ text, values }: Prisma.Sql): SqlText {
-  const isNamed = /\btenant_id"? = \$1\b|\$1::text AS tenant_id\b|\bclient_id = \$1/.test(text);
-  if (!isNamed || !isTenant(values[0])) throw new Error(`a statement does not begin with its tenant: ${text}`);
-  return { text, values };
 }
 
 function whereNamesTenant(where: unknown): boolean {

@@ -12,7 +12,7 @@ interface JobCounts {
 
 /** Asks the engine's tables. */
 export async function jobCounts(db: Queries): Promise<JobCounts> {
-  const [counts] = await db.$queryRaw<JobCounts[]>`
+  const [counts] = await db.everyTenant.rows<JobCounts>`
     SELECT count(*) FILTER (WHERE is_due)::int AS due, count(*) FILTER (WHERE last_error IS NOT NULL)::int AS failed,
       coalesce(extract(epoch FROM now() - min(run_at) FILTER (WHERE is_due)), 0)::float AS "oldestSeconds"
     FROM graphile_worker.jobs,

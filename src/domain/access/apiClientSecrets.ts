@@ -51,7 +51,7 @@ export async function rotateSecret(context: DomainContext, clientId: string, exp
     }
     const { tenantId, id: apiClientId } = client;
     const { clientSecret, row } = issueSecret(transaction, client.tenant.mode === 'live' ? 'live' : 'sandbox');
-    await transaction.db.apiClientSecret.create({ data: { ...row, tenantId, apiClientId } });
+    await transaction.db.prisma.apiClientSecret.create({ data: { ...row, tenantId, apiClientId } });
     const ends = expireOldAfter === null ? null : new Date(now.getTime() + expireOldAfter * 1000);
     const end = old?.expiresAt && (!ends || old.expiresAt < ends) ? old.expiresAt : ends;
     if (old && end) await expire(transaction, tenantId, old.id, end);
@@ -95,7 +95,7 @@ export async function retireSecret(
 
 /** One at a time: the limit of secrets is counted, not a constraint. */
 async function lockClient(context: TransactionContext, clientId: string) {
-  await context.db.$queryRaw`SELECT id FROM api_client WHERE client_id = ${clientId} FOR NO KEY UPDATE`;
+  await context.db.everyTenant.rows`SELECT id FROM api_client WHERE client_id = ${clientId} FOR NO KEY UPDATE`;
   return findApiClient(context, clientId);
 }
 
@@ -104,13 +104,16 @@ async function lockClient(context: TransactionContext, clientId: string) {
  * @throws Error when there is no such client
  */
 export async function findApiClient({ db }: Pick<QueryContext, 'db'>, clientId: string) {
-  const client = await db.apiClient.findUnique({ where: { clientId }, include: { ...withSecrets, tenant: true } });
+  const client = await db.prisma.apiClient.findUnique({
+    where: { clientId },
+    include: { ...withSecrets, tenant: true },
+  });
   if (!client) throw new Error(`There is no API client ${JSON.stringify(clientId)}: see "client list".`);
   return client;
 }
 
 async function expire({ db }: TransactionContext, tenantId: string, id: string, expiresAt: Date): Promise<void> {
-  await db.apiClientSecret.updateMany({ where: { tenantId, id }, data: { expiresAt } });
+  await db.prisma.apiClientSecret.updateMany({ where: { tenantId, id }, data: { expiresAt } });
 }
 
 function lastUse({ lastUsedAt }: SecretSummary): string {

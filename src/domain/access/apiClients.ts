@@ -46,7 +46,7 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
   const requestsPerMinute = wanted.requestsPerMinute ?? null;
   const client = { tenantId: tenant.id, clientId, name, permissions: granted, allowedClinicIds, allowedPharmacyIds };
   try {
-    await context.db.apiClient.create({
+    await context.db.prisma.apiClient.create({
       data: { id, ...client, requestsPerMinute, createdAt: now, updatedAt: now, secrets: { create: row } },
     });
   } catch (error) {
@@ -60,7 +60,7 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
 export async function listApiClients(context: QueryContext, tenant?: string): Promise<ApiClientWithSecrets[]> {
   const where = tenant === undefined ? {} : { id: (await findTenant(context, tenant)).id };
   const apiClients = { include: withSecrets, orderBy: { name: 'asc' } } as const;
-  const tenants = await context.db.tenant.findMany({ where, orderBy: { id: 'asc' }, include: { apiClients } });
+  const tenants = await context.db.prisma.tenant.findMany({ where, orderBy: { id: 'asc' }, include: { apiClients } });
   return tenants.flatMap((found) => found.apiClients);
 }
 
@@ -68,7 +68,7 @@ export async function listApiClients(context: QueryContext, tenant?: string): Pr
 export async function deactivateApiClient(context: QueryContext, clientId: string): Promise<void> {
   const { tenantId, id } = await findApiClient(context, clientId);
   const data = { isActive: false, updatedAt: context.now() };
-  await context.db.apiClient.updateMany({ where: { tenantId, id }, data });
+  await context.db.prisma.apiClient.updateMany({ where: { tenantId, id }, data });
 }
 
 /** What of a client's limits changes: null = that of the server, or every pharmacy. */
@@ -89,7 +89,7 @@ export async function limitApiClient(context: QueryContext, clientId: string, li
     ...(pharmacies === undefined ? {} : { allowedPharmacyIds: idsOf('pharmacy', pharmacies ?? []) }),
     updatedAt: context.now(),
   };
-  await context.db.apiClient.updateMany({ where: { tenantId, id }, data });
+  await context.db.prisma.apiClient.updateMany({ where: { tenantId, id }, data });
 }
 
 /**
@@ -100,7 +100,7 @@ export async function limitApiClient(context: QueryContext, clientId: string, li
 export async function revokeTokens(context: QueryContext, clientId: string): Promise<Date> {
   const { tenantId, id } = await findApiClient(context, clientId);
   const now = context.now();
-  const [revoked] = await context.db.$queryRaw<{ at: Date }[]>`
+  const [revoked] = await context.db.of(tenantId).rows<{ at: Date }>`
     UPDATE api_client SET updated_at = ${now},
       tokens_valid_after = greatest(${now}, tokens_valid_after + interval '1 millisecond')
     WHERE tenant_id = ${tenantId} AND id = ${id}::uuid RETURNING tokens_valid_after AS at`;
@@ -131,7 +131,7 @@ export function idsOf(what: 'clinic' | 'pharmacy', given: readonly string[] = []
 
 async function existingClinics({ db }: QueryContext, tenantId: string, given?: readonly string[]): Promise<string[]> {
   const ids = idsOf('clinic', given);
-  const found = await db.clinic.findMany({ where: { tenantId, id: { in: ids } }, select: { id: true } });
+  const found = await db.prisma.clinic.findMany({ where: { tenantId, id: { in: ids } }, select: { id: true } });
   const missing = ids.filter((id) => !found.some((clinic) => clinic.id === id));
   if (missing.length > 0) throw new Error(`Tenant ${tenantId} has no clinic ${missing.join(', ')}.`);
   return ids;

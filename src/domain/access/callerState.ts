@@ -11,7 +11,7 @@ export async function findClientState(
   { db }: Pick<DomainContext, 'db'>,
   { tenantId, clientId }: Pick<TokenClaims, 'tenantId' | 'clientId'>,
 ) {
-  const client = await db.apiClient.findUnique({ where: { tenantId, clientId }, include: { tenant: true } });
+  const client = await db.prisma.apiClient.findUnique({ where: { tenantId, clientId }, include: { tenant: true } });
   if (!client) return null;
   const { tenant, permissions, allowedClinicIds, allowedPharmacyIds } = client;
   return {

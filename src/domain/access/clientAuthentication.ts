@@ -53,14 +53,14 @@ export const isClientId = (text: string): boolean => /^ces_[a-z2-7]{20}$/.test(t
 
 /** The tenant is not known before the client is: client_id is unique over all tenants. */
 function secretsOf({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {
-  return db.rows<Row>(Prisma.sql`
+  return db.of(tenantId).rows<Row>`
     SELECT c.id, c.tenant_id AS "tenantId", c.permissions, c.tokens_valid_after AS "tokensValidAfter",
            s.id IS NOT NULL AND c.is_active AND t.is_active AS "isLive",
            s.id AS "secretId", s.secret_hash AS "secretHash", s.last_used_at AS "secretLastUsedAt"
     FROM (SELECT * FROM api_client WHERE client_id = ${clientId}) AS c
     JOIN tenant t ON t.id = c.tenant_id
     LEFT JOIN api_client_secret s ON s.tenant_id = c.tenant_id AND s.api_client_id = c.id
-      AND (s.expires_at IS NULL OR s.expires_at > ${now})`);
+      AND (s.expires_at IS NULL OR s.expires_at > ${now})`;
 }
 
 async function noteUse({ db }: PublicContext, row: Row, now: Date): Promise<void> {
@@ -68,8 +68,8 @@ async function noteUse({ db }: PublicContext, row: Row, now: Date): Promise<void
   if (secretLastUsedAt && now.getTime() - secretLastUsedAt.getTime() < LAST_USED_STEP_MS) return;
   // The client first, as when its secrets are rotated: in the other order the two could wait for each other.
   await db.$transaction([
-    db.apiClient.updateMany({ where: { tenantId, id }, data: { lastUsedAt: now } }),
-    db.apiClientSecret.updateMany({ where: { tenantId, id: secretId }, data: { lastUsedAt: now } }),
+    db.prisma.apiClient.updateMany({ where: { tenantId, id }, data: { lastUsedAt: now } }),
+    db.prisma.apiClientSecret.updateMany({ where: { tenantId, id: secretId }, data: { lastUsedAt: now } }),
   ]);
 }
 

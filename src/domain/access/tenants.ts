@@ -27,7 +27,7 @@ export async function createTenant(
   }
   const now = context.now();
   try {
-    return await context.db.tenant.create({ data: { id, name, mode, createdAt: now, updatedAt: now } });
+    return await context.db.prisma.tenant.create({ data: { id, name, mode, createdAt: now, updatedAt: now } });
   } catch (error) {
     if (isUniqueViolation(error, 'tenant_pkey')) throw new Error(`Tenant ${id} exists already.`, { cause: error });
     throw error;
@@ -54,7 +54,7 @@ export async function configureTenant(
 ): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   const code = currency === undefined ? undefined : currencyCode(currency);
-  return context.db.tenant.update({
+  return context.db.prisma.tenant.update({
     where: { id },
     data: {
       ...(gfeReuse === undefined ? {} : { gfeReuse }),
@@ -69,12 +69,12 @@ export async function configureTenant(
 /** Refuses the callers of a tenant, or admits them again; its records stay. @throws Error when there is none */
 export async function setTenantActive(context: QueryContext, idOrName: string, isActive: boolean): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
-  return context.db.tenant.update({ where: { id }, data: { isActive, updatedAt: context.now() } });
+  return context.db.prisma.tenant.update({ where: { id }, data: { isActive, updatedAt: context.now() } });
 }
 
 /** All tenants by id. */
 export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
-  return db.tenant.findMany({ orderBy: { id: 'asc' } });
+  return db.prisma.tenant.findMany({ orderBy: { id: 'asc' } });
 }
 
 /** The tenant with this id or, in any case, this name. @throws Error when there is none, or several have the name */

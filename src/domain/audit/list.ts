@@ -32,7 +32,7 @@ function scan({ db, caller }: Context, filter: Filter, after: bigint): Promise<R
       ? Prisma.empty
       : Prisma.sql`AND ("clientId" = ${own} OR EXISTS (SELECT FROM client WHERE client.tenant_id = ${tenantId}
           AND client.id = "patientId" AND ${visiblePatient(caller, 'client')}))`;
-  return db.rows<Row>(Prisma.sql`
+  return db.of(tenantId).rows<Row>`
     WITH scanned AS (
       SELECT position, at, client_id AS "clientId", operation_id AS "operationId", resource_type AS "resourceType",
         resource_id AS "resourceId", patient_id AS "patientId", status, code, request_id AS "requestId",
@@ -49,5 +49,5 @@ function scan({ db, caller }: Context, filter: Filter, after: bigint): Promise<R
     )
     SELECT frame.*, found.*
     FROM (SELECT count(*)::int AS scanned, max(position) AS "end" FROM scanned) AS frame
-    LEFT JOIN found ON true ORDER BY found.position`);
+    LEFT JOIN found ON true ORDER BY found.position`;
 }

@@ -14,8 +14,11 @@ const DAY_MS = 86_400_000;
 export async function purgeAudit(context: DomainContext, days: number): Promise<number> {
   const { db, now } = context;
   const before = new Date(now().getTime() - days * DAY_MS);
-  const last = await db.auditSeal.findFirst({ where: { sealedAt: { lt: before } }, orderBy: { number: 'desc' } });
-  const { _max: known } = await db.auditSeal.aggregate({ _max: { removes: true } });
+  const last = await db.prisma.auditSeal.findFirst({
+    where: { sealedAt: { lt: before } },
+    orderBy: { number: 'desc' },
+  });
+  const { _max: known } = await db.prisma.auditSeal.aggregate({ _max: { removes: true } });
   const head = await latestSeal(context);
   if (last && head && last.number > (known.removes ?? 0n)) {
     // Another seal came between: the next run removes.

@@ -38,7 +38,7 @@ export function hashOfSeal(
 
 /** The latest seal; null before the first. */
 export function latestSeal({ db }: Pick<DomainContext, 'db'>): Promise<AuditSeal | null> {
-  return db.auditSeal.findFirst({ orderBy: { number: 'desc' } });
+  return db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' } });
 }
 
 /** Adds a seal after the one that was read as the latest; false if somebody else has added one meanwhile. */
@@ -49,7 +49,7 @@ export async function addSeal(
 ): Promise<boolean> {
   const content = { ...added, number: (before?.number ?? 0n) + 1n, sealedAt: now() };
   const hash = hashOfSeal(before?.hash ?? NOTHING_BEFORE, content);
-  const { count } = await db.auditSeal.createMany({ data: { ...content, hash }, skipDuplicates: true });
+  const { count } = await db.prisma.auditSeal.createMany({ data: { ...content, hash }, skipDuplicates: true });
   return count === 1;
 }
 
@@ -60,7 +60,7 @@ export async function addSeal(
  */
 export async function sealAudit(context: DomainContext): Promise<number> {
   const { db } = context;
-  const [{ horizon } = { horizon: null }] = await db.$queryRaw<{ horizon: bigint | null }[]>`
+  const [{ horizon } = { horizon: null }] = await db.everyTenant.rows<{ horizon: bigint | null }>`
     SELECT audit_horizon() AS horizon`;
   for (let added = 0; ; added += 1) {
     const before = await latestSeal(context);

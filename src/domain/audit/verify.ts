@@ -39,7 +39,7 @@ export async function verifyAudit(context: Context): Promise<AuditVerdict> {
 
 /** The last seal whose rows were removed after their time; null = none. */
 async function latestRemoval({ db }: Context): Promise<bigint | null> {
-  const { _max: latest } = await db.auditSeal.aggregate({ _max: { removes: true } });
+  const { _max: latest } = await db.prisma.auditSeal.aggregate({ _max: { removes: true } });
   return latest.removes;
 }
 
@@ -47,7 +47,7 @@ async function* sealsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
   let after = 0n;
   for (;;) {
     const where = { number: { gt: after } };
-    const seals = await db.auditSeal.findMany({ where, orderBy: { number: 'asc' }, take: 20 });
+    const seals = await db.prisma.auditSeal.findMany({ where, orderBy: { number: 'asc' }, take: 20 });
     yield* seals;
     const last = seals.at(-1);
     if (!last) return;

@@ -67,11 +67,11 @@ export async function readPage<Row>(
         LIMIT greatest(least(${limit}::int, total - ${offset}::int), 0)
         OFFSET greatest(total - ${offset}::int - ${limit}::int, 0)) AS far ORDER BY ${order}) END AS ids
     FROM (${list.counts}) AS counts, LATERAL (SELECT ${totalOf(isActive)} AS total) AS known`;
-  const [found] = await db.rows<CatalogPage<Row>>(Prisma.sql`
+  const [found] = await db.of(tenantId).rows<CatalogPage<Row>>`
     SELECT page.active, page.inactive, page.total, (SELECT coalesce(json_agg(${list.element} ORDER BY place), '[]')
       FROM ${identifier(list.table)} AS shown JOIN unnest(page.ids) WITH ORDINALITY AS of_page(id, place)
         ON shown.tenant_id = ${tenantId} AND shown.id = of_page.id) AS rows
-    FROM (${selected}) AS page`);
+    FROM (${selected}) AS page`;
   if (!found) throw new Error('a tenant has a row');
   return found;
 }

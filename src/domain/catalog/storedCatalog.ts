@@ -6,16 +6,24 @@ export type StoredCatalog = Awaited<ReturnType<typeof loadCatalog>>;
 /** Everything that a tenant's catalog holds, deleted products too. No import changes it until the transaction ends. */
 export async function loadCatalog({ db }: TransactionContext, tenantId: string) {
   // What only refers to the tenant (FOR KEY SHARE) does not wait.
-  await db.$queryRaw`SELECT id FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+  await db.of(tenantId).rows`SELECT id FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
   const where = { tenantId };
   const locations = { orderBy: { name: 'asc' } } as const;
   const subcategories = { orderBy: { subCategoryName: 'asc' } } as const;
   const offer = { include: { variants: { orderBy: { sku: 'asc' } } } } as const;
   const parts = { rx: true, offer, availability: { orderBy: { clinicId: 'asc' } } } as const;
   return {
-    clinics: await db.clinic.findMany({ where, include: { locations }, orderBy: [{ nameKey: 'asc' }, { id: 'asc' }] }),
-    categories: await db.category.findMany({ where, include: { subcategories }, orderBy: { categoryName: 'asc' } }),
-    products: await db.product.findMany({ where, include: parts, orderBy: [{ sku: 'asc' }, { id: 'asc' }] }),
+    clinics: await db.prisma.clinic.findMany({
+      where,
+      include: { locations },
+      orderBy: [{ nameKey: 'asc' }, { id: 'asc' }],
+    }),
+    categories: await db.prisma.category.findMany({
+      where,
+      include: { subcategories },
+      orderBy: { categoryName: 'asc' },
+    }),
+    products: await db.prisma.product.findMany({ where, include: parts, orderBy: [{ sku: 'asc' }, { id: 'asc' }] }),
   };
 }
 

@@ -51,7 +51,7 @@ async function* batches(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
 
 /** Over all tenants: any row that names the key protects the object. */
 async function withoutRow({ db }: DomainContext, keys: readonly string[]): Promise<string[]> {
-  const rows = await db.$queryRaw<{ key: string }[]>`
+  const rows = await db.everyTenant.rows<{ key: string }>`
     SELECT key FROM unnest(${keys}::text[]) AS listed (key)
     WHERE EXISTS (SELECT FROM tenant WHERE tenant.id = split_part(key, '/', 1))
       AND NOT EXISTS (SELECT FROM document WHERE document.blob_path = key)`;

@@ -8,7 +8,7 @@ import { inTenants, RETENTION_BATCH, type PurgeContext } from '../events/retenti
  */
 export function purgeDocuments(context: PurgeContext & Pick<Services, 'objects'>, days: number): Promise<number> {
   return inTenants(context, async (tenantId) => {
-    const removed = await context.db.$queryRaw<{ blobPath: string }[]>`
+    const removed = await context.db.of(tenantId).rows<{ blobPath: string }>`
       DELETE FROM document WHERE tenant_id = ${tenantId} AND id IN (
         SELECT id FROM document
         WHERE tenant_id = ${tenantId} AND created_at < now() - make_interval(days => ${days}::int)

@@ -62,9 +62,9 @@ export async function uploadDocument<T>(
 
 /** An unknown patient, another tenant's, and one that the caller may not see: the answer is about access, not existence. */
 async function requirePatient({ db, caller }: ReadContext, id: string): Promise<string> {
-  const [patient] = await db.rows<{ id: string }>(Prisma.sql`
+  const [patient] = await db.of(caller.tenantId).rows<{ id: string }>`
     SELECT id FROM client WHERE tenant_id = ${caller.tenantId} AND id = ${id}::uuid
-      AND ${visiblePatient(caller, 'client')}`);
+      AND ${visiblePatient(caller, 'client')}`;
   if (!patient) throw new Problem('patient_access_denied');
   return patient.id;
 }
@@ -121,7 +121,7 @@ export async function insertDocument(context: CallerContext, file: StoredFile): 
   const { tenantId, apiClientId: uploadedById } = context.caller;
   const now = context.now();
   const data = { ...file, tenantId, uploadedById, createdAt: now, updatedAt: now };
-  const document = await context.db.document.create({ data });
+  const document = await context.db.prisma.document.create({ data });
   const { id: documentId, patientId: user_id, docType } = file;
   recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
   return document;

@@ -12,7 +12,7 @@ import {
 import { reusableApprovals, type ReusableApproval } from './reuse.js';
 import { itemKey } from '../values/itemKey.js';
 import { checkSchedule, resolveSchedule, type ResolvedSchedule } from './schedule.js';
-import type { DraftContext } from '../transactions/transaction.js';
+import type { ReadContext } from '../transactions/transaction.js';
 
 export type EncounterRequest = Bodies['CreateEncounterRequest'];
 
@@ -46,7 +46,7 @@ export function checkEncounterRequest(body: EncounterRequest): void {
  * @throws Problem *_not_found, schedule_time_zone_required, schedule_time_nonexistent
  */
 export async function draftEncounter(
-  context: DraftContext,
+  context: ReadContext,
   body: EncounterRequest,
   isNew = false,
 ): Promise<EncounterDraft> {
@@ -62,7 +62,7 @@ export async function draftEncounter(
 }
 
 /** What the estimate and a later order are made of: name, price, shipping and pharmacy as they are now (D-36). */
-function treatmentLine(context: DraftContext, treatment: Treatment, position: number) {
+function treatmentLine(context: ReadContext, treatment: Treatment, position: number) {
   const { offer, category, subcategory } = treatment;
   if (!offer) throw new Error(`product ${treatment.id} has no offer`);
   return {
@@ -85,7 +85,7 @@ function treatmentLine(context: DraftContext, treatment: Treatment, position: nu
 
 /** One item for each (category, subcategory) in the treatments' order; approved at once where one is reused (R-50). */
 async function gfeItems(
-  context: DraftContext,
+  context: ReadContext,
   { documentIds = [], additionalNotes = '', reviewType, scheduledDay }: EncounterRequest,
   { clinic, patient, treatments, reuseMonths }: FoundParts,
 ): Promise<DraftItem[]> {
@@ -106,7 +106,7 @@ async function gfeItems(
 
 /** @param approval the reused one; its end is inherited, never extended */
 function gfeItem(
-  context: DraftContext,
+  context: ReadContext,
   { category, subcategory }: Treatment,
   position: number,
   approval: ReusableApproval | undefined,

@@ -17,7 +17,7 @@ export function findDuplicates(
 ): Promise<Duplicate[]> {
   const places =
     clinicIds === null ? Prisma.empty : Prisma.sql`AND encounter.clinic_id = ANY(${[...clinicIds]}::uuid[])`;
-  return db.rows<Duplicate>(Prisma.sql`
+  return db.of(caller.tenantId).rows<Duplicate>`
     SELECT encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo", encounter.status,
       encounter.clinic_id AS "clinicId", encounter.created_at AS "createdAt", item.category_id AS "categoryId",
       item.category_name AS "categoryName", item.subcategory_id AS "subcategoryId",
@@ -26,7 +26,7 @@ export function findDuplicates(
     WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.patient_id = ${patientId}::uuid
       AND encounter.phase = 'open'
       AND (item.category_id, item.subcategory_id) IN (${keysOf(items)}) ${places}
-    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC, item.position LIMIT ${MOST}`);
+    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC, item.position LIMIT ${MOST}`;
 }
 
 /** The keys of items, to compare `(category_id, subcategory_id)` with. */

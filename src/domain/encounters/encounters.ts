@@ -1,4 +1,11 @@
-import type { Prisma } from '../../../generated/prisma/client.js';
+import {
+  Prisma,
+  type Encounter,
+  type EncounterDocument,
+  type EncounterTreatment,
+  type GfeItem,
+  type Order,
+} from '../../../generated/prisma/client.js';
 import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
 import { permitted } from './lookup.js';
 import { refuse } from './references.js';
@@ -6,18 +13,16 @@ import { recordEvent } from '../events/record.js';
 import { createOrder } from '../orders/orders.js';
 import { claimableFrom, expiresAt } from './schedule.js';
 import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
-import type { ReadContext, StatementContext } from '../transactions/transaction.js';
-
-/** What an encounter's record includes besides its own row. */
-const encounterInclude = {
-  treatments: { orderBy: { position: 'asc' } },
-  documents: { orderBy: { position: 'asc' } },
-  gfeItems: { orderBy: { position: 'asc' } },
-  order: true,
-} satisfies Prisma.EncounterInclude;
+import { findRows } from '../transactions/rows.js';
+import type { CallerContext } from '../transactions/transaction.js';
 
 /** A stored encounter with everything that its views show. */
-export type EncounterRecord = Prisma.EncounterGetPayload<{ include: typeof encounterInclude }>;
+export interface EncounterRecord extends Encounter {
+  readonly treatments: readonly EncounterTreatment[];
+  readonly documents: readonly EncounterDocument[];
+  readonly gfeItems: readonly GfeItem[];
+  readonly order: Order | null;
+}
 
 /**
  * Creates an encounter with a frozen copy of its treatments (R-29, R-30). If every item reuses an approval, it is completed
@@ -25,7 +30,7 @@ export type EncounterRecord = Prisma.EncounterGetPayload<{ include: typeof encou
  * @param body one that `checkEncounterRequest` accepted
  * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch
  */
-export async function createEncounter(context: StatementContext, body: EncounterRequest): Promise<EncounterRecord> {
+export async function createEncounter(context: CallerContext, body: EncounterRequest): Promise<EncounterRecord> {
   const draft = await draftEncounter(context, body, !context.fixed?.encounter);
   const [failing] = draft.faults;
   if (failing) throw refuse(failing);
@@ -43,11 +48,24 @@ export async function createEncounter(context: StatementContext, body: Encounter
   return { ...created, order: await createOrder(context, created) };
 }
 
-/** One encounter by its public number. @throws Problem as {@link permitted} */
-export async function getEncounter(context: ReadContext, encounterNo: bigint): Promise<EncounterRecord> {
-  const { tenantId } = context.caller;
-  const where = { tenantId_encounterNo: { tenantId, encounterNo } };
-  return permitted(context, await context.db.encounter.findUnique({ where, include: encounterInclude }));
+/** One encounter by its public number, which the transaction has locked. @throws Problem as {@link permitted} */
+export async function getEncounter(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
+  const { db, caller } = context;
+  const { tenantId } = caller;
+  const encounter = permitted(
+    context,
+    (await findRows(db, tenantId, 'Encounter', Prisma.sql`encounter_no = ${encounterNo}`))[0],
+  );
+  const ofEncounter = Prisma.sql`encounter_id = ${encounter.id}::uuid`;
+  const inOrder = Prisma.sql`${ofEncounter} ORDER BY position`;
+  // Sent together: one round trip.
+  const [treatments, documents, gfeItems, [order = null]] = await Promise.all([
+    findRows(db, tenantId, 'EncounterTreatment', inOrder),
+    findRows(db, tenantId, 'EncounterDocument', inOrder),
+    findRows(db, tenantId, 'GfeItem', inOrder),
+    findRows(db, tenantId, 'Order', ofEncounter),
+  ]);
+  return { treatments, documents, gfeItems, order, ...encounter };
 }
 
 /**
@@ -55,7 +73,7 @@ export async function getEncounter(context: ReadContext, encounterNo: bigint): P
  * encounter, which the foreign key would lock then.
  */
 async function insertEncounter(
-  context: StatementContext,
+  context: CallerContext,
   body: EncounterRequest,
   draft: EncounterDraft,
 ): Promise<EncounterRecord> {
@@ -72,7 +90,7 @@ async function insertEncounter(
     .map(([table, rows]) => tenantInsertion(tenantId, table, rows));
   const insertion = tenantInsertion(tenantId, 'encounter', [row]);
   const reuses = draft.items.some(({ reusedFromEncounterId }) => reusedFromEncounterId !== null);
-  if (reuses || context.fixed) await context.db.rows(withParts(partInsertions, insertion));
+  if (reuses || context.fixed) await context.db.of(tenantId).rows(withParts(partInsertions, insertion));
   else context.changes.push(insertion, ...partInsertions);
   const unnotified = { expiringNotifiedAt: null, expiredNotifiedAt: null };
   const undecided = { ...unnotified, denialReason: null, revokedBy: null, revocationReason: null };
@@ -108,7 +126,7 @@ const unreviewed = {
 const gfeNoOf = (encounterNo: bigint): string => `GFE-${encounterNo}`;
 
 function newEncounter(
-  context: StatementContext,
+  context: CallerContext,
   body: EncounterRequest,
   { clinic, patient, schedule, items, amounts, nextNumber }: EncounterDraft,
 ) {

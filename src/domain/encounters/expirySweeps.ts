@@ -17,7 +17,7 @@ export const expireDueEncounters = sweepOf(
 /** The longest due first; the rows stay locked, so that every change is made. */
 function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql, change: Change<EncounterRow>) {
   return forEachTenantClock<EncounterRow>({
-    find: ({ db, now }, isTurnOf, limit) => db.$queryRaw<EncounterRow[]>`
+    find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<EncounterRow>`
       SELECT tenant_id AS "tenantId", id, encounter_no AS "encounterNo", gfe_no AS "gfeNo", clinic_id AS "clinicId",
         status, version
       FROM encounter WHERE ${status} AND ${deadline} <= ${now()} AND ${isTurnOf('encounter')}

@@ -14,9 +14,10 @@ export type EncounterFilter = Input<'listEncounters'>['query'];
  * @throws Problem cursor_invalid
  */
 export async function listEncounters(context: Context, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
-  const found = await context.db.rows<ShownRow>(Prisma.sql`${SHOWN}
+  const { tenantId } = context.caller;
+  const found = await context.db.of(tenantId).rows<ShownRow>`${SHOWN}
     WHERE ${Prisma.join(matching(context, filter), ' AND ')}
-    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${filter.limit + 1}`);
+    ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${filter.limit + 1}`;
   const cursorOf = ({ encounterNo, createdAt }: ShownRow): string => listCursor(encounterNo, createdAt);
   const { rows, nextCursor } = listPage(found, filter.limit, cursorOf);
   return { rows: rows.map(shownEncounter), nextCursor };

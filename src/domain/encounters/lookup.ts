@@ -86,8 +86,8 @@ const DETAILED = shownWith(Prisma.sql`,
 /** One encounter by its public number, with what only its retrieval shows. @throws Problem as {@link permitted} */
 export async function showEncounter(context: LookupContext, encounterNo: bigint): Promise<DetailedEncounter> {
   const { db, caller } = context;
-  const [row] = await db.rows<ShownRow & DetailedEncounter>(Prisma.sql`${DETAILED}
-    WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`);
+  const [row] = await db.of(caller.tenantId).rows<ShownRow & DetailedEncounter>`${DETAILED}
+    WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.encounter_no = ${encounterNo}`;
   return shownEncounter(permitted(context, row));
 }
 
@@ -111,8 +111,8 @@ export async function findEncounter(
     orderNo !== undefined &&
       Prisma.sql`SELECT encounter_id FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo}`,
   ].filter((lookup) => lookup !== false);
-  const [row, ...others] = await context.db.rows<ShownRow>(Prisma.sql`${SHOWN}
-    WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`);
+  const [row, ...others] = await context.db.of(tenantId).rows<ShownRow>`${SHOWN}
+    WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`;
   // Whether identifiers agree is not for a client that may not see what one of them names.
   if ([row, ...others].some((one) => one && !mayUseClinic(context, one.clinicId))) {
     throw new Problem('clinic_not_permitted');

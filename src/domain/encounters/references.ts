@@ -70,7 +70,7 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
   const lock = (strength: 'KEY SHARE' | 'NO KEY UPDATE') => (isNew ? Prisma.raw(`FOR ${strength}`) : Prisma.empty);
   const treatmentIds = body.treatmentIds.map(canonicalUuid);
   const documentIds = (body.documentIds ?? []).map(canonicalUuid);
-  const [row] = await context.db.rows<Row>(Prisma.sql`SELECT
+  const [row] = await context.db.of(tenantId).rows<Row>`SELECT
     (SELECT json_build_object('id', id, 'isActive', is_active, 'locations',
         (SELECT coalesce(json_agg(json_build_object('timezone', timezone)), '[]') FROM clinic_location AS place
           WHERE place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary))
@@ -96,7 +96,7 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
       JOIN subcategory AS s ON s.tenant_id = p.tenant_id AND s.id = p.subcategory_id) AS treatments,
     ${visibleDocuments(context.caller, documentIds, lock('KEY SHARE'))} AS documents,
     (SELECT gfe_reuse_months FROM tenant WHERE id = ${tenantId} AND gfe_reuse) AS "reuseMonths",
-    ${isNew ? Prisma.sql`nextval('encounter_encounter_no_seq')` : Prisma.sql`NULL`} AS "nextNumber"`);
+    ${isNew ? Prisma.sql`nextval('encounter_encounter_no_seq')` : Prisma.sql`NULL`} AS "nextNumber"`;
   if (!row) throw new Error('a statement returned no row');
   const treatments = row.treatments.map(({ offer, ...treatment }) => ({ offer: offer && priced(offer), ...treatment }));
   return {
@@ -121,7 +121,7 @@ function visibleDocuments(caller: Caller, documentIds: readonly string[], lock =
 /** The same by itself, in the order of the ids; undefined = not found. */
 export async function findDocuments({ db, caller }: LookupContext, ids: readonly string[]): Promise<FoundDocuments> {
   const documentIds = ids.map(canonicalUuid);
-  const [row] = await db.$queryRaw<{ documents: FoundDocument[] }[]>`
+  const [row] = await db.everyTenant.rows<{ documents: FoundDocument[] }>`
     SELECT ${visibleDocuments(caller, documentIds)} AS documents`;
   return documentIds.map((id) => row?.documents.find((document) => document.id === id));
 }

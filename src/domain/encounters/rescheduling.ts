@@ -1,8 +1,10 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import type { EncounterRecord } from './encounters.js';
 import { checkSchedule, claimableFrom, expiresAt, resolveSchedule } from './schedule.js';
 import { nextState } from './states.js';
 import { announce, changeEncounter } from './transitions.js';
+import { findRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
@@ -36,13 +38,14 @@ export async function rescheduleEncounter(
 }
 
 async function clinicZone({ db }: CallerContext, { tenantId, clinicId }: EncounterRecord): Promise<string | null> {
-  const primary = await db.clinicLocation.findFirst({ where: { tenantId, clinicId, isPrimary: true } });
+  const where = Prisma.sql`clinic_id = ${clinicId}::uuid AND is_primary`;
+  const [primary] = await findRows(db, tenantId, 'ClinicLocation', where);
   return primary?.timezone ?? null;
 }
 
 /** Its creation, or the latest information that it was given. */
 async function waitsSince({ db }: CallerContext, { tenantId, id, createdAt }: EncounterRecord): Promise<Date> {
-  const where = { tenantId, encounterId: id, providedAt: { not: null } };
-  const latest = await db.encounterInformation.findFirst({ where, orderBy: { providedAt: 'desc' } });
+  const where = Prisma.sql`encounter_id = ${id}::uuid AND provided_at IS NOT NULL ORDER BY provided_at DESC LIMIT 1`;
+  const [latest] = await findRows(db, tenantId, 'EncounterInformation', where);
   return latest?.providedAt ?? createdAt;
 }

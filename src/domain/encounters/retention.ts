@@ -1,4 +1,18 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import { inTenants, RETENTION_BATCH, type PurgeContext } from '../events/retention.js';
+import { identifier } from '../transactions/bulkSql.js';
+import { inTransaction } from '../transactions/transaction.js';
+
+/** The parts of an encounter and of its order, each before the rows that it refers to. */
+const ORDER_PARTS = ['refund', 'fulfilment', 'payment', 'order_line'];
+const ENCOUNTER_PARTS = [
+  'order',
+  'gfe_item',
+  'encounter_information',
+  'encounter_addendum',
+  'encounter_document',
+  'encounter_treatment',
+];
 
 /**
  * Removes ended encounters whose last change is longer ago than the operator keeps them, with their items, orders and
@@ -8,8 +22,9 @@ import { inTenants, RETENTION_BATCH, type PurgeContext } from '../events/retenti
  */
 export function purgeEncounters(context: PurgeContext, days: number): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
-    context.db.$transaction(async (transaction) => {
-      const old = await transaction.$queryRaw<{ id: string }[]>`
+    inTransaction(context, async ({ db }) => {
+      const tenant = db.of(tenantId);
+      const old = await tenant.rows<{ id: string }>`
         SELECT id FROM encounter
         WHERE tenant_id = ${tenantId} AND created_at < now() - make_interval(days => ${days}::int)
           AND updated_at < now() - make_interval(days => ${days}::int)
@@ -21,20 +36,16 @@ export function purgeEncounters(context: PurgeContext, days: number): Promise<nu
           AND NOT EXISTS (SELECT FROM "order" WHERE "order".tenant_id = ${tenantId} AND encounter_id = encounter.id
             AND order_status = 'pending')
         ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED`;
-      const encounterId = { in: old.map(({ id }) => id) };
-      const ofEncounter = { where: { tenantId, encounterId } };
-      const ofOrder = { where: { tenantId, order: { encounterId } } };
-      await transaction.refund.deleteMany(ofOrder);
-      await transaction.fulfilment.deleteMany(ofOrder);
-      await transaction.payment.deleteMany(ofOrder);
-      await transaction.orderLine.deleteMany(ofOrder);
-      await transaction.order.deleteMany(ofEncounter);
-      await transaction.gfeItem.deleteMany(ofEncounter);
-      await transaction.encounterInformation.deleteMany(ofEncounter);
-      await transaction.encounterAddendum.deleteMany(ofEncounter);
-      await transaction.encounterDocument.deleteMany(ofEncounter);
-      await transaction.encounterTreatment.deleteMany(ofEncounter);
-      await transaction.encounter.deleteMany({ where: { tenantId, id: encounterId } });
+      const ids = old.map(({ id }) => id);
+      const ofEncounters = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;
+      for (const table of ORDER_PARTS) {
+        await tenant.run`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND order_id IN (
+          SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${ofEncounters})`;
+      }
+      for (const table of ENCOUNTER_PARTS) {
+        await tenant.run`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND ${ofEncounters}`;
+      }
+      await tenant.run`DELETE FROM encounter WHERE tenant_id = ${tenantId} AND id = ANY(${ids}::uuid[])`;
       return old.length;
     });
   return inTenants(context, purgeSome);

@@ -1,7 +1,7 @@
 import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
 import { itemKey, type ItemIdentity } from '../values/itemKey.js';
 import { keysOf } from './duplicates.js';
-import type { DraftContext } from '../transactions/transaction.js';
+import type { ReadContext } from '../transactions/transaction.js';
 
 /** What is asked for: for whom, where, which treatments, and how a provider would decide. */
 interface ReuseQuestion {
@@ -27,7 +27,7 @@ export type ReusableApproval = Pick<GfeItem, 'categoryId' | 'subcategoryId' | 'v
  * The patient is locked already, so in a transaction nothing can contradict the result until it is committed.
  */
 export async function reusableApprovals(
-  context: DraftContext,
+  context: ReadContext,
   question: ReuseQuestion,
 ): Promise<Map<string, ReusableApproval>> {
   const { treatments, reuseMonths: months, hasNewInformation, isLive, isScheduled } = question;
@@ -42,12 +42,12 @@ export async function reusableApprovals(
 
 /** Conditions 2 and 5 to 7 of R-50. What bears the time of the decision counts as later. */
 function findApprovals(
-  { db, caller, now }: DraftContext,
+  { db, caller, now }: ReadContext,
   { patientId, clinicId, treatments, isLive, isScheduled }: ReuseQuestion,
   months: number,
 ): Promise<ReusableApproval[]> {
   const { tenantId } = caller;
-  return db.$queryRaw<ReusableApproval[]>`
+  return db.of(tenantId).rows<ReusableApproval>`
     SELECT item.category_id AS "categoryId", item.subcategory_id AS "subcategoryId",
       item.valid_until AS "validUntil", item.encounter_id AS "encounterId"
     FROM client patient

@@ -1,8 +1,8 @@
-import type { Encounter, Prisma } from '../../../generated/prisma/client.js';
-import { withMembers } from '../../context.js';
+import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
 import { getEncounter, type EncounterRecord } from './encounters.js';
 import { dueEvent, nextState, type EncounterActor, type EncounterEvent } from './states.js';
 import { recordEvent } from '../events/record.js';
+import { updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
 /** What a transition needs to know of an encounter. */
@@ -16,7 +16,7 @@ export interface Change<Row> {
   readonly event: EncounterEvent;
   readonly actor: EncounterActor;
   /** Columns of the encounter, besides status and version. */
-  readonly set: Prisma.EncounterUncheckedUpdateManyInput;
+  readonly set: Partial<Encounter>;
   /** The rest of the change: items, order, events; with the encounter as it was before. */
   readonly effects: (context: TransactionContext, encounter: Row) => Promise<void> | void;
 }
@@ -30,11 +30,11 @@ export const unclaimed = { ...claimEnd, reviewerRef: null, claimedById: null, cl
 /** Locks an encounter until commit, after its patient, whose approvals it may end: requests wait, sweeps skip it. */
 export async function lockEncounter({ db, caller }: CallerContext, encounterNo: bigint): Promise<void> {
   const { tenantId } = caller;
-  await db.$executeRaw`
+  await db.of(tenantId).run`
     SELECT FROM client WHERE tenant_id = ${tenantId} AND id = (
       SELECT patient_id FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounterNo})
     FOR NO KEY UPDATE`;
-  await db.$executeRaw`
+  await db.of(tenantId).run`
     SELECT FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${encounterNo} FOR UPDATE`;
 }
 
@@ -56,7 +56,7 @@ export async function changeEncounter(
   const current = applyElapsedTime(stored, now);
   const change = await decide(current, now);
   // One change has one time.
-  const moment = withMembers(context, { now: () => now });
+  const moment = { ...context, now: () => now };
   const isLapsed = current.version > stored.version;
   const isDone =
     (!isLapsed || (await applyChange(moment, stored, lapse))) && (await applyChange(moment, current, change));
@@ -84,10 +84,9 @@ export async function applyChange<Row extends EncounterRow>(
   { event, actor, set, effects }: Change<Row>,
 ): Promise<boolean> {
   const { tenantId, id, status, version } = encounter;
-  const { count } = await context.db.encounter.updateMany({
-    where: { tenantId, id, status, version },
-    data: { ...set, status: nextState(status, event, actor), version: version + 1, updatedAt: context.now() },
-  });
+  const isUnchanged = Prisma.sql`id = ${id}::uuid AND status = ${status}::encounter_status AND version = ${version}`;
+  const next = { ...set, status: nextState(status, event, actor), version: version + 1, updatedAt: context.now() };
+  const count = await updateRows(context.db, tenantId, 'Encounter', next, isUnchanged);
   if (count === 0) return false;
   await effects(context, encounter);
   return true;
@@ -119,7 +118,8 @@ export async function closeItems(
   { tenantId, id }: EncounterRow,
   status: 'cancelled' | 'expired',
 ): Promise<void> {
-  await db.gfeItem.updateMany({ where: { tenantId, encounterId: id, status: 'pending_review' }, data: { status } });
+  const isOpen = Prisma.sql`encounter_id = ${id}::uuid AND status = 'pending_review'`;
+  await updateRows(db, tenantId, 'GfeItem', { status }, isOpen);
 }
 
 /** Says that something happened to the encounter, and no more. */

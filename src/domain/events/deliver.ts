@@ -3,7 +3,7 @@ import type { Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
-import { inTenantTime, inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import { aheadOf, inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { disable } from './webhookEndpoints.js';
 import { isInbox, receive } from './inbox.js';
 import { nextAttempt, wishOf } from './webhookRetries.js';
@@ -56,7 +56,7 @@ const LONGEST_SILENCE_MS = 29 * 3_600_000;
  * they have been served, or the lease is over.
  */
 export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promise<TakenEndpoint[]> {
-  return db.$queryRaw<TakenEndpoint[]>`
+  return db.everyTenant.rows<TakenEndpoint>`
     UPDATE webhook_endpoint AS endpoint SET busy_until = now() + make_interval(secs => ${LEASE_SECONDS})
     FROM (
       SELECT waiting.tenant_id, waiting.id, tenant.mode, tenant.clock_offset_ms FROM webhook_endpoint AS waiting
@@ -75,14 +75,14 @@ export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promi
 
 /** Sends what is due to an endpoint that was taken, as much as may be in flight at once, and frees it. */
 export async function serveEndpoint(context: DeliveryContext, endpoint: TakenEndpoint): Promise<void> {
-  const local = inTenantTime(context, Number(endpoint.aheadMs));
+  const local = { ...context, now: aheadOf(context.now, Number(endpoint.aheadMs)) };
   const due = await dueDeliveries(local, endpoint);
   const outcomes = await Promise.all(due.map((delivery) => attempt(local, endpoint, delivery)));
   await inTransaction(local, (transaction) => record(transaction, endpoint, outcomes));
 }
 
 function dueDeliveries({ db, now }: DeliveryContext, { tenantId, id }: TakenEndpoint): Promise<Due[]> {
-  return db.$queryRaw<Due[]>`
+  return db.of(tenantId).rows<Due>`
     SELECT delivery.id, failures, next_attempt_at AS "dueAt", event.id AS "eventId", event.type, event.timestamp, event.data
     FROM webhook_delivery AS delivery JOIN event ON event.tenant_id = ${tenantId} AND event.id = event_id
     WHERE delivery.tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid AND status = 'waiting'
@@ -124,7 +124,9 @@ async function record(
   outcomes: readonly Outcome[],
 ): Promise<void> {
   const { db } = context;
-  const [endpoint] = await db.$queryRaw<Pick<WebhookEndpoint, 'status' | 'url' | 'failingSince' | 'lastFailureAt'>[]>`
+  const [endpoint] = await db.of(tenantId).rows<
+    Pick<WebhookEndpoint, 'status' | 'url' | 'failingSince' | 'lastFailureAt'>
+  >`
     UPDATE webhook_endpoint SET busy_until = now() WHERE tenant_id = ${tenantId} AND id = ${id}::uuid
     RETURNING status, url, failing_since AS "failingSince", last_failure_at AS "lastFailureAt"`;
   // Deleted meanwhile, with its deliveries.
@@ -141,7 +143,7 @@ async function record(
   // What another address says does not count.
   const isCurrent = endpoint.status === 'active' && endpoint.url === url;
   const disabledReason = !isCurrent ? null : isGone ? 'gone' : isDead ? 'no_success' : null;
-  await db.webhookEndpoint.update({
+  await db.prisma.webhookEndpoint.update({
     where: { tenantId_id: { tenantId, id } },
     data: {
       ...(outcomes.length > 0 && { failingSince }),

@@ -47,10 +47,10 @@ export async function listDeliveries(
     ...(status === undefined ? [] : [ofStatus[status]]),
     ...(cursor === undefined ? [] : [Prisma.sql`delivery.id < ${keyOf(cursor, onlyUuid)}::uuid`]),
   ];
-  const found = await context.db.rows<Delivery>(Prisma.sql`
+  const found = await context.db.of(tenantId).rows<Delivery>`
     SELECT ${shown} FROM webhook_delivery AS delivery
     JOIN event ON event.tenant_id = delivery.tenant_id AND event.id = delivery.event_id
-    WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY delivery.id DESC LIMIT ${limit + 1}`);
+    WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY delivery.id DESC LIMIT ${limit + 1}`;
   return listPage(found, limit, ({ id }) => listCursor(id));
 }
 
@@ -61,7 +61,7 @@ export async function listDeliveries(
 export async function retryDelivery(context: CallerContext, endpointId: string, deliveryId: string): Promise<Delivery> {
   const { tenantId } = context.caller;
   const { id } = await requireActive(context, endpointId);
-  const [delivery] = await context.db.$queryRaw<Delivery[]>`
+  const [delivery] = await context.db.of(tenantId).rows<Delivery>`
     WITH delivery AS (
       UPDATE webhook_delivery SET ${again(context)}
       WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid AND id = ${deliveryId}::uuid RETURNING *
@@ -108,12 +108,12 @@ export async function replay(
   const { db, newId } = context;
   const ofTime = Prisma.sql`event.tenant_id = ${tenantId} AND event.timestamp > ${after}
     AND (${before}::timestamptz IS NULL OR event.timestamp < ${before})`;
-  const [range] = await db.rows<{ events: number }>(Prisma.sql`
-    SELECT count(*)::int AS events FROM (SELECT FROM event WHERE ${ofTime} LIMIT ${MOST_REPLAYED + 1}) AS found`);
+  const [range] = await db.of(tenantId).rows<{ events: number }>`
+    SELECT count(*)::int AS events FROM (SELECT FROM event WHERE ${ofTime} LIMIT ${MOST_REPLAYED + 1}) AS found`;
   const events = range?.events ?? 0;
   if (events > MOST_REPLAYED) return null;
   const ids = Array.from({ length: events }, () => newId());
-  return db.$executeRaw`
+  return db.of(tenantId).run`
     WITH wanted AS (
       SELECT event.id, row_number() OVER (ORDER BY event.position) AS number
       FROM event

@@ -2,7 +2,7 @@ import { sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
 import { insertion } from '../transactions/bulkSql.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
-import { inTenantTime, inTransaction, type TransactionContext } from '../transactions/transaction.js';
+import { aheadOf, inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { isWanted, mayReceive } from './subscriptions.js';
 
 /** Events of one tenant in one transaction. */
@@ -14,7 +14,7 @@ const BATCH = 500;
  * @returns whether a tenant may have more
  */
 export async function makeDeliveries(context: SweepContext): Promise<boolean> {
-  const tenants = await context.db.$queryRaw<{ tenantId: string; aheadMs: bigint }[]>`
+  const tenants = await context.db.everyTenant.rows<{ tenantId: string; aheadMs: bigint }>`
     SELECT cursor.tenant_id AS "tenantId", tenant.clock_offset_ms AS "aheadMs"
     FROM webhook_cursor AS cursor JOIN event_counter AS counter USING (tenant_id) JOIN tenant ON tenant.id = tenant_id
     WHERE counter.position > cursor.position
@@ -22,7 +22,7 @@ export async function makeDeliveries(context: SweepContext): Promise<boolean> {
   let hasMore = false;
   for (const { tenantId, aheadMs } of tenants) {
     try {
-      const local = inTenantTime(context, Number(aheadMs));
+      const local = { ...context, now: aheadOf(context.now, Number(aheadMs)) };
       if (await inTransaction(local, (transaction) => deliverSome(transaction, tenantId))) hasMore = true;
     } catch (error) {
       // Of this tenant alone: a lock or a timeout must not hold up the others.
@@ -35,7 +35,7 @@ export async function makeDeliveries(context: SweepContext): Promise<boolean> {
 
 /** @returns whether there is more */
 async function deliverSome({ db, now, newId }: TransactionContext, tenantId: string): Promise<boolean> {
-  const [cursor] = await db.$queryRaw<{ position: bigint }[]>`
+  const [cursor] = await db.of(tenantId).rows<{ position: bigint }>`
     SELECT greatest(position, (SELECT min(from_position) FROM webhook_endpoint AS endpoint
       WHERE endpoint.tenant_id = ${tenantId} AND status = 'active')) AS position
     FROM webhook_cursor AS cursor WHERE tenant_id = ${tenantId} FOR UPDATE OF cursor SKIP LOCKED`;
@@ -43,7 +43,7 @@ async function deliverSome({ db, now, newId }: TransactionContext, tenantId: str
   if (!cursor) return false;
   const { position: after } = cursor;
   // One statement, so that an event up to the counter's position is seen, or is gone.
-  const [scanned] = await db.$queryRaw<{ count: number; position: bigint }[]>`
+  const [scanned] = await db.of(tenantId).rows<{ count: number; position: bigint }>`
     SELECT count(*)::int AS count, coalesce(CASE WHEN count(*) = ${BATCH} THEN max(position) END,
       (SELECT position FROM event_counter WHERE tenant_id = ${tenantId})) AS position
     FROM (SELECT position FROM event WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${BATCH})
@@ -55,14 +55,14 @@ async function deliverSome({ db, now, newId }: TransactionContext, tenantId: str
     ...{ id: newId(), tenantId, endpointId, eventId, nextAttemptAt: at, createdAt: at },
     ...{ status: 'waiting', failures: 0, attempts: [] },
   }));
-  if (rows.length > 0) await db.$executeRaw`${insertion('webhook_delivery', rows)} ON CONFLICT DO NOTHING`;
-  await db.$executeRaw`UPDATE webhook_cursor SET position = ${scanned.position} WHERE tenant_id = ${tenantId}`;
+  if (rows.length > 0) await db.everyTenant.run`${insertion('webhook_delivery', rows)} ON CONFLICT DO NOTHING`;
+  await db.of(tenantId).run`UPDATE webhook_cursor SET position = ${scanned.position} WHERE tenant_id = ${tenantId}`;
   return scanned.count === BATCH;
 }
 
 /** Which endpoint gets which of the events. */
 function matching(db: TransactionContext['db'], tenantId: string, after: bigint, through: bigint) {
-  return db.$queryRaw<{ endpointId: string; eventId: string }[]>`
+  return db.of(tenantId).rows<{ endpointId: string; eventId: string }>`
     SELECT webhook_endpoint.id AS "endpointId", event.id AS "eventId"
     FROM event
     JOIN webhook_endpoint ON webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.status = 'active'

@@ -53,7 +53,7 @@ export async function readEvents(context: FeedReader, request: Request): Promise
 
 /** Where the tenant's feed ends now. */
 export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<string> {
-  const counter = await db.eventCounter.findUnique({ where: { tenantId } });
+  const counter = await db.prisma.eventCounter.findUnique({ where: { tenantId } });
   return cursorOf(tenantId, counter?.position ?? 0n);
 }
 
@@ -61,7 +61,7 @@ export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: 
 async function scan({ db, caller }: FeedReader, { types, limit }: Request, after: bigint): Promise<Frame> {
   const { tenantId, allowedClinicIds: clinics } = caller;
   const most = types || clinics ? MOST_SCANNED : limit + 1;
-  const [frame] = await db.rows<Frame>(Prisma.sql`
+  const [frame] = await db.of(tenantId).rows<Frame>`
     WITH scanned AS (
       SELECT id, type, clinic_id, timestamp, data, position FROM event
       WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${most}
@@ -74,7 +74,7 @@ async function scan({ db, caller }: FeedReader, { types, limit }: Request, after
     SELECT (SELECT position FROM event_counter WHERE tenant_id = ${tenantId}) AS latest,
       count(*)::int AS scanned, min(position) AS first, max(position) AS "end",
       (SELECT coalesce(json_agg(found ORDER BY position), '[]') FROM found) AS found
-    FROM scanned`);
+    FROM scanned`;
   if (!frame) throw new Error('an aggregate has a row');
   return frame;
 }

@@ -18,11 +18,11 @@ export async function receive(
   headers: Readonly<Record<string, string>>,
   body: string,
 ): Promise<Sent> {
-  const behavior = await db.webhookInbox.findUnique({ where: { tenantId } });
+  const behavior = await db.prisma.webhookInbox.findUnique({ where: { tenantId } });
   const { status, delayMs } = behavior ?? { status: 204, delayMs: 0 };
   const message = { id: newId(), tenantId, endpointId, headers, body, status, receivedAt: now() };
-  await db.webhookInboxMessage.create({ data: message });
-  await db.$executeRaw`
+  await db.prisma.webhookInboxMessage.create({ data: message });
+  await db.of(tenantId).run`
     DELETE FROM webhook_inbox_message WHERE tenant_id = ${tenantId} AND id IN (SELECT id FROM webhook_inbox_message
       WHERE tenant_id = ${tenantId} ORDER BY id DESC OFFSET ${INBOX_MESSAGES} FOR UPDATE SKIP LOCKED)`;
   await delay(Math.min(delayMs, ATTEMPT_TIMEOUT));

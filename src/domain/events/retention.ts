@@ -18,7 +18,7 @@ export const RETENTION_BATCH = 1_000;
 export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
   return inTenants(
     context,
-    (tenantId) => context.db.$executeRaw`
+    (tenantId) => context.db.of(tenantId).run`
       WITH old AS (
         SELECT api_client_id, operation_id, key FROM idempotency_key
         WHERE tenant_id = ${tenantId} AND created_at < now() - interval '24 hours'
@@ -39,8 +39,8 @@ export function purgeEvents(context: PurgeContext): Promise<number> {
   const { db } = context;
   return inTenants(context, async (tenantId) => {
     // A reset of a sandbox locks the tenant before its events, too.
-    const lock = db.$executeRaw`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
-    const purge = db.$executeRaw`
+    const lock = db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+    const purge = db.of(tenantId).run`
       DELETE FROM event WHERE tenant_id = ${tenantId} AND position < (
         SELECT coalesce(min(position) FILTER (WHERE recorded_at >= now() - interval '30 days'), max(position) + 1)
         FROM (SELECT position, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY position LIMIT ${RETENTION_BATCH})
@@ -58,7 +58,7 @@ export async function inTenants(
   context: PurgeContext,
   purgeSome: (tenantId: string) => Promise<number>,
 ): Promise<number> {
-  const tenants = await context.db.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
+  const tenants = await context.db.prisma.tenant.findMany({ select: { id: true }, orderBy: { id: 'asc' } });
   let purged = 0;
   for (const { id: tenantId } of tenants) {
     try {

@@ -12,7 +12,7 @@ interface Backlog {
 
 /** Over all tenants. */
 export async function webhookBacklog(db: Queries): Promise<Backlog> {
-  const [backlog] = await db.$queryRaw<Backlog[]>`
+  const [backlog] = await db.everyTenant.rows<Backlog>`
     SELECT count(*)::int AS waiting,
       greatest(coalesce(extract(epoch FROM max(now() + clock_offset_ms * interval '1 ms' - next_attempt_at)), 0), 0)::float
         AS "oldestSeconds",

@@ -64,10 +64,10 @@ export async function createEndpoint(
   const { db, caller, newId, randomBytes } = context;
   const { tenantId, apiClientId } = caller;
   // Or two at the same time would both be the fifth.
-  await db.$executeRaw`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+  await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
   const secret = randomBytes(SECRET_BYTES);
   const now = context.now();
-  const [endpoint] = await db.rows<Endpoint>(Prisma.sql`
+  const [endpoint] = await db.of(tenantId).rows<Endpoint>`
     WITH start AS (SELECT ${tenantId}::text AS tenant_id, ${latestPosition(tenantId)} AS position),
     cursor AS (
       INSERT INTO webhook_cursor (tenant_id, position) SELECT tenant_id, position FROM start
@@ -81,20 +81,20 @@ export async function createEndpoint(
     WHERE ${MOST_ENDPOINTS} > (SELECT count(*) FROM webhook_endpoint AS other
       JOIN api_client ON api_client.tenant_id = other.tenant_id AND api_client.id = other.api_client_id
       WHERE other.tenant_id = ${tenantId} AND api_client.is_active)
-    RETURNING ${shown}`);
+    RETURNING ${shown}`;
   if (!endpoint) throw new Problem('webhook_limit_reached');
   return { endpoint, secret: secretText(secret) };
 }
 
 /** The oldest first. They are few: five of each API client at most. */
 export function listEndpoints(context: LookupContext): Promise<Endpoint[]> {
-  return context.db.rows<Endpoint>(Prisma.sql`
-    SELECT ${shown} FROM webhook_endpoint WHERE ${ownOf(context)} ORDER BY id`);
+  return context.db.of(tenantId).rows<Endpoint>`
+    SELECT ${shown} FROM webhook_endpoint WHERE ${ownOf(context)} ORDER BY id`;
 }
 
 /** @throws Problem webhook_endpoint_not_found */
 export async function getEndpoint(context: LookupContext, id: string): Promise<Endpoint> {
-  return found(context.db.rows(Prisma.sql`SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)}`));
+  return found(context.db.of(tenantId).rows`SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)}`);
 }
 
 /**
@@ -116,7 +116,7 @@ export async function updateEndpoint(
     ...(status === 'disabled' ? [disabling('partner')] : []),
     Prisma.sql`updated_at = ${context.now()}`,
   ];
-  return found(context.db.$queryRaw`
+  return found(context.db.everyTenant.rows`
     UPDATE webhook_endpoint SET ${Prisma.join(changes)} WHERE ${one(context, id)} RETURNING ${shown}`);
 }
 
@@ -129,7 +129,7 @@ export async function disable(
   { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
   reason: EventDataOf<'webhook.disabled'>['reason'],
 ): Promise<void> {
-  await context.db.$executeRaw`
+  await context.db.of(tenantId).run`
     UPDATE webhook_endpoint SET ${disabling(reason)}, updated_at = ${context.now()}
     WHERE tenant_id = ${tenantId} AND id = ${id}::uuid`;
   recordEvent(context, { tenantId, clinicId: null }, 'webhook.disabled', { endpoint_id: id, reason });
@@ -161,8 +161,8 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
 export async function requireActive(context: LookupContext, id: string): Promise<Endpoint> {
   // Locked before its deliveries, as by an attempt.
   const endpoint = await found<Endpoint>(
-    context.db.rows(Prisma.sql`
-      SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)} FOR NO KEY UPDATE`),
+    context.db.of(tenantId).rows`
+      SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)} FOR NO KEY UPDATE`,
   );
   if (endpoint.status !== 'active') throw invalidState(endpoint.status);
   return endpoint;
@@ -177,7 +177,7 @@ export async function deleteEndpoint(context: CallerContext, id: string): Promis
     DELETE FROM webhook_delivery WHERE tenant_id = ${tenantId} AND id IN (SELECT id FROM webhook_delivery
       WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid LIMIT ${DELETED_AT_ONCE})`;
   while ((await context.db.$executeRaw(some)) === DELETED_AT_ONCE);
-  await found(context.db.rows(Prisma.sql`DELETE FROM webhook_endpoint WHERE ${one(context, id)} RETURNING true`));
+  await found(context.db.of(tenantId).rows`DELETE FROM webhook_endpoint WHERE ${one(context, id)} RETURNING true`);
 }
 
 /** Makes a new secret; the one before signs as well for a day (R-135). @throws Problem webhook_endpoint_not_found */
@@ -185,7 +185,7 @@ export async function rotateSecret(context: CallerContext, id: string) {
   const secret = context.randomBytes(SECRET_BYTES);
   const now = context.now();
   const previousSecretUntil = new Date(now.getTime() + OVERLAP_MS);
-  await found(context.db.$queryRaw<object[]>`
+  await found(context.db.everyTenant.rows<object>`
     UPDATE webhook_endpoint SET previous_secret = secret, previous_secret_until = ${previousSecretUntil},
       secret = ${secret}::bytea, updated_at = ${now}
     WHERE ${one(context, id)} RETURNING true`);

@@ -11,10 +11,10 @@ interface OwnedEndpoint extends Endpoint {
 
 /** All endpoints of a tenant, for the operator. The oldest first. */
 export function listEndpointsOf({ db }: QueryContext, tenantId: string): Promise<OwnedEndpoint[]> {
-  return db.rows<OwnedEndpoint>(Prisma.sql`
+  return db.of(tenantId).rows<OwnedEndpoint>`
     SELECT ${shown}, api_client.client_id AS "clientId" FROM webhook_endpoint
     JOIN api_client ON api_client.tenant_id = webhook_endpoint.tenant_id AND api_client.id = api_client_id
-    WHERE webhook_endpoint.tenant_id = ${tenantId} ORDER BY webhook_endpoint.id`);
+    WHERE webhook_endpoint.tenant_id = ${tenantId} ORDER BY webhook_endpoint.id`;
 }
 
 /**
@@ -46,8 +46,8 @@ export async function replayOf(
 
 /** Locked, so that what is done with it happens once. */
 async function endpointOf({ db }: TransactionContext, tenantId: string, id: string): Promise<Endpoint> {
-  const [endpoint] = await db.rows<Endpoint>(Prisma.sql`
-    SELECT ${shown} FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`);
+  const [endpoint] = await db.of(tenantId).rows<Endpoint>`
+    SELECT ${shown} FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
   if (!endpoint) throw new Error(`The tenant ${tenantId} has no webhook endpoint ${id}: see "webhook list".`);
   return endpoint;
 }

@@ -1,4 +1,6 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
+import { updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 import {
   findOrder,
@@ -6,7 +8,6 @@ import {
   isShipped,
   lockOrder,
   ofPharmacies,
-  orderDetails,
   recordOrderEvent,
   type OrderRecord,
 } from './orders.js';
@@ -47,12 +48,12 @@ async function obstacleTo(context: TransactionContext, order: OrderRecord): Prom
 
 async function cancel(
   context: TransactionContext,
-  { tenantId, id }: OrderRecord,
+  order: OrderRecord,
   cancelReason: string | null,
 ): Promise<OrderRecord> {
-  const where = { tenantId_id: { tenantId, id } };
-  const data = { orderStatus: 'cancelled', cancelReason, updatedAt: context.now() } as const;
-  const cancelled = await context.db.order.update({ where, data, include: orderDetails });
+  const change = { orderStatus: 'cancelled', cancelReason, updatedAt: context.now() } as const;
+  await updateRows(context.db, order.tenantId, 'Order', change, Prisma.sql`id = ${order.id}::uuid`);
+  const cancelled = { ...order, ...change };
   recordOrderEvent(context, 'order.cancelled', cancelled);
   return cancelled;
 }

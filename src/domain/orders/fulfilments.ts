@@ -1,7 +1,8 @@
-import type { Fulfilment } from '../../../generated/prisma/client.js';
+import { Prisma, type Fulfilment } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
+import { findRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../values/uuid.js';
 import { getOrder, lockOrder, type OrderRecord } from './orders.js';
@@ -39,8 +40,8 @@ export async function recordFulfilment(
   }
   const updatedAt = context.now();
   const shipped = status === 'shipped' ? { shippedAt: updatedAt } : {};
-  const where = { tenantId_orderId_pharmacyId: { tenantId, orderId, pharmacyId: fulfilment.pharmacyId } };
-  await context.db.fulfilment.update({ where, data: { ...details, status, ...shipped, updatedAt } });
+  const where = Prisma.sql`order_id = ${orderId}::uuid AND pharmacy_id = ${fulfilment.pharmacyId}::uuid`;
+  await updateRows(context.db, tenantId, 'Fulfilment', { ...details, status, ...shipped, updatedAt }, where);
   recordEvent(context, { tenantId, clinicId }, 'order.fulfilment_updated', {
     order_no: order.orderNo,
     encounter_id: Number(order.encounter.encounterNo),
@@ -56,7 +57,8 @@ async function hasPrescription(
   { pharmacyId }: Fulfilment,
 ): Promise<boolean> {
   const productIds = lines.filter((line) => line.pharmacyId === pharmacyId).map(({ productId }) => productId);
-  return (await db.productRx.count({ where: { tenantId, productId: { in: productIds } } })) > 0;
+  const where = Prisma.sql`product_id = ANY(${productIds}::uuid[]) LIMIT 1`;
+  return (await findRows(db, tenantId, 'ProductRx', where)).length > 0;
 }
 
 const noLine = [

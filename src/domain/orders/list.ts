@@ -1,11 +1,12 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
+import type { Queries } from '../../adapters/database/statements.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import { comparableInstant } from '../values/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../values/listCursor.js';
 import { canonicalUuid, onlyUuid } from '../values/uuid.js';
-import { ofPharmacies, orderDetails, type OrderRecord } from './orders.js';
+import { ofPharmacies, ordersWhere, type OrderRecord } from './orders.js';
 
 type Filter = Input<'listOrders'>['query'];
 
@@ -35,18 +36,19 @@ export async function listOrders(context: Context, filter: Filter): Promise<List
   const order = ofOne
     ? Prisma.sql`fulfilment.ordered_at DESC, fulfilment.order_id DESC`
     : Prisma.sql`"order".created_at DESC, "order".id DESC`;
-  const found = await context.db.$queryRaw<Pick<Order, 'id' | 'createdAt'>[]>`
+  return context.db.snapshot(async (db) => {
+    const found = await db.of(tenantId).rows<Pick<Order, 'id' | 'createdAt'>>`
     SELECT "order".id, "order".created_at AS "createdAt" FROM ${source} ${Prisma.join(conditions, ' AND ')}
     ORDER BY ${order} LIMIT ${filter.limit + 1}`;
-  const { rows, nextCursor } = listPage(found, filter.limit, ({ id, createdAt }) => listCursor(id, createdAt));
-  return { rows: await ordersOf(context, rows), nextCursor };
+    const { rows, nextCursor } = listPage(found, filter.limit, ({ id, createdAt }) => listCursor(id, createdAt));
+    return { rows: await ordersOf(context, db, rows), nextCursor };
+  });
 }
 
-async function ordersOf(context: Context, page: readonly Pick<Order, 'id'>[]): Promise<OrderRecord[]> {
+async function ordersOf(context: Context, db: Queries, page: readonly Pick<Order, 'id'>[]): Promise<OrderRecord[]> {
   if (page.length === 0) return [];
   const ids = page.map(({ id }) => id);
-  const where = { tenantId: context.caller.tenantId, id: { in: ids } };
-  const rows = await context.db.order.findMany({ where, include: orderDetails });
+  const rows = await ordersWhere(db, context.caller.tenantId, Prisma.sql`id = ANY(${ids}::uuid[])`);
   const byId = new Map(rows.map((order) => [order.id, ofPharmacies(context, order)]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }

@@ -1,29 +1,41 @@
-import { Prisma, type Order } from '../../../generated/prisma/client.js';
+import {
+  Prisma,
+  type Encounter,
+  type EncounterTreatment,
+  type Fulfilment,
+  type GfeItem,
+  type Order,
+  type OrderLine,
+  type Payment,
+  type Refund,
+} from '../../../generated/prisma/client.js';
 import { Problem } from '../../problem.js';
 import { amountsOf, lineAmountsOf } from './money.js';
+import type { Queries } from '../../adapters/database/statements.js';
 import { mayUseClinic } from '../catalog/clinics.js';
 import { recordEvent } from '../events/record.js';
 import { itemKey } from '../values/itemKey.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
-import type { ReadContext, StatementContext, TransactionContext } from '../transactions/transaction.js';
+import { findRows } from '../transactions/rows.js';
+import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
 
-/** Everything that the views and events of an order show. */
-export const orderDetails = {
-  lines: { orderBy: { position: 'asc' } },
-  payments: { orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] },
-  refunds: { orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] },
-  fulfilments: { orderBy: { pharmacyId: 'asc' } },
-  encounter: { select: { encounterNo: true, clinicId: true, patientId: true } },
-} satisfies Prisma.OrderInclude;
-
-/** A stored order with its lines, payments, refunds and fulfilments. */
-export type OrderRecord = Prisma.OrderGetPayload<{ include: typeof orderDetails }>;
+/** A stored order with its lines, payments, refunds and fulfilments: everything that its views and events show. */
+export interface OrderRecord extends Order {
+  readonly lines: readonly OrderLine[];
+  readonly payments: readonly Payment[];
+  readonly refunds: readonly Refund[];
+  readonly fulfilments: readonly Fulfilment[];
+  readonly encounter: Pick<Encounter, 'encounterNo' | 'clinicId' | 'patientId'>;
+}
 
 /** What creates an order: any transaction. */
-type OrderContext = Pick<StatementContext, 'db' | 'events' | 'newId' | 'now' | 'fixed'>;
+type OrderContext = Pick<CallerContext, 'db' | 'events' | 'newId' | 'now' | 'fixed'>;
 
 /** A completed encounter, as far as its order depends on it. */
-type OrderedEncounter = Prisma.EncounterGetPayload<{ include: { treatments: true; gfeItems: true } }>;
+type OrderedEncounter = Encounter & {
+  readonly treatments: readonly EncounterTreatment[];
+  readonly gfeItems: readonly GfeItem[];
+};
 
 /**
  * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
@@ -48,7 +60,7 @@ export async function createOrder(context: OrderContext, encounter: OrderedEncou
 async function insertOrder(context: OrderContext, encounter: OrderedEncounter): Promise<OrderRecord> {
   const { tenantId, id: encounterId, encounterNo, clinicId, patientId } = encounter;
   const { db, fixed } = context;
-  const [tenant] = await db.$queryRaw<{ currency: string }[]>`SELECT currency FROM tenant WHERE id = ${tenantId}`;
+  const [tenant] = await db.of(tenantId).rows<{ currency: string }>`SELECT currency FROM tenant WHERE id = ${tenantId}`;
   const treatments = approvedTreatments(encounter);
   const amounts = amountsOf(treatments);
   const now = context.now();
@@ -70,10 +82,10 @@ async function insertOrder(context: OrderContext, encounter: OrderedEncounter): 
   const pending = pharmacies.map((pharmacyId) => {
     return { orderId, pharmacyId, status: 'pending' as const, orderedAt: now, updatedAt: now };
   });
-  const [order] = await db.rows<Order>(Prisma.sql`
+  const [order] = await db.of(tenantId).rows<Order>`
     WITH lines AS (${tenantInsertion(tenantId, 'order_line', lines)}),
       fulfilments AS (${tenantInsertion(tenantId, 'fulfilment', pending)})
-    ${tenantInsertion(tenantId, 'order', [row])} RETURNING ${fieldsOf('Order', 'order')}`);
+    ${tenantInsertion(tenantId, 'order', [row])} RETURNING ${fieldsOf('Order', 'order')}`;
   if (!order) throw new Error('an insertion returned no row');
   const stored = lines.map((line) => ({ ...line, tenantId, unitPrice: new Prisma.Decimal(line.unitPrice) }));
   const nothing = { carrier: null, trackingNumber: null, reason: null, shippedAt: null };
@@ -86,7 +98,7 @@ async function insertOrder(context: OrderContext, encounter: OrderedEncounter): 
  * One order by its number, in either case, as far as the caller may see it.
  * @throws Problem order_not_found, also without a line of the caller's pharmacies (R-125); clinic_not_permitted (D-31)
  */
-export async function getOrder(context: ReadContext, orderNo: string): Promise<OrderRecord> {
+export async function getOrder(context: LookupContext, orderNo: string): Promise<OrderRecord> {
   const order = await findOrder(context, context.caller.tenantId, orderNo);
   const visible = order && ofPharmacies(context, order);
   if (!visible || visible.lines.length === 0) throw new Problem('order_not_found');
@@ -95,7 +107,7 @@ export async function getOrder(context: ReadContext, orderNo: string): Promise<O
 }
 
 /** The order with the lines of the pharmacies that the caller is limited to, if it is. */
-export function ofPharmacies({ caller }: Pick<ReadContext, 'caller'>, order: OrderRecord): OrderRecord {
+export function ofPharmacies({ caller }: Pick<LookupContext, 'caller'>, order: OrderRecord): OrderRecord {
   const { allowedPharmacyIds: allowed } = caller;
   if (!allowed) return order;
   const isVisible = ({ pharmacyId }: { readonly pharmacyId: string }): boolean => allowed.includes(pharmacyId);
@@ -104,13 +116,14 @@ export function ofPharmacies({ caller }: Pick<ReadContext, 'caller'>, order: Ord
 
 /** Locks an order, if there is one, until commit: changes of one order take turns. What they depend on is read after it. */
 export async function lockOrder({ db }: TransactionContext, tenantId: string, orderNo: string): Promise<void> {
-  await db.$executeRaw`
+  await db.of(tenantId).run`
     SELECT FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo.toUpperCase()} FOR NO KEY UPDATE`;
 }
 
 /** Whether any pharmacy has shipped something of it, whatever the caller may see. */
 export async function isShipped({ db }: TransactionContext, { tenantId, id }: OrderRecord): Promise<boolean> {
-  return (await db.fulfilment.count({ where: { tenantId, orderId: id, shippedAt: { not: null } } })) > 0;
+  const where = Prisma.sql`order_id = ${id}::uuid AND shipped_at IS NOT NULL LIMIT 1`;
+  return (await findRows(db, tenantId, 'Fulfilment', where)).length > 0;
 }
 
 /** Records an event of an order; amounts are decimal text with two places. */
@@ -129,10 +142,43 @@ export function recordOrderEvent(
   });
 }
 
-/** An order of any tenant by its number, in either case. */
-export function findOrder({ db }: Pick<ReadContext, 'db'>, tenantId: string, orderNo: string) {
-  const where = { tenantId_orderNo: { tenantId, orderNo: orderNo.toUpperCase() } };
-  return db.order.findUnique({ where, include: orderDetails });
+/** A tenant's order by its number, in either case; read as of one moment, or under its lock. */
+export async function findOrder(
+  { db }: { readonly db: Queries },
+  tenantId: string,
+  orderNo: string,
+): Promise<OrderRecord | undefined> {
+  const [order] = await ordersWhere(db, tenantId, Prisma.sql`order_no = ${orderNo.toUpperCase()}`);
+  return order;
+}
+
+/** A tenant's orders. @param where the condition besides the tenant */
+export async function ordersWhere(db: Queries, tenantId: string, where: Prisma.Sql): Promise<OrderRecord[]> {
+  const orders = await findRows(db, tenantId, 'Order', where);
+  const ofOrders = Prisma.sql`order_id = ANY(${orders.map(({ id }) => id)}::uuid[])`;
+  const inTime = Prisma.sql`${ofOrders} ORDER BY created_at, id`;
+  const encounterIds = orders.map(({ encounterId }) => encounterId);
+  // Sent together: one round trip.
+  const [lines, payments, refunds, fulfilments, encounters] = await Promise.all([
+    findRows(db, tenantId, 'OrderLine', Prisma.sql`${ofOrders} ORDER BY position`),
+    findRows(db, tenantId, 'Payment', inTime),
+    findRows(db, tenantId, 'Refund', inTime),
+    findRows(db, tenantId, 'Fulfilment', Prisma.sql`${ofOrders} ORDER BY pharmacy_id`),
+    findRows(db, tenantId, 'Encounter', Prisma.sql`id = ANY(${encounterIds}::uuid[])`),
+  ]);
+  return orders.map((order) => {
+    const isPart = ({ orderId }: { readonly orderId: string }): boolean => orderId === order.id;
+    const encounter = encounters.find(({ id }) => id === order.encounterId);
+    if (!encounter) throw new Error('an order has its encounter');
+    return {
+      lines: lines.filter(isPart),
+      payments: payments.filter(isPart),
+      refunds: refunds.filter(isPart),
+      fulfilments: fulfilments.filter(isPart),
+      encounter,
+      ...order,
+    };
+  });
 }
 
 function count({ gfeItems }: OrderedEncounter, wanted: 'approved' | 'denied'): number {

@@ -1,6 +1,8 @@
-import { fieldProblem, invalidState, type Problem } from '../../problem.js';
+import { Prisma } from '../../../generated/prisma/client.js';
+import { fieldProblem, invalidState } from '../../problem.js';
 import type { Bodies } from '../../contract.js';
-import { getOrder, ofPharmacies, orderDetails, recordOrderEvent, type OrderRecord } from './orders.js';
+import { getOrder, lockOrder, recordOrderEvent, type OrderRecord } from './orders.js';
+import { insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
@@ -15,28 +17,21 @@ export async function recordPayment(
   { amount, reference }: Bodies['RecordPaymentRequest'],
 ): Promise<OrderRecord> {
   const { db, caller } = context;
-  const { tenantId, id } = await getOrder(context, orderNo);
-  const taken = await db.$executeRaw`
-    UPDATE "order" SET paid_amt = paid_amt + ${amount}::numeric,
-      paid_at = CASE WHEN paid_amt + ${amount}::numeric = grand_total THEN ${context.now()} ELSE paid_at END,
-      order_status = CASE WHEN paid_amt + ${amount}::numeric = grand_total THEN 'paid' ELSE 'pending' END::order_status
-    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid AND order_status = 'pending'
-      AND paid_amt + ${amount}::numeric <= grand_total`;
-  if (taken === 0) throw refusal(await getOrder(context, orderNo));
+  await lockOrder(context, caller.tenantId, orderNo);
+  const order = await getOrder(context, orderNo);
+  if (order.orderStatus !== 'pending') throw invalidState(order.orderStatus);
+  const paidAmt = order.paidAmt.plus(amount);
+  if (paidAmt.greaterThan(order.grandTotal)) {
+    throw fieldProblem('payment_exceeds_balance', '#/amount', 'is above the balance');
+  }
   const now = context.now();
-  const paymentId = context.fixed?.payment?.id ?? context.newId();
-  const payment = { amount, reference: reference ?? null, apiClientId: caller.apiClientId, createdAt: now };
-  const order = await db.order.update({
-    where: { tenantId_id: { tenantId, id } },
-    data: { updatedAt: now, payments: { create: { id: paymentId, ...payment } } },
-    include: orderDetails,
-  });
-  recordOrderEvent(context, order.orderStatus === 'paid' ? 'order.paid' : 'order.updated', order);
-  return ofPharmacies(context, order);
-}
-
-/** Read again, as the payments that came first have left it. */
-function refusal({ orderStatus }: OrderRecord): Problem {
-  if (orderStatus !== 'pending') return invalidState(orderStatus);
-  return fieldProblem('payment_exceeds_balance', '#/amount', 'is above the balance');
+  const { tenantId, id: orderId } = order;
+  const paid = paidAmt.equals(order.grandTotal) ? ({ orderStatus: 'paid', paidAt: now } as const) : {};
+  const id = context.fixed?.payment?.id ?? context.newId();
+  const payment = { id, orderId, amount: new Prisma.Decimal(amount), reference: reference ?? null, createdAt: now };
+  await insertRows(db, tenantId, 'Payment', [{ apiClientId: caller.apiClientId, ...payment }]);
+  await updateRows(db, tenantId, 'Order', { paidAmt, ...paid, updatedAt: now }, Prisma.sql`id = ${orderId}::uuid`);
+  const changed = await getOrder(context, orderNo);
+  recordOrderEvent(context, changed.orderStatus === 'paid' ? 'order.paid' : 'order.updated', changed);
+  return changed;
 }

@@ -1,5 +1,7 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { fieldProblem, invalidState } from '../../problem.js';
+import { insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../values/uuid.js';
 import { getOrder, isShipped, lockOrder, recordOrderEvent, type OrderRecord } from './orders.js';
@@ -28,16 +30,14 @@ export async function refundPayment(
   const isOver = paidAmt.isZero() && order.paidAt !== null;
   if (isOver && (await isShipped(context, order))) throw invalidState('shipped');
   const now = context.now();
-  const refund = { id: context.newId(), tenantId, orderId, paymentId: payment.id, amount, reason, createdAt: now };
-  await db.refund.create({ data: { ...refund, apiClientId: caller.apiClientId } });
-  await db.payment.update({
-    where: { tenantId_id: { tenantId, id: payment.id } },
-    data: { refundedAmt: payment.refundedAmt.plus(amount) },
-  });
-  await db.order.update({
-    where: { tenantId_id: { tenantId, id: orderId } },
-    data: { paidAmt, orderStatus: isOver ? 'refunded' : 'pending', updatedAt: now },
-  });
+  const refund = { id: context.newId(), orderId, paymentId: payment.id, reason, createdAt: now };
+  await insertRows(db, tenantId, 'Refund', [
+    { amount: new Prisma.Decimal(amount), apiClientId: caller.apiClientId, ...refund },
+  ]);
+  const refundedAmt = payment.refundedAmt.plus(amount);
+  await updateRows(db, tenantId, 'Payment', { refundedAmt }, Prisma.sql`id = ${payment.id}::uuid`);
+  const change = { paidAmt, orderStatus: isOver ? ('refunded' as const) : ('pending' as const), updatedAt: now };
+  await updateRows(db, tenantId, 'Order', change, Prisma.sql`id = ${orderId}::uuid`);
   const refunded = await getOrder(context, orderNo);
   recordOrderEvent(context, 'order.refunded', refunded);
   return refunded;

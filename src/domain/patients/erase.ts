@@ -1,5 +1,6 @@
-import { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type Patient } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
+import { findRows, updateRows, type RowOf } from '../transactions/rows.js';
 import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { unsaid } from './patients.js';
 
@@ -17,30 +18,33 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
   return inTransaction(context, async (transaction) => {
     await lockErasable(transaction, tenantId, patientId);
     const { db } = transaction;
-    const where = { tenantId, patientId };
-    const documents = await db.document.findMany({ where, select: { blobPath: true } });
-    const ofPatient = { tenantId, encounter: where };
-    await db.encounterDocument.deleteMany({ where: { tenantId, document: where } });
-    await db.document.deleteMany({ where });
-    const isSet = { not: null };
-    await db.gfeItem.updateMany({ where: { ...ofPatient, denialReason: isSet }, data: { denialReason: ERASED } });
-    await db.gfeItem.updateMany({
-      where: { ...ofPatient, revocationReason: isSet },
-      data: { revocationReason: ERASED },
-    });
-    const { count } = await db.encounter.updateMany({ where, data: { additionalNotes: null, reviewNotes: null } });
-    await db.encounterInformation.updateMany({ where: ofPatient, data: { message: ERASED, additionalNotes: null } });
-    await db.encounterAddendum.updateMany({ where: ofPatient, data: { text: ERASED } });
-    const ofOrders = { tenantId, order: ofPatient };
-    await db.order.updateMany({ where: { ...ofPatient, cancelReason: isSet }, data: { cancelReason: ERASED } });
-    await db.refund.updateMany({ where: ofOrders, data: { reason: ERASED } });
-    await db.fulfilment.updateMany({ where: ofOrders, data: { carrier: null, trackingNumber: null, reason: null } });
-    await db.patient.update({
-      where: { tenantId_id: { tenantId, id: patientId } },
-      data: { ...pseudonym(patientId), updatedAt: transaction.now() },
-    });
+    const tenant = db.of(tenantId);
+    const ofPatient = Prisma.sql`patient_id = ${patientId}::uuid`;
+    const ofEncounters = Prisma.sql`encounter_id IN (
+      SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND ${ofPatient})`;
+    const ofOrders = Prisma.sql`order_id IN (SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${ofEncounters})`;
+    const change = <Model extends Prisma.ModelName>(model: Model, data: Partial<RowOf<Model>>, where: Prisma.Sql) =>
+      updateRows(db, tenantId, model, data, where);
+    const documents = await findRows(db, tenantId, 'Document', ofPatient);
+    const ids = documents.map(({ id }) => id);
+    await tenant.run`DELETE FROM encounter_document WHERE tenant_id = ${tenantId} AND document_id = ANY(${ids}::uuid[])`;
+    await tenant.run`DELETE FROM document WHERE tenant_id = ${tenantId} AND ${ofPatient}`;
+    await change('GfeItem', { denialReason: ERASED }, Prisma.sql`${ofEncounters} AND denial_reason IS NOT NULL`);
+    await change(
+      'GfeItem',
+      { revocationReason: ERASED },
+      Prisma.sql`${ofEncounters} AND revocation_reason IS NOT NULL`,
+    );
+    const count = await change('Encounter', { additionalNotes: null, reviewNotes: null }, ofPatient);
+    await change('EncounterInformation', { message: ERASED, additionalNotes: null }, ofEncounters);
+    await change('EncounterAddendum', { text: ERASED }, ofEncounters);
+    await change('Order', { cancelReason: ERASED }, Prisma.sql`${ofEncounters} AND cancel_reason IS NOT NULL`);
+    await change('Refund', { reason: ERASED }, ofOrders);
+    await change('Fulfilment', { carrier: null, trackingNumber: null, reason: null }, ofOrders);
+    const isPatient = Prisma.sql`id = ${patientId}::uuid`;
+    await change('Patient', { ...pseudonym(patientId), updatedAt: transaction.now() }, isPatient);
     // Responses to requests about the patient name it, or its encounter or order.
-    await db.$executeRaw`
+    await tenant.run`
       DELETE FROM idempotency_key WHERE tenant_id = ${tenantId} AND (strpos(answer::text, ${patientId}) > 0 OR EXISTS (
         SELECT FROM encounter LEFT JOIN "order" ON "order".tenant_id = encounter.tenant_id AND encounter_id = encounter.id
         WHERE encounter.tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid
@@ -51,10 +55,10 @@ export function erasePatient(context: DomainContext, tenantId: string, patientId
 
 /** Locks the patient, so that nothing about it begins, and looks whether something is under way. */
 async function lockErasable({ db }: TransactionContext, tenantId: string, patientId: string): Promise<void> {
-  const [patient] = await db.$queryRaw<object[]>`
+  const [patient] = await db.of(tenantId).rows<object>`
     SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${patientId}::uuid FOR UPDATE`;
   if (!patient) throw new Error(`The tenant has no patient ${patientId}.`);
-  const [open] = await db.$queryRaw<{ name: string }[]>`
+  const [open] = await db.of(tenantId).rows<{ name: string }>`
     SELECT gfe_no AS name FROM encounter
     WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND phase = 'open'
     UNION ALL
@@ -64,7 +68,7 @@ async function lockErasable({ db }: TransactionContext, tenantId: string, patien
 }
 
 /** Every column that says something about the person. The e-mail is unique, because the id is. */
-function pseudonym(id: string): Prisma.PatientUncheckedUpdateInput {
+function pseudonym(id: string): Partial<Patient> {
   return {
     firstName: ERASED,
     lastName: ERASED,
@@ -76,13 +80,13 @@ function pseudonym(id: string): Prisma.PatientUncheckedUpdateInput {
     countryCode: '1',
     address1: null,
     postal: null,
-    metadata: Prisma.DbNull,
+    metadata: null,
     timezone: null,
     locale: null,
     profileImageBlobPath: null,
     verifierJobId: null,
     verifierResultMessage: null,
-    verifierResponsePayload: Prisma.DbNull,
+    verifierResponsePayload: null,
     commsUserId: null,
     accountIsActive: false,
   };

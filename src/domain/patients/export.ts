@@ -1,4 +1,6 @@
-import type { Document } from '../../../generated/prisma/client.js';
+import { Prisma, type Document } from '../../../generated/prisma/client.js';
+import { findRows, type RowOf } from '../transactions/rows.js';
+import { ordersWhere } from '../orders/orders.js';
 import type { DomainContext } from '../../context.js';
 
 /** A row that concerns a patient, and what it is. */
@@ -16,45 +18,59 @@ export interface PatientExport {
 
 /** All that is stored about a patient as of one moment, and who saw it (R-90). @throws Error when there is none */
 export function exportPatient({ db }: DomainContext, tenantId: string, patientId: string): Promise<PatientExport> {
-  return db.$transaction(
-    async (snapshot) => {
-      const patient = await snapshot.patient.findUnique({ where: { tenantId_id: { tenantId, id: patientId } } });
-      if (!patient) throw new Error(`The tenant has no patient ${patientId}.`);
-      const where = { tenantId, patientId };
-      const documents = await snapshot.document.findMany({ where, orderBy: { id: 'asc' } });
-      const encounters = await snapshot.encounter.findMany({
-        where,
-        include: { treatments: true, gfeItems: true, documents: true, information: true, addenda: true },
-        orderBy: { encounterNo: 'asc' },
-      });
-      const orders = await snapshot.order.findMany({
-        where: { tenantId, encounter: where },
-        include: { lines: true, payments: true, refunds: true, fulfilments: true },
-        orderBy: { orderSequence: 'asc' },
-      });
-      const events = await snapshot.$queryRaw<object[]>`
-        SELECT id, type::text, data, timestamp FROM event
-        WHERE tenant_id = ${tenantId} AND (data->>'user_id' = ${patientId} OR data->>'patientId' = ${patientId}
-          OR data->>'encounter_id' = ANY (${encounters.map(({ encounterNo }) => String(encounterNo))}::text[]))
-        ORDER BY position`;
-      const audit = await snapshot.$queryRaw<object[]>`
-        SELECT position, at, client_id AS "clientId", operator, operation_id AS "operationId",
-          resource_type AS "resourceType", resource_id AS "resourceId", status, code, request_id AS "requestId",
-          host(ip) AS ip, outcome
-        FROM audit_event WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid ORDER BY position`;
-      const found = {
-        patient: [patient],
-        document: documents,
-        encounter: encounters,
-        order: orders,
-        event: events,
-        audit,
-      } satisfies Record<ExportedRow['type'], readonly object[]>;
-      const rows = Object.entries<readonly object[]>(found).flatMap(([type, list]) =>
-        list.map((data) => ({ type: type as ExportedRow['type'], data })),
-      );
-      return { rows, documents };
-    },
-    { isolationLevel: 'RepeatableRead' },
-  );
+  return db.snapshot(async (snapshot) => {
+    const rowsOf = <Model extends Prisma.ModelName>(model: Model, where: Prisma.Sql) =>
+      findRows(snapshot, tenantId, model, where);
+    const ofPatient = Prisma.sql`patient_id = ${patientId}::uuid`;
+    const patients = await rowsOf('Patient', Prisma.sql`id = ${patientId}::uuid`);
+    if (patients.length === 0) throw new Error(`The tenant has no patient ${patientId}.`);
+    const documents = await rowsOf('Document', Prisma.sql`${ofPatient} ORDER BY id`);
+    const encounters = await encountersOf(rowsOf, ofPatient);
+    const encounterIds = encounters.map(({ id }) => id);
+    const ofEncounters = Prisma.sql`encounter_id = ANY(${encounterIds}::uuid[])`;
+    const orders = await ordersWhere(snapshot, tenantId, Prisma.sql`${ofEncounters} ORDER BY order_sequence`);
+    const events = await snapshot.of(tenantId).rows<object>`
+      SELECT id, type::text, data, timestamp FROM event
+      WHERE tenant_id = ${tenantId} AND (data->>'user_id' = ${patientId} OR data->>'patientId' = ${patientId}
+        OR data->>'encounter_id' = ANY (${encounters.map(({ encounterNo }) => String(encounterNo))}::text[]))
+      ORDER BY position`;
+    const audit = await snapshot.of(tenantId).rows<object>`
+      SELECT position, at, client_id AS "clientId", operator, operation_id AS "operationId",
+        resource_type AS "resourceType", resource_id AS "resourceId", status, code, request_id AS "requestId",
+        host(ip) AS ip, outcome
+      FROM audit_event WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid ORDER BY position`;
+    const found = {
+      patient: patients,
+      document: documents,
+      encounter: encounters,
+      order: orders.map(({ encounter: _encounter, ...order }) => order),
+      event: events,
+      audit,
+    } satisfies Record<ExportedRow['type'], readonly object[]>;
+    const rows = Object.entries<readonly object[]>(found).flatMap(([type, list]) =>
+      list.map((data) => ({ type: type as ExportedRow['type'], data })),
+    );
+    return { rows, documents };
+  });
+}
+
+/** The encounters with all their parts. */
+async function encountersOf(
+  rowsOf: <Model extends Prisma.ModelName>(model: Model, where: Prisma.Sql) => Promise<RowOf<Model>[]>,
+  ofPatient: Prisma.Sql,
+) {
+  const encounters = await rowsOf('Encounter', Prisma.sql`${ofPatient} ORDER BY encounter_no`);
+  const where = Prisma.sql`encounter_id = ANY(${encounters.map(({ id }) => id)}::uuid[])`;
+  const parts = {
+    treatments: await rowsOf('EncounterTreatment', where),
+    gfeItems: await rowsOf('GfeItem', where),
+    documents: await rowsOf('EncounterDocument', where),
+    information: await rowsOf('EncounterInformation', where),
+    addenda: await rowsOf('EncounterAddendum', where),
+  };
+  return encounters.map((encounter) => {
+    const isPart = ({ encounterId }: { readonly encounterId: string }): boolean => encounterId === encounter.id;
+    const own = Object.entries(parts).map(([name, rows]) => [name, rows.filter(isPart)]);
+    return { ...encounter, ...Object.fromEntries(own) } as typeof encounter & typeof parts;
+  });
 }

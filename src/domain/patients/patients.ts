@@ -5,7 +5,7 @@ import { visiblePatient } from '../access/visiblePatients.js';
 import { recordEvent } from '../events/record.js';
 import { checkMetadata } from './metadata.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
-import type { LookupContext, StatementContext } from '../transactions/transaction.js';
+import type { LookupContext, CallerContext } from '../transactions/transaction.js';
 
 /** What a patient is found by, and is shown by where it is not retrieved by itself. */
 const summary = [
@@ -65,7 +65,7 @@ const emailKey = (email: string): string => email.toLowerCase();
  * @throws Problem patient_email_taken, validation_failed (dateOfBirth, metadata)
  */
 export async function createPatient(
-  context: StatementContext,
+  context: CallerContext,
   body: Bodies['CreatePatientRequest'],
 ): Promise<PatientSummary> {
   const { dateOfBirth, gender, address, postalCode, ...given } = body;
@@ -89,8 +89,8 @@ export async function createPatient(
     ...context.fixed?.patient,
   };
   // ON CONFLICT DO NOTHING: a violation would end the transaction, in which the other patient is looked up.
-  const [patient] = await context.db.rows<PatientSummary>(Prisma.sql`
-    ${tenantInsertion(tenantId, 'client', [row])} ON CONFLICT DO NOTHING RETURNING ${summaryFields}`);
+  const [patient] = await context.db.of(tenantId).rows<PatientSummary>`
+    ${tenantInsertion(tenantId, 'client', [row])} ON CONFLICT DO NOTHING RETURNING ${summaryFields}`;
   if (!patient) throw await emailTaken(context, body.email);
   recordEvent(context, { tenantId, clinicId: null }, 'patient.created', { user_id: patient.id });
   return patient;
@@ -98,10 +98,10 @@ export async function createPatient(
 
 /** The patient with that e-mail, whatever its case, if the caller may see it: none or one (D-17, R-89). */
 export function findPatients({ caller, db }: LookupContext, email: string): Promise<PatientSummary[]> {
-  return db.rows<PatientSummary>(Prisma.sql`
+  return db.of(caller.tenantId).rows<PatientSummary>`
     SELECT ${summaryFields} FROM client
     WHERE client.tenant_id = ${caller.tenantId} AND client.email_key = ${emailKey(email)}
-      AND ${visiblePatient(caller, 'client')}`);
+      AND ${visiblePatient(caller, 'client')}`;
 }
 
 /** A patient with the reference data of its state (D-02). */
@@ -109,12 +109,12 @@ export type PatientRecord = Patient & { readonly state: Omit<RefState, 'countryC
 
 /** @throws Problem patient_not_found, also for another tenant's patient, or one that the caller may not see (R-89) */
 export async function getPatient({ caller, db }: LookupContext, id: string): Promise<PatientRecord> {
-  const [patient] = await db.rows<PatientRecord>(Prisma.sql`
+  const [patient] = await db.of(caller.tenantId).rows<PatientRecord>`
     SELECT ${patientFields}, CASE WHEN state.id IS NOT NULL
       THEN json_build_object('id', state.id, 'code', state.code, 'name', state.name, 'countryId', state.country_id) END
       AS state
     FROM client LEFT JOIN ref_state AS state ON state.id = client.state_id
-    WHERE client.tenant_id = ${caller.tenantId} AND client.id = ${id}::uuid AND ${visiblePatient(caller, 'client')}`);
+    WHERE client.tenant_id = ${caller.tenantId} AND client.id = ${id}::uuid AND ${visiblePatient(caller, 'client')}`;
   if (!patient) throw new Problem('patient_not_found');
   return patient;
 }
@@ -125,11 +125,11 @@ export async function getPatient({ caller, db }: LookupContext, id: string): Pro
  * that waits for the lock would look up with the snapshot from before.
  */
 export async function lockPatient({ db }: Pick<LookupContext, 'db'>, tenantId: string, id: string): Promise<void> {
-  await db.$executeRaw`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
+  await db.of(tenantId).run`SELECT FROM client WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
 }
 
 /** Names the existing patient only to a caller who could look it up anyway (D-44). */
-export async function emailTaken(context: StatementContext, email: string): Promise<Problem> {
+export async function emailTaken(context: CallerContext, email: string): Promise<Problem> {
   const [existing] = context.caller.permissions.has('read:client') ? await findPatients(context, email) : [];
   return new Problem('patient_email_taken', undefined, {
     errors: [{ pointer: '#/email', code: 'patient_email_taken', detail: 'is in use in your tenant' }],

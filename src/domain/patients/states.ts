@@ -4,5 +4,5 @@ import type { Context } from '../../context.js';
 /** The states that an address can name, by name: of every country, or of one by its ISO 3166 code in either case. */
 export function listStates({ db }: Pick<Context, 'db'>, countryCode?: string): Promise<RefState[]> {
   const where = countryCode === undefined ? {} : { countryCode: countryCode.toUpperCase() };
-  return db.refState.findMany({ where, orderBy: [{ name: 'asc' }, { id: 'asc' }] });
+  return db.prisma.refState.findMany({ where, orderBy: [{ name: 'asc' }, { id: 'asc' }] });
 }

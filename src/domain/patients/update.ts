@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Prisma, type Patient } from '../../../generated/prisma/client.js';
-import type { Queries } from '../../adapters/database/database.js';
 import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
 import type { Schemas } from '../../contract.js';
 import { recordEvent } from '../events/record.js';
+import { updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../values/uuid.js';
 import { checkMetadata, mergedPatch } from './metadata.js';
@@ -38,21 +38,18 @@ export async function updatePatient(context: CallerContext, id: string, patch: P
   const changes = wanted.filter(({ column, value }) => !isDeepStrictEqual(value, patient[column]));
   if (changes.length === 0) return patient;
   const { tenantId } = patient;
-  const data = {
-    ...Object.fromEntries(changes.map(({ column, value }) => [column, column === 'metadata' ? jsonb(value) : value])),
-    updatedAt: now,
-  };
-  // A transaction in a transaction is a savepoint: after a violation the other patient is looked up.
-  const where = { tenantId_id: { tenantId, id: patient.id } };
-  const updated = await context.db
-    .$transaction((db: Queries) => db.patient.update({ where, data }))
+  const data = { ...Object.fromEntries(changes.map(({ column, value }) => [column, value])), updatedAt: now };
+  const { db } = context;
+  // A savepoint, because the other patient is looked up after a violation.
+  await db
+    .savepoint(() => updateRows(db, tenantId, 'Patient', data, Prisma.sql`id = ${patient.id}::uuid`))
     .catch(async (error: unknown) => {
       if (!isUniqueViolation(error, 'client_tenant_id_email_key_key')) throw error;
       throw await emailTaken(context, patch.email ?? '');
     });
   const changed = changes.map(({ field }) => field);
   recordEvent(context, { tenantId, clinicId: null }, 'patient.updated', { user_id: patient.id, changed });
-  return updated;
+  return getPatient(context, id);
 }
 
 /** What a field of a patch becomes in the row. */
@@ -66,5 +63,3 @@ function storedValue(column: keyof Patient, value: unknown, patient: Patient, no
   }
   return column.endsWith('Id') && typeof value === 'string' ? canonicalUuid(value) : value;
 }
-
-const jsonb = (value: unknown) => (value === null ? Prisma.DbNull : value);

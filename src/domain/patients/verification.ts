@@ -1,7 +1,8 @@
-import type { Patient } from '../../../generated/prisma/client.js';
+import { Prisma, type Patient } from '../../../generated/prisma/client.js';
 import { invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
 import { lockPatient } from './patients.js';
+import { findRows, updateRows } from '../transactions/rows.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
 export type Verification = Patient['isVerified'];
@@ -25,8 +26,8 @@ export async function recordVerification(
 ): Promise<Patient> {
   const { db } = context;
   await lockPatient(context, tenantId, id);
-  const where = { tenantId_id: { tenantId, id } };
-  const patient = await db.patient.findUnique({ where });
+  const isPatient = Prisma.sql`id = ${id}::uuid`;
+  const [patient] = await findRows(db, tenantId, 'Patient', isPatient);
   if (!patient) throw new Problem('patient_not_found');
   const { isVerified } = patient;
   if (!transitions[isVerified].includes(status)) throw invalidState(isVerified);
@@ -35,7 +36,9 @@ export async function recordVerification(
     recordEvent(context, { tenantId, clinicId: null }, 'patient.verification_updated', changed);
   }
   const result = status === 'INVITED' ? invitation(context) : resultOf(status);
-  return db.patient.update({ where, data: { ...result, isVerified: status, updatedAt: context.now() } });
+  const change = { ...result, isVerified: status, updatedAt: context.now() };
+  await updateRows(db, tenantId, 'Patient', change, isPatient);
+  return { ...patient, ...change };
 }
 
 const invitation = ({ newId, now }: TransactionContext) => ({

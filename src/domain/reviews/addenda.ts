@@ -1,6 +1,7 @@
 import type { Schemas } from '../../contract.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { changeEncounter } from '../encounters/transitions.js';
+import { insertRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
@@ -17,7 +18,7 @@ export function addAddendum(
     actor: 'provider',
     set: {},
     async effects({ db, newId }, { tenantId, id: encounterId }) {
-      await db.encounterAddendum.create({ data: { id: newId(), tenantId, encounterId, addedAt, ...addendum } });
+      await insertRows(db, tenantId, 'EncounterAddendum', [{ id: newId(), encounterId, addedAt, ...addendum }]);
     },
   }));
 }

@@ -1,6 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
 import { recordEvent } from '../events/record.js';
+import { updateRows } from '../transactions/rows.js';
 import { forEachTenantClock } from '../transactions/tenantClocks.js';
 
 /** How often a category wants a new review; of the open vocabulary only these values are understood (D-03). */
@@ -38,7 +39,7 @@ type DueItem = Pick<GfeItem, 'tenantId' | 'id' | 'categoryId' | 'subcategoryId'>
 
 function announcement(notice: Notice) {
   return forEachTenantClock<DueItem>({
-    find: ({ db, now }, isTurnOf, limit) => db.$queryRaw<DueItem[]>`
+    find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<DueItem>`
       SELECT i.tenant_id AS "tenantId", i.id, i.category_id AS "categoryId", i.subcategory_id AS "subcategoryId",
         i.valid_until AS "validUntil", e.encounter_no AS "encounterNo", e.gfe_no AS "gfeNo",
         e.patient_id AS "patientId", e.clinic_id AS "clinicId"
@@ -49,7 +50,7 @@ function announcement(notice: Notice) {
     async workOff(context, { tenantId, id, clinicId, patientId, categoryId, subcategoryId, ...item }) {
       const now = context.now();
       const data = notice === 'gfe.expiring' ? { expiringNotifiedAt: now } : { expiredNotifiedAt: now };
-      await context.db.gfeItem.update({ where: { tenantId_id: { tenantId, id } }, data });
+      await updateRows(context.db, tenantId, 'GfeItem', data, Prisma.sql`id = ${id}::uuid`);
       recordEvent(context, { tenantId, clinicId }, notice, {
         encounter_id: Number(item.encounterNo),
         gfe_no: item.gfeNo,

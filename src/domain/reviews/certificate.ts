@@ -34,7 +34,7 @@ export interface Certificate {
 export async function certify({ db, caller }: LookupContext, encounter: ShownEncounter): Promise<Certificate> {
   const { id, status, gfeNo } = encounter;
   if (status !== 'completed') throw invalidState(status);
-  const [place] = await db.rows<Omit<Certificate, 'gfeNo' | 'items'>>(Prisma.sql`
+  const [place] = await db.of(caller.tenantId).rows<Omit<Certificate, 'gfeNo' | 'items'>>`
     SELECT clinic.legal_name AS "clinicName", concat_ws(', ', place.address1, place.address2, place.city,
         place.state || ' ' || place.postal) AS "clinicAddress",
       patient.first_name || ' ' || patient.last_name AS "patientName", patient.date_of_birth::text AS "dateOfBirth"
@@ -42,9 +42,9 @@ export async function certify({ db, caller }: LookupContext, encounter: ShownEnc
     JOIN clinic ON clinic.tenant_id = encounter.tenant_id AND clinic.id = encounter.clinic_id
     JOIN client AS patient ON patient.tenant_id = encounter.tenant_id AND patient.id = encounter.patient_id
     LEFT JOIN clinic_location AS place ON place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary
-    WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.id = ${id}::uuid`);
+    WHERE encounter.tenant_id = ${caller.tenantId} AND encounter.id = ${id}::uuid`;
   if (!place) throw new Error('an encounter has its clinic and its patient');
-  const items = await db.rows<CertifiedItem>(Prisma.sql`
+  const items = await db.of(caller.tenantId).rows<CertifiedItem>`
     SELECT item.category_name AS "categoryName", item.sub_category_name AS "subCategoryName", item.status,
       item.valid_until AS "validUntil", item.denial_reason AS "denialReason", item.revocation_reason AS "revocationReason",
       encounter.gfe_no AS "gfeNo", given.decided_at AS "decidedAt", encounter.reviewer_ref AS "reviewerRef",
@@ -60,6 +60,6 @@ export async function certify({ db, caller }: LookupContext, encounter: ShownEnc
       AND given.category_id = item.category_id AND given.subcategory_id = item.subcategory_id
     LEFT JOIN provider ON provider.tenant_id = encounter.tenant_id AND provider.reviewer_ref = encounter.reviewer_ref
     WHERE item.tenant_id = ${caller.tenantId} AND item.encounter_id = ${id}::uuid
-    ORDER BY item.position`);
+    ORDER BY item.position`;
   return { gfeNo, ...place, items };
 }

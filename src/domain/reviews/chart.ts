@@ -1,4 +1,13 @@
-import type { Prisma, Document } from '../../../generated/prisma/client.js';
+import {
+  Prisma,
+  type Document,
+  type Encounter,
+  type EncounterAddendum,
+  type EncounterTreatment,
+  type GfeItem,
+  type ProductRx,
+} from '../../../generated/prisma/client.js';
+import type { Queries } from '../../adapters/database/statements.js';
 import type { Context } from '../../context.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findDuplicates, type Duplicate } from '../encounters/duplicates.js';
@@ -6,17 +15,15 @@ import type { DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf } from './review.js';
 import { nextState } from '../encounters/states.js';
 import { applyElapsedTime } from '../encounters/transitions.js';
-
-const treatmentInclude = { product: { include: { rx: true } } } satisfies Prisma.EncounterTreatmentInclude;
-const reviewInclude = {
-  gfeItems: { where: { decidedAt: { not: null }, reusedFromEncounterId: null }, orderBy: { position: 'asc' } },
-  addenda: { orderBy: [{ addedAt: 'asc' }, { id: 'asc' }] },
-} satisfies Prisma.EncounterInclude;
+import { findRows } from '../transactions/rows.js';
 
 /** A treatment with what is prescribed. */
-export type ChartTreatment = Prisma.EncounterTreatmentGetPayload<{ include: typeof treatmentInclude }>;
-/** An earlier review of the patient. */
-export type EarlierReview = Prisma.EncounterGetPayload<{ include: typeof reviewInclude }>;
+export type ChartTreatment = EncounterTreatment & { readonly rx: ProductRx | null };
+/** An earlier review of the patient, with the items that it decided. */
+export type EarlierReview = Encounter & {
+  readonly gfeItems: readonly GfeItem[];
+  readonly addenda: readonly EncounterAddendum[];
+};
 
 /** What a provider needs to decide (R-103). */
 export interface Chart {
@@ -42,29 +49,49 @@ export async function openChart(
   const current = applyElapsedTime(encounter, context.now());
   // Who may decide may read.
   nextState(current.status, 'approve', actorOf(context, current, reviewer));
-  const { tenantId, patientId, gfeItems } = encounter;
-  const others = await findDuplicates(context, patientId, gfeItems, null);
-  return {
-    encounter,
-    patient: await getPatient(context, patientId),
-    treatments: await context.db.encounterTreatment.findMany({
-      where: { tenantId, encounterId: encounter.id },
-      include: treatmentInclude,
-      orderBy: { position: 'asc' },
-    }),
-    documents: await includedDocuments(context, encounter),
-    earlierReviews: await context.db.encounter.findMany({
-      where: { tenantId, patientId, completedAt: { not: null }, reviewerRef: { not: null } },
-      include: reviewInclude,
-      orderBy: [{ completedAt: 'desc' }, { encounterNo: 'desc' }],
-      take: MOST_REVIEWS,
-    }),
-    duplicates: others.filter(({ encounterNo }) => encounterNo !== encounter.encounterNo),
-  };
+  const { patientId, gfeItems } = encounter;
+  return context.db.snapshot(async (db) => {
+    const inside = { ...context, db };
+    const others = await findDuplicates(inside, patientId, gfeItems, null);
+    return {
+      encounter,
+      patient: await getPatient(inside, patientId),
+      treatments: await chartTreatments(db, encounter),
+      documents: await includedDocuments(db, encounter),
+      earlierReviews: await earlierReviews(db, encounter),
+      duplicates: others.filter(({ encounterNo }) => encounterNo !== encounter.encounterNo),
+    };
+  });
 }
 
-async function includedDocuments({ db }: Context, { tenantId, documents }: DetailedEncounter): Promise<Document[]> {
+async function chartTreatments(db: Queries, { tenantId, id }: DetailedEncounter): Promise<ChartTreatment[]> {
+  const where = Prisma.sql`encounter_id = ${id}::uuid ORDER BY position`;
+  const treatments = await findRows(db, tenantId, 'EncounterTreatment', where);
+  const products = treatments.map(({ productId }) => productId);
+  const prescribed = await findRows(db, tenantId, 'ProductRx', Prisma.sql`product_id = ANY(${products}::uuid[])`);
+  return treatments.map((treatment) => ({
+    rx: prescribed.find(({ productId }) => productId === treatment.productId) ?? null,
+    ...treatment,
+  }));
+}
+
+async function includedDocuments(db: Queries, { tenantId, documents }: DetailedEncounter): Promise<Document[]> {
   const ids = documents.map(({ documentId }) => documentId);
-  const found = await db.document.findMany({ where: { tenantId, id: { in: ids } } });
+  const found = await findRows(db, tenantId, 'Document', Prisma.sql`id = ANY(${ids}::uuid[])`);
   return ids.flatMap((id) => found.find((document) => document.id === id) ?? []);
+}
+
+async function earlierReviews(db: Queries, { tenantId, patientId }: DetailedEncounter): Promise<EarlierReview[]> {
+  const where = Prisma.sql`patient_id = ${patientId}::uuid AND completed_at IS NOT NULL AND reviewer_ref IS NOT NULL
+    ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MOST_REVIEWS}`;
+  const reviews = await findRows(db, tenantId, 'Encounter', where);
+  const ofReviews = Prisma.sql`encounter_id = ANY(${reviews.map(({ id }) => id)}::uuid[])`;
+  const decided = Prisma.sql`${ofReviews} AND decided_at IS NOT NULL AND reused_from_encounter_id IS NULL ORDER BY position`;
+  const items = await findRows(db, tenantId, 'GfeItem', decided);
+  const addenda = await findRows(db, tenantId, 'EncounterAddendum', Prisma.sql`${ofReviews} ORDER BY added_at, id`);
+  return reviews.map((review) => ({
+    gfeItems: items.filter(({ encounterId }) => encounterId === review.id),
+    addenda: addenda.filter(({ encounterId }) => encounterId === review.id),
+    ...review,
+  }));
 }

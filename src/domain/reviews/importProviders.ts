@@ -1,8 +1,9 @@
 import type { ValidateFunction } from 'ajv';
-import type { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type Provider, type ProviderLicence } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 import type { JsonFault } from '../catalog/import/jsonDocument.js';
 import { fileValidator, readFile } from '../catalog/import/readCatalog.js';
+import { findRows, insertRows, updateRows } from '../transactions/rows.js';
 import { inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { providerSchema, type ProviderEntry, type ProviderFile } from './providerSchema.js';
 
@@ -47,7 +48,7 @@ export function isNpi(npi: string): boolean {
   return sum % 10 === 0;
 }
 
-type StoredProvider = Prisma.ProviderGetPayload<{ include: { licences: true } }>;
+type StoredProvider = Provider & { readonly licences: readonly ProviderLicence[] };
 
 async function writeProvider(
   { db, now, newId }: TransactionContext,
@@ -55,19 +56,19 @@ async function writeProvider(
   entry: ProviderEntry,
 ): Promise<keyof ProviderReport> {
   const { licences, reviewerRef, ...columns } = entry;
-  const where = { tenantId_reviewerRef: { tenantId, reviewerRef } };
-  const stored = await db.provider.findUnique({ where, include: { licences: true } });
-  if (stored && isSame(stored, entry)) return 'unchanged';
-  const { id } = await db.provider.upsert({
-    where,
-    create: { id: newId(), tenantId, reviewerRef, ...columns, createdAt: now(), updatedAt: now() },
-    update: { ...columns, updatedAt: now() },
-  });
-  await db.providerLicence.deleteMany({ where: { tenantId, providerId: id } });
+  const [stored] = await findRows(db, tenantId, 'Provider', Prisma.sql`reviewer_ref = ${reviewerRef} FOR UPDATE`);
+  const id = stored?.id ?? newId();
+  const ofProvider = Prisma.sql`provider_id = ${id}::uuid`;
+  const storedLicences = stored ? await findRows(db, tenantId, 'ProviderLicence', ofProvider) : [];
+  if (stored && isSame({ licences: storedLicences, ...stored }, entry)) return 'unchanged';
+  const written = { ...columns, updatedAt: now() };
+  if (stored) await updateRows(db, tenantId, 'Provider', written, Prisma.sql`id = ${id}::uuid`);
+  else await insertRows(db, tenantId, 'Provider', [{ id, reviewerRef, createdAt: now(), ...written }]);
+  await db.of(tenantId).run`DELETE FROM provider_licence WHERE tenant_id = ${tenantId} AND ${ofProvider}`;
   const rows = licences.map(({ expiresOn, ...licence }) => {
-    return { id: newId(), tenantId, providerId: id, ...licence, expiresOn: new Date(expiresOn) };
+    return { id: newId(), providerId: id, ...licence, expiresOn: new Date(expiresOn) };
   });
-  await db.providerLicence.createMany({ data: rows });
+  await insertRows(db, tenantId, 'ProviderLicence', rows);
   return stored ? 'updated' : 'created';
 }
 

@@ -1,3 +1,4 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { fieldProblem } from '../../problem.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
@@ -13,6 +14,7 @@ import { actorOf } from './review.js';
 import { informationEnds, waitsUntil } from '../encounters/schedule.js';
 import { nextState } from '../encounters/states.js';
 import { announce, changeEncounter, unclaimed } from '../encounters/transitions.js';
+import { findRows, insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
 /**
@@ -30,8 +32,8 @@ export function requestInformation(
     set: { ...unclaimed, expiresAt: informationEnds(now) },
     async effects(transaction, asked) {
       const { tenantId, id: encounterId, expiresAt } = asked;
-      const row = { id: transaction.newId(), tenantId, encounterId, requestedAt: now, reviewerRef, message, expiresAt };
-      await transaction.db.encounterInformation.create({ data: row });
+      const row = { id: transaction.newId(), encounterId, requestedAt: now, reviewerRef, message, expiresAt };
+      await insertRows(transaction.db, tenantId, 'EncounterInformation', [row]);
       announce('encounter.information_requested')(transaction, asked);
     },
   }));
@@ -59,15 +61,16 @@ export async function provideInformation(
     nextState(encounter.status, 'inform', 'partner');
     const foreign = foreignDocuments(documents, patientId);
     if (foreign.length > 0) throw refuse(foreign);
-    const open = { tenantId, encounterId, providedAt: null };
-    const { expiresAt } = await context.db.encounterInformation.findFirstOrThrow({ where: open });
+    const isOpen = Prisma.sql`encounter_id = ${encounterId}::uuid AND provided_at IS NULL`;
+    const [open] = await findRows(context.db, tenantId, 'EncounterInformation', isOpen);
+    if (!open) throw new Error('an encounter that awaits information has a question');
     return {
       event: 'inform',
       actor: 'partner',
-      set: { expiresAt: waitsUntil(expiresAt, now) },
+      set: { expiresAt: waitsUntil(open.expiresAt, now) },
       async effects(transaction, informed) {
         const data = { providedAt: now, additionalNotes: additionalNotes ?? null };
-        await transaction.db.encounterInformation.updateMany({ where: open, data });
+        await updateRows(transaction.db, tenantId, 'EncounterInformation', data, isOpen);
         await addDocuments(transaction, informed, documents);
         announce('encounter.information_provided')(transaction, informed);
       },
@@ -84,7 +87,7 @@ async function addDocuments(
   const ids = sent.flatMap((document) => document?.id ?? []);
   const added = ids.filter((id) => !documents.some(({ documentId }) => documentId === id));
   const data = added.map((documentId, index) => {
-    return { tenantId, encounterId, documentId, position: documents.length + index };
+    return { encounterId, documentId, position: documents.length + index };
   });
-  await db.encounterDocument.createMany({ data });
+  await insertRows(db, tenantId, 'EncounterDocument', data);
 }

@@ -24,7 +24,7 @@ export async function requireLicence(
   now: Date,
 ): Promise<void> {
   const { tenantId } = caller;
-  const [found] = await db.$queryRaw<{ isLicensed: boolean }[]>`
+  const [found] = await db.of(tenantId).rows<{ isLicensed: boolean }>`
     SELECT NOT tenant.require_licensed_provider OR EXISTS (
       SELECT FROM provider JOIN provider_licence AS licence
         ON licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id

@@ -19,9 +19,9 @@ export async function listReviewQueue(
   // A generic plan guesses a tenth of the rows for a parameter of LIMIT, and a third for a range of times: sorting the whole
   // queue then looks cheaper than reading its index. Hence one of two literals, and IS NOT TRUE, guessed as two thirds.
   const atMost = limit <= 20 ? Prisma.sql`21` : Prisma.sql`101`;
-  const rows = await context.db.rows<ShownRow>(Prisma.sql`${SHOWN}
+  const rows = await context.db.of(tenantId).rows<ShownRow>`${SHOWN}
     WHERE tenant_id = ${tenantId} AND service_queue = ${serviceQueue}::service_queue AND status = 'pending_review'
       AND (expires_at <= ${context.now()}) IS NOT TRUE AND ${clinics} AND ${ofState}
-    ORDER BY coalesce(scheduled_at, created_at), encounter_no LIMIT ${atMost}`);
+    ORDER BY coalesce(scheduled_at, created_at), encounter_no LIMIT ${atMost}`;
   return { encounters: rows.slice(0, limit).map(shownEncounter), hasMore: rows.length > limit };
 }

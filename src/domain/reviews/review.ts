@@ -1,4 +1,4 @@
-import type { GfeItem } from '../../../generated/prisma/client.js';
+import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { nextState, type EncounterActor } from '../encounters/states.js';
@@ -10,6 +10,7 @@ import { supersedeApprovals } from './endings.js';
 import { createOrder } from '../orders/orders.js';
 import { requireLicence } from './licences.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
+import { updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
 /** How long a claim holds unless said otherwise. */
@@ -136,7 +137,7 @@ async function decideItems(
   const changes = new Map(decided.map(({ item, denialReason }) => [item.id, decision(item, denialReason, decidedAt)]));
   for (const { tenantId, id } of gfeItems) {
     const data = changes.get(id);
-    if (data) await context.db.gfeItem.updateMany({ where: { tenantId, id }, data });
+    if (data) await updateRows(context.db, tenantId, 'GfeItem', data, Prisma.sql`id = ${id}::uuid`);
   }
   return gfeItems.map((item) => ({ ...item, ...changes.get(item.id) }));
 }

@@ -16,7 +16,7 @@ export interface SandboxTime {
 /** How far the time of a sandbox tenant is ahead of the world's, in milliseconds. */
 export async function clockOffset({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<number> {
   const select = { clockOffsetMs: true };
-  const tenant = await db.tenant.findUniqueOrThrow({ where: { id: tenantId }, select });
+  const tenant = await db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId }, select });
   return Number(tenant.clockOffsetMs);
 }
 
@@ -43,7 +43,7 @@ export async function setClock(context: Context, offsetSeconds: number, row: Aud
   await inTransaction(world, async (transaction) => {
     await lockSandbox(transaction, tenantId);
     const where = { id: tenantId, clockOffsetMs: { lte: clockOffsetMs } };
-    const { count } = await transaction.db.tenant.updateMany({ where, data: { clockOffsetMs } });
+    const { count } = await transaction.db.prisma.tenant.updateMany({ where, data: { clockOffsetMs } });
     if (count === 0) {
       throw fieldProblem('validation_failed', '#/offsetSeconds', 'must be at least what it is now', 'range');
     }

@@ -167,7 +167,7 @@ async function fixtureCaller(context: TransactionContext, tenantId: string): Pro
   const now = context.now();
   const nothing = { permissions: [], allowedClinicIds: [], isActive: false };
   const row = { id, tenantId, clientId: `ces_fixtures_${id}`, name: CLIENT_NAME, ...nothing };
-  const { id: apiClientId, clientId } = await context.db.apiClient.upsert({
+  const { id: apiClientId, clientId } = await context.db.prisma.apiClient.upsert({
     where: { tenantId_name: { tenantId, name: CLIENT_NAME } },
     create: { ...row, createdAt: now, updatedAt: now },
     update: {},

@@ -47,7 +47,7 @@ function scan({ db, caller, routes, realNow }: Context, filter: Filter, before: 
   const onlyClient = allowedClinicIds === null ? null : own;
   const isSelective = [operationId, status, code, onlyClient].some((wanted) => wanted !== null);
   const since = new Date(realNow().getTime() - KEPT_MS);
-  return db.rows<Row>(Prisma.sql`
+  return db.of(tenantId).rows<Row>`
     WITH scanned AS (
       SELECT position, at, client_id AS "clientId", operation_id AS "operationId", status, code,
         request_id AS "requestId"
@@ -65,5 +65,5 @@ function scan({ db, caller, routes, realNow }: Context, filter: Filter, before: 
     )
     SELECT frame.*, found.*
     FROM (SELECT count(*)::int AS scanned, min(position) AS "end" FROM recent) AS frame
-    LEFT JOIN found ON true ORDER BY found.position DESC`);
+    LEFT JOIN found ON true ORDER BY found.position DESC`;
 }

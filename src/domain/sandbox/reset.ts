@@ -61,14 +61,17 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
   const stale = await inTransaction(parts, async (transaction) => {
     const { gfeReuse } = await lockEverything(transaction, tenantId);
     const { db } = transaction;
-    const documents = await db.document.findMany({ where: { tenantId }, select: { blobPath: true } });
+    const documents = await db.prisma.document.findMany({ where: { tenantId }, select: { blobPath: true } });
     for (const tables of tableGroups) await empty(transaction, tables, tenantId);
     await forgetTimes(transaction, tenantId);
     const where = { id: tenantId };
     // The fixtures wait for their review whatever the operator has set.
-    await db.tenant.updateMany({ where, data: { clockOffsetMs: 0, gfeReuse: false, updatedAt: transaction.now() } });
+    await db.prisma.tenant.updateMany({
+      where,
+      data: { clockOffsetMs: 0, gfeReuse: false, updatedAt: transaction.now() },
+    });
     await replayFixtures(transaction, tenantId, file);
-    await db.tenant.updateMany({ where, data: { gfeReuse } });
+    await db.prisma.tenant.updateMany({ where, data: { gfeReuse } });
     transaction.audited.push(row);
     return documents.map(({ blobPath }) => blobPath).filter((key) => key !== file.blobPath);
   });
@@ -103,10 +106,10 @@ export async function fillSandbox(context: TransactionContext, tenantId: string,
 async function lockEverything(context: TransactionContext, tenantId: string): Promise<{ readonly gfeReuse: boolean }> {
   const { db } = context;
   await lockForReset(context, tenantId);
-  const [locked] = await db.$queryRaw<{ gfeReuse: boolean }[]>`
+  const [locked] = await db.of(tenantId).rows<{ gfeReuse: boolean }>`
     SELECT gfe_reuse AS "gfeReuse" FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR NO KEY UPDATE`;
   if (!locked) throw new Problem('sandbox_only');
-  await db.$executeRaw`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
+  await db.of(tenantId).run`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
   return locked;
 }
 
@@ -121,7 +124,7 @@ async function empty({ db }: TransactionContext, tables: readonly string[], tena
   const counts = tables.map((name) => Prisma.sql`(SELECT count(*) FROM ${identifier(`from_${name}`)})`);
   let most: bigint | undefined;
   do {
-    const [row] = await db.$queryRaw<{ most: bigint }[]>`
+    const [row] = await db.everyTenant.rows<{ most: bigint }>`
       WITH ${Prisma.join(deletions)} SELECT greatest(${Prisma.join(counts)}) AS most`;
     most = row?.most;
   } while (most === BATCH);
@@ -131,7 +134,7 @@ async function empty({ db }: TransactionContext, tables: readonly string[], tena
 async function forgetTimes({ db }: TransactionContext, tenantId: string): Promise<void> {
   const never = { failingSince: null, lastSuccessAt: null, lastFailureAt: null };
   const data = { ...never, previousSecret: null, previousSecretUntil: null };
-  await db.webhookEndpoint.updateMany({ where: { tenantId }, data });
+  await db.prisma.webhookEndpoint.updateMany({ where: { tenantId }, data });
 }
 
 /** Their rows are gone, so they are waste: when the store fails they are left to the clean-up of such objects. */

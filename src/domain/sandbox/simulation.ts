@@ -1,4 +1,3 @@
-import { withMembers } from '../../context.js';
 import type { Bodies } from '../../contract.js';
 import { displayedStatus } from '../reviews/approvals.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
@@ -70,7 +69,7 @@ async function ask(context: CallerContext, encounterNo: bigint): Promise<Encount
 /** As the API client of the claim, which alone may go on with it. */
 function asHolder(context: CallerContext, { claimedById }: EncounterRecord): CallerContext {
   const { caller } = context;
-  return withMembers(context, { caller: { ...caller, apiClientId: claimedById ?? caller.apiClientId } });
+  return { ...context, caller: { ...caller, apiClientId: claimedById ?? caller.apiClientId } };
 }
 
 /** Decides the items that wait, in their order. */

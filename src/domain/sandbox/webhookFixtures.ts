@@ -32,7 +32,7 @@ export async function restoreWebhooks(context: CallerContext, events: readonly N
     createdAt: now,
     updatedAt: now,
   };
-  await context.db.webhookEndpoint.upsert({
+  await context.db.prisma.webhookEndpoint.upsert({
     where: { tenantId_id: { tenantId, id: endpointId } },
     create: { tenantId, id: endpointId, ...endpoint },
     update: endpoint,

@@ -9,7 +9,7 @@ import { requireSandbox } from './requireSandbox.js';
 export async function listInbox(context: Context): Promise<WebhookInboxMessage[]> {
   requireSandbox(context);
   const where = { tenantId: context.caller.tenantId };
-  return context.db.webhookInboxMessage.findMany({ where, orderBy: { id: 'desc' }, take: INBOX_MESSAGES });
+  return context.db.prisma.webhookInboxMessage.findMany({ where, orderBy: { id: 'desc' }, take: INBOX_MESSAGES });
 }
 
 /** Decides what the receiver of a sandbox responds, and after how long. @throws Problem sandbox_only */
@@ -20,5 +20,5 @@ export async function setInboxBehavior(
   requireSandbox(context);
   const where = { tenantId: context.caller.tenantId };
   const behavior = { status, delayMs };
-  return context.db.webhookInbox.upsert({ where, create: { ...where, ...behavior }, update: behavior });
+  return context.db.prisma.webhookInbox.upsert({ where, create: { ...where, ...behavior }, update: behavior });
 }

@@ -75,6 +75,9 @@ export function identifier(name: string): Prisma.Sql {
   return Prisma.raw(`"${name}"`);
 }
 
+/** The table of a model. */
+export const tableOf = (model: Prisma.ModelName): string => (model === 'Patient' ? 'client' : columnOf(model).slice(1));
+
 /** Prisma's field to PostgreSQL's column: `legalName` → `legal_name`. */
 function columnOf(field: string): string {
   const known = columns.get(field);

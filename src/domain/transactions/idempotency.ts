@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { isLockTimeout } from '../../adapters/database/databaseErrors.js';
-import type { Statements } from '../../adapters/database/statements.js';
+import type { Queries } from '../../adapters/database/statements.js';
 import type { Context, IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';
 import type { Outbox } from './outbox.js';
@@ -8,7 +8,7 @@ import type { Outbox } from './outbox.js';
 /** How long a request waits for a concurrent duplicate: below the timeout of a statement, so the error can say why. */
 const LOCK_TIMEOUT = '4000ms';
 
-type KeyContext = Pick<Context, 'caller'> & { readonly db: Statements };
+type KeyContext = Pick<Context, 'caller'> & { readonly db: Queries };
 
 /** What a caller's transaction begins with. */
 export interface Start {
@@ -28,7 +28,7 @@ export function takeKey(
   { operationId, key, fingerprint }: IdempotencyRequest,
   aheadMs: Prisma.Sql,
 ): Promise<Start[]> {
-  return db.$queryRaw<Start[]>`
+  return db.of(caller.tenantId).rows<Start>`
     WITH start AS MATERIALIZED (SELECT ${aheadMs} AS "aheadMs"),
     taken AS (
       INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
@@ -61,7 +61,7 @@ export async function findResult(
   { db, caller }: KeyContext,
   { operationId, key, fingerprint }: IdempotencyRequest,
 ): Promise<unknown> {
-  const [stored] = await db.$queryRaw<{ readonly fingerprint: Uint8Array; readonly answer: unknown }[]>`
+  const [stored] = await db.of(caller.tenantId).rows<{ readonly fingerprint: Uint8Array; readonly answer: unknown }>`
     SELECT fingerprint, answer FROM idempotency_key
     WHERE tenant_id = ${caller.tenantId} AND api_client_id = ${caller.apiClientId}::uuid
       AND operation_id = ${operationId} AND key = ${key} AND created_at >= now() - interval '24 hours'`;

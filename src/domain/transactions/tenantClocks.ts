@@ -1,10 +1,9 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import type { Queries, Transaction } from '../../adapters/database/database.js';
 import { sqlState } from '../../adapters/database/databaseErrors.js';
 import type { DomainContext, Services } from '../../context.js';
 import { describeCauses } from '../../failures.js';
 import type { NewEvent } from './outbox.js';
-import { inTenantTime, inTransaction, type TransactionContext } from './transaction.js';
+import { aheadOf, inTransaction, type TransactionContext } from './transaction.js';
 
 /** What a sweep may use: it goes on after a failure, so it logs what failed. */
 export type SweepContext = DomainContext & Pick<Services, 'log'>;
@@ -47,15 +46,15 @@ const BATCHES_FOR_CALLER = 10;
 export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): TenantSweep {
   return async (context, tenantId) => {
     // Over all tenants, being the sweeps' own record: what has not failed for a day was worked off, or ended otherwise.
-    await context.db.$executeRaw`
+    await context.db.everyTenant.run`
       DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'`;
     const where = tenantId === undefined ? {} : { id: tenantId };
-    const clocks = await context.db.tenant.groupBy({ by: ['clockOffsetMs'], where });
+    const clocks = await context.db.prisma.tenant.groupBy({ by: ['clockOffsetMs'], where });
     let done = 0;
     for (const { clockOffsetMs } of clocks) {
       const isTurnOf = turns(context, clockOffsetMs, tenantId);
       const batch = async (transaction: TransactionContext): Promise<number> => {
-        const local = inTenantTime(transaction, Number(clockOffsetMs));
+        const local = { ...transaction, now: aheadOf(transaction.now, Number(clockOffsetMs)) };
         const rows = await sweep.find(local, isTurnOf, BATCH);
         for (const row of rows) {
           if (tenantId !== undefined) await sweep.workOff(local, row);
@@ -91,12 +90,11 @@ async function succeeds<Row extends DueRow>(
   const { tenantId, id } = row;
   try {
     const events: NewEvent[] = [];
-    // A transaction in a transaction is a savepoint.
-    await local.db.$transaction((db: Queries) => workOff({ ...local, db: db as Transaction, events }, row));
+    await local.db.savepoint(() => workOff({ ...local, events }, row));
     local.events.push(...events);
     return true;
   } catch (error) {
-    const [failure] = await local.db.$queryRaw<object[]>`
+    const [failure] = await local.db.of(tenantId).rows<object>`
       INSERT INTO sweep_failure (tenant_id, row_id, failures, retry_at)
       VALUES (${tenantId}, ${id}::uuid, 1, ${now()}::timestamptz + interval '1 minute')
       ON CONFLICT (tenant_id, row_id) DO UPDATE SET failures = sweep_failure.failures + 1,

@@ -1,19 +1,9 @@
 import { Prisma, type Encounter, type Order, type Patient, type Payment } from '../../../generated/prisma/client.js';
-import type { Queries, Transaction } from '../../adapters/database/database.js';
-import { throwCommitFailure } from '../../adapters/database/databaseErrors.js';
-import type { Finished, Statements, TransactionStatements } from '../../adapters/database/statements.js';
-import { withMembers, type Context, type DomainContext } from '../../context.js';
+import type { Queries, Transaction } from '../../adapters/database/statements.js';
+import type { Context, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { takeKey, type Start } from './idempotency.js';
 import { outboxStatement, type Outbox } from './outbox.js';
-
-/** Its queries, and what is written when the work is done. */
-interface TransactionParts<Db extends TransactionStatements = Transaction> extends Outbox {
-  readonly db: Db;
-}
-
-/** A context whose queries are part of one transaction; only {@link inTransaction} makes one. */
-export type TransactionContext = Omit<DomainContext, 'db'> & TransactionParts & { readonly fixed?: FixedColumns };
 
 /** What a new row has instead of a new id, the next number and so on. Only the fixtures of a sandbox say it (R-15). */
 interface FixedColumns {
@@ -24,82 +14,59 @@ interface FixedColumns {
   readonly payment?: Pick<Payment, 'id'>;
 }
 
+/** A context whose statements are part of one transaction; only {@link inTransaction} makes one. */
+export interface TransactionContext extends Omit<DomainContext, 'db'>, Outbox {
+  readonly db: Transaction;
+  readonly fixed?: FixedColumns;
+}
+
 /** The same on behalf of a caller. */
 export type CallerContext = TransactionContext & Pick<Context, 'caller'>;
 
-/** The same for work that consists of statements: any transaction will do. */
-export type StatementContext = Omit<CallerContext, 'db'> & TransactionParts<TransactionStatements>;
-
-/** What a statement on behalf of a caller needs, inside of a transaction or not. */
-export type LookupContext = Pick<Context, 'caller'> & { readonly db: Statements };
-
-/** The same with what a new record needs. */
-export type DraftContext = LookupContext & Pick<Context, 'now' | 'newId'>;
-
-/** What an operator's command needs, inside of a transaction or not. */
+/** What reads without a caller, inside of a transaction or not. */
 export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
 
-/** What a read on behalf of a caller needs, inside of a transaction or not. */
+/** What reads on behalf of a caller, inside of a transaction or not. */
 export type ReadContext = QueryContext & Pick<Context, 'caller'>;
 
-/** The same context in the time of a tenant, whose clock is so many milliseconds ahead of the world's (R-74). */
-export function inTenantTime<C extends { readonly now: () => Date }>(context: C, aheadMs: number) {
-  return withMembers(context, { now: () => new Date(context.now().getTime() + aheadMs) });
+/** The least that a statement on behalf of a caller needs. */
+export type LookupContext = Pick<ReadContext, 'caller' | 'db'>;
+
+/** The clock of a tenant that is so many milliseconds ahead of the world's (R-74). */
+export function aheadOf(now: () => Date, aheadMs: number): () => Date {
+  return () => new Date(now().getTime() + aheadMs);
 }
 
 /** All or nothing: commits when the work is done, rolls back when it throws. */
 export function inTransaction<T>(
-  context: DomainContext,
+  { db, now, newId, randomBytes }: DomainContext,
   work: (context: TransactionContext) => Promise<T>,
 ): Promise<T> {
-  const { now, newId, randomBytes } = context;
-  const parts = { now: now.bind(context), newId: newId.bind(context), randomBytes: randomBytes.bind(context) };
-  return transact(context, (inside) => work({ ...parts, ...inside }));
-}
-
-/** What a caller's transaction does. It is not the first one if an earlier request has its Idempotency-Key. */
-type CallersWork<C, T> = (context: C, isFirst: boolean) => Promise<T>;
-
-/** The same with everything that an operation's context has. @throws Problem idempotency_in_progress */
-export function inCallerTransaction<T>(context: Context, work: CallersWork<CallerContext, T>): Promise<T> {
-  return transact(context, async (inside) => {
-    const { now, isFirst } = await begin(context, inside.db);
-    return work(withMembers(context, { ...inside, now }), isFirst);
-  });
-}
-
-/** The same for statements alone, without Prisma. @throws Problem idempotency_in_progress */
-export function inCallerStatements<T>(context: Context, work: CallersWork<StatementContext, T>): Promise<T> {
-  return context.db.$statements((statements) =>
-    untilOutbox(statements, async (inside) => {
-      const { now, isFirst } = await begin(context, statements);
-      return work(withMembers(context, { ...inside, now }), isFirst);
-    }),
+  return db.transaction((transaction) =>
+    untilOutbox((outbox) => work({ db: transaction, now, newId, randomBytes, ...outbox })),
   );
 }
 
-function transact<T>({ db }: Pick<DomainContext, 'db'>, work: (inside: TransactionParts) => Promise<T>): Promise<T> {
-  let isDone = false;
-  return db
-    .$transaction(async (queries: Queries) => {
-      const { result, last } = await untilOutbox(queries as Transaction, work);
-      if (last) await queries.$executeRaw(last);
-      isDone = true;
-      return result;
-    })
-    .catch((error: unknown) => {
-      if (isDone) throwCommitFailure(error);
-      throw error;
-    });
+/**
+ * The same on behalf of a caller.
+ * @param work is not the first one if an earlier request has its Idempotency-Key
+ * @throws Problem idempotency_in_progress
+ */
+export function inCallerTransaction<T>(
+  context: Context,
+  work: (context: CallerContext, isFirst: boolean) => Promise<T>,
+): Promise<T> {
+  const { db, newId, randomBytes, caller } = context;
+  return db.transaction(async (transaction) => {
+    const { now, isFirst } = await begin(context, transaction);
+    return untilOutbox((outbox) => work({ db: transaction, now, newId, randomBytes, caller, ...outbox }, isFirst));
+  });
 }
 
 /** Collects events and audit until the work is done. */
-async function untilOutbox<Db extends TransactionStatements, T>(
-  db: Db,
-  work: (inside: TransactionParts<Db>) => Promise<T>,
-): Promise<Finished<T>> {
+async function untilOutbox<T>(work: (outbox: Outbox) => Promise<T>): Promise<{ result: T; last: Prisma.Sql | null }> {
   const outbox: Outbox = { events: [], audited: [], changes: [] };
-  const result = await work({ db, ...outbox });
+  const result = await work(outbox);
   return { result, last: outboxStatement(outbox) };
 }
 
@@ -107,19 +74,18 @@ async function untilOutbox<Db extends TransactionStatements, T>(
  * Takes the key of the request, if it has one. In a sandbox a reset and writers exclude each other from here on, and one
  * that had to wait works in the time that it finds then (R-76).
  */
-async function begin(context: Context, db: Statements) {
-  const { caller, idempotency, realNow } = context;
+async function begin({ caller, idempotency, now, realNow }: Context, db: Transaction) {
   const { tenantId, tenantMode } = caller;
-  if (tenantMode === 'live' && !idempotency) return { now: () => context.now(), isFirst: true };
+  if (tenantMode === 'live' && !idempotency) return { now, isFirst: true };
   const aheadMs =
     tenantMode === 'live'
       ? Prisma.sql`0::bigint`
       : Prisma.sql`clock_under_lock(${tenantId}, ${lockKey('sandbox', tenantId)})`;
   const [start] = idempotency
     ? await takeKey({ db, caller }, idempotency, aheadMs)
-    : await db.$queryRaw<Start[]>`SELECT ${aheadMs} AS "aheadMs", true AS "isFirst"`;
+    : await db.of(tenantId).rows<Start>`SELECT ${aheadMs} AS "aheadMs", true AS "isFirst"`;
   if (!start) throw new Error('a statement returned no row');
-  return { now: inTenantTime({ now: realNow }, Number(start.aheadMs)).now, isFirst: start.isFirst };
+  return { now: aheadOf(realNow, Number(start.aheadMs)), isFirst: start.isFirst };
 }
 
 /**
@@ -127,7 +93,7 @@ async function begin(context: Context, db: Statements) {
  * @throws Problem sandbox_busy: another one has begun. To wait for it would hold a connection that others need.
  */
 export async function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
-  const [reset] = await db.$queryRaw<{ isFirst: boolean }[]>`
+  const [reset] = await db.everyTenant.rows<{ isFirst: boolean }>`
     SELECT pg_try_advisory_xact_lock(${lockKey('reset', tenantId)}) AS "isFirst"`;
   if (!reset?.isFirst) throw new Problem('sandbox_busy');
 }
@@ -135,7 +101,7 @@ export async function lockSandbox({ db }: TransactionContext, tenantId: string):
 /** Blocks all writers of this sandbox until commit. @throws Problem sandbox_busy */
 export async function lockForReset(context: TransactionContext, tenantId: string): Promise<void> {
   await lockSandbox(context, tenantId);
-  await context.db.$executeRaw`SELECT pg_advisory_xact_lock(${lockKey('sandbox', tenantId)})`;
+  await context.db.everyTenant.run`SELECT pg_advisory_xact_lock(${lockKey('sandbox', tenantId)})`;
 }
 
 /** Two sandboxes with one hash only get in each other's way. */

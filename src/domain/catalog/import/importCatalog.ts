@@ -117,7 +117,7 @@ async function writePlan({ db, now }: TransactionContext, tenantId: string, plan
   for (const { id, key } of plan.pharmacy.filter(({ state }) => state === 'updated')) {
     // Also in the products that the file does not name, deleted ones too: a pharmacy has one name.
     const data = { pharmacyName: key, updatedAt: at };
-    await db.product.updateMany({ where: { tenantId, pharmacyId: id }, data });
+    await db.prisma.product.updateMany({ where: { tenantId, pharmacyId: id }, data });
   }
   const changes = tableChanges(plan, tenantId, at);
   const statements = [

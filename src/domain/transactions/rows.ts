@@ -1,0 +1,49 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { Queries } from '../../adapters/database/statements.js';
+import { columnsOf, fieldsOf, identifier, recordset, tableOf, tenantInsertion } from './bulkSql.js';
+
+/** A row of a model with all its columns, under the names of their fields. */
+export type RowOf<Model extends Prisma.ModelName> = Prisma.TypeMap['model'][Model]['payload']['scalars'];
+
+/** The tenant's rows of a model. @param where the condition besides the tenant, and what follows it */
+export function findRows<Model extends Prisma.ModelName>(
+  db: Queries,
+  tenantId: string,
+  model: Model,
+  where: Prisma.Sql,
+): Promise<RowOf<Model>[]> {
+  const table = tableOf(model);
+  return db.of(tenantId).rows<RowOf<Model>>`
+    SELECT ${fieldsOf(model, table)} FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND ${where}`;
+}
+
+/** Adds rows that all have the same fields; a field that they leave out gets its default. */
+export async function insertRows<Model extends Prisma.ModelName>(
+  db: Queries,
+  tenantId: string,
+  model: Model,
+  rows: readonly Partial<RowOf<Model>>[],
+): Promise<void> {
+  if (rows.length > 0) await db.of(tenantId).run(tenantInsertion(tenantId, tableOf(model), rows));
+}
+
+/**
+ * Sets columns of the tenant's rows to these values; undefined leaves a column as it is. Values travel as JSON, so that
+ * each gets the type of its column.
+ * @param where the condition besides the tenant
+ * @returns how many rows there were
+ */
+export function updateRows<Model extends Prisma.ModelName>(
+  db: Queries,
+  tenantId: string,
+  model: Model,
+  data: { readonly [Field in keyof RowOf<Model>]?: RowOf<Model>[Field] | undefined },
+  where: Prisma.Sql,
+): Promise<number> {
+  const table = tableOf(model);
+  const changes = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
+  const columns = Prisma.join(columnsOf([changes]).map(identifier));
+  return db.of(tenantId).run`
+    UPDATE ${identifier(table)} SET (${columns}) = (SELECT ${columns} FROM ${recordset(table, [changes])})
+    WHERE tenant_id = ${tenantId} AND ${where}`;
+}
