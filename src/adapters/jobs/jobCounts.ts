@@ -1,4 +1,4 @@
-import type { Queries } from '../database/database.js';
+import type { Queries } from '../database/statements.js';
 
 /** What the engine has to do at the moment, on all servers together. */
 interface JobCounts {

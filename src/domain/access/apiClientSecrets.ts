@@ -1,18 +1,16 @@
-import type { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type ApiClient, type ApiClientSecret, type Tenant } from '../../../generated/prisma/client.js';
+import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
 import { hashClientSecret, newClientSecret } from './clientSecrets.js';
+import { fieldsOf } from '../transactions/bulkSql.js';
+import { insertRows, updateRows } from '../transactions/rows.js';
 import { inTransaction, type QueryContext, type TransactionContext } from '../transactions/transaction.js';
 
-/** Everything about an API client but the hashes of its secrets. */
-export const withSecrets = {
-  secrets: {
-    select: { id: true, hint: true, createdAt: true, expiresAt: true, lastUsedAt: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  },
-} as const satisfies Prisma.ApiClientInclude;
+/** A secret without its hash. */
+type SecretSummary = Pick<ApiClientSecret, 'id' | 'hint' | 'createdAt' | 'expiresAt' | 'lastUsedAt'>;
 
-export type ApiClientWithSecrets = Prisma.ApiClientGetPayload<{ include: typeof withSecrets }>;
-type SecretSummary = ApiClientWithSecrets['secrets'][number];
+/** Everything about an API client but the hashes of its secrets, which are the oldest first. */
+export type ApiClientWithSecrets = ApiClient & { readonly secrets: readonly SecretSummary[] };
 
 /** Two, so that a caller changes over while both are valid (D-20); not more, so that none is forgotten. */
 const ACTIVE_LIMIT = 2;
@@ -51,7 +49,7 @@ export async function rotateSecret(context: DomainContext, clientId: string, exp
     }
     const { tenantId, id: apiClientId } = client;
     const { clientSecret, row } = issueSecret(transaction, client.tenant.mode === 'live' ? 'live' : 'sandbox');
-    await transaction.db.prisma.apiClientSecret.create({ data: { ...row, tenantId, apiClientId } });
+    await insertRows(transaction.db, tenantId, 'ApiClientSecret', [{ ...row, apiClientId }]);
     const ends = expireOldAfter === null ? null : new Date(now.getTime() + expireOldAfter * 1000);
     const end = old?.expiresAt && (!ends || old.expiresAt < ends) ? old.expiresAt : ends;
     if (old && end) await expire(transaction, tenantId, old.id, end);
@@ -104,16 +102,33 @@ async function lockClient(context: TransactionContext, clientId: string) {
  * @throws Error when there is no such client
  */
 export async function findApiClient({ db }: Pick<QueryContext, 'db'>, clientId: string) {
-  const client = await db.prisma.apiClient.findUnique({
-    where: { clientId },
-    include: { ...withSecrets, tenant: true },
-  });
-  if (!client) throw new Error(`There is no API client ${JSON.stringify(clientId)}: see "client list".`);
-  return client;
+  const [client] = await withSecrets(db, Prisma.sql`api_client.client_id = ${clientId}`);
+  const [tenant] = client
+    ? await db.everyTenant
+        .rows<Tenant>`SELECT ${fieldsOf('Tenant', 'tenant')} FROM tenant WHERE id = ${client.tenantId}`
+    : [];
+  if (!client || !tenant) throw new Error(`There is no API client ${JSON.stringify(clientId)}: see "client list".`);
+  return { ...client, tenant };
+}
+
+/** API clients by tenant and name. @param where a condition on `api_client`, of any tenant */
+export async function withSecrets(db: Queries, where: Prisma.Sql): Promise<ApiClientWithSecrets[]> {
+  const clients = await db.everyTenant.rows<ApiClient>`
+    SELECT ${fieldsOf('ApiClient', 'api_client')} FROM api_client WHERE ${where} ORDER BY tenant_id, name`;
+  const secrets = await db.everyTenant.rows<SecretSummary & Pick<ApiClientSecret, 'apiClientId'>>`
+    SELECT id, hint, created_at AS "createdAt", expires_at AS "expiresAt", last_used_at AS "lastUsedAt",
+      api_client_id AS "apiClientId"
+    FROM api_client_secret WHERE api_client_id = ANY(${clients.map(({ id }) => id)}::uuid[]) ORDER BY created_at, id`;
+  return clients.map((client) => ({
+    ...client,
+    secrets: secrets
+      .filter(({ apiClientId }) => apiClientId === client.id)
+      .map(({ apiClientId: _apiClientId, ...secret }) => secret),
+  }));
 }
 
 async function expire({ db }: TransactionContext, tenantId: string, id: string, expiresAt: Date): Promise<void> {
-  await db.prisma.apiClientSecret.updateMany({ where: { tenantId, id }, data: { expiresAt } });
+  await updateRows(db, tenantId, 'ApiClientSecret', { expiresAt }, Prisma.sql`id = ${id}::uuid`);
 }
 
 function lastUse({ lastUsedAt }: SecretSummary): string {

@@ -1,9 +1,12 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
 import { canonicalUuid, onlyUuid } from '../values/uuid.js';
 import { findApiClient, issueSecret, withSecrets, type ApiClientWithSecrets } from './apiClientSecrets.js';
 import type { Permission } from '../../contract.js';
 import { isPermission, permissions, presetPermissions, type Preset } from './permissions.js';
 import { assertName, findTenant } from './tenants.js';
+import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
+import { findRows, updateRows } from '../transactions/rows.js';
 import type { QueryContext } from '../transactions/transaction.js';
 
 interface NewApiClient {
@@ -46,9 +49,15 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
   const requestsPerMinute = wanted.requestsPerMinute ?? null;
   const client = { tenantId: tenant.id, clientId, name, permissions: granted, allowedClinicIds, allowedPharmacyIds };
   try {
-    await context.db.prisma.apiClient.create({
-      data: { id, ...client, requestsPerMinute, createdAt: now, updatedAt: now, secrets: { create: row } },
-    });
+    const { tenantId, ...columns } = { id, ...client, requestsPerMinute, createdAt: now, updatedAt: now };
+    await context.db
+      .of(tenantId)
+      .run(
+        withParts(
+          [tenantInsertion(tenantId, 'api_client_secret', [{ ...row, apiClientId: id }])],
+          tenantInsertion(tenantId, 'api_client', [columns]),
+        ),
+      );
   } catch (error) {
     if (!isUniqueViolation(error, 'api_client_tenant_id_name_key')) throw error;
     throw new Error(`Tenant ${tenant.id} has an API client named ${JSON.stringify(name)} already.`, { cause: error });
@@ -58,17 +67,16 @@ export async function createApiClient(context: QueryContext, wanted: NewApiClien
 
 /** The API clients of one tenant or of all, by tenant and name; with their secrets' hints, never a hash. */
 export async function listApiClients(context: QueryContext, tenant?: string): Promise<ApiClientWithSecrets[]> {
-  const where = tenant === undefined ? {} : { id: (await findTenant(context, tenant)).id };
-  const apiClients = { include: withSecrets, orderBy: { name: 'asc' } } as const;
-  const tenants = await context.db.prisma.tenant.findMany({ where, orderBy: { id: 'asc' }, include: { apiClients } });
-  return tenants.flatMap((found) => found.apiClients);
+  if (tenant === undefined) return withSecrets(context.db, Prisma.sql`true`);
+  const { id } = await findTenant(context, tenant);
+  return withSecrets(context.db, Prisma.sql`tenant_id = ${id}`);
 }
 
 /** The client and all its tokens are refused from now on. @throws Error when there is no such client */
 export async function deactivateApiClient(context: QueryContext, clientId: string): Promise<void> {
   const { tenantId, id } = await findApiClient(context, clientId);
   const data = { isActive: false, updatedAt: context.now() };
-  await context.db.prisma.apiClient.updateMany({ where: { tenantId, id }, data });
+  await updateRows(context.db, tenantId, 'ApiClient', data, Prisma.sql`id = ${id}::uuid`);
 }
 
 /** What of a client's limits changes: null = that of the server, or every pharmacy. */
@@ -89,7 +97,7 @@ export async function limitApiClient(context: QueryContext, clientId: string, li
     ...(pharmacies === undefined ? {} : { allowedPharmacyIds: idsOf('pharmacy', pharmacies ?? []) }),
     updatedAt: context.now(),
   };
-  await context.db.prisma.apiClient.updateMany({ where: { tenantId, id }, data });
+  await updateRows(context.db, tenantId, 'ApiClient', data, Prisma.sql`id = ${id}::uuid`);
 }
 
 /**
@@ -131,7 +139,7 @@ export function idsOf(what: 'clinic' | 'pharmacy', given: readonly string[] = []
 
 async function existingClinics({ db }: QueryContext, tenantId: string, given?: readonly string[]): Promise<string[]> {
   const ids = idsOf('clinic', given);
-  const found = await db.prisma.clinic.findMany({ where: { tenantId, id: { in: ids } }, select: { id: true } });
+  const found = await findRows(db, tenantId, 'Clinic', Prisma.sql`id = ANY(${ids}::uuid[])`);
   const missing = ids.filter((id) => !found.some((clinic) => clinic.id === id));
   if (missing.length > 0) throw new Error(`Tenant ${tenantId} has no clinic ${missing.join(', ')}.`);
   return ids;

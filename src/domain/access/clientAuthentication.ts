@@ -1,5 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { PublicContext } from '../../context.js';
+import { updateRows } from '../transactions/rows.js';
+import { inTransaction } from '../transactions/transaction.js';
 import { hashClientSecret, sameHash } from './clientSecrets.js';
 
 interface Row {
@@ -53,7 +55,7 @@ export const isClientId = (text: string): boolean => /^ces_[a-z2-7]{20}$/.test(t
 
 /** The tenant is not known before the client is: client_id is unique over all tenants. */
 function secretsOf({ db }: PublicContext, clientId: string, now: Date): Promise<Row[]> {
-  return db.of(tenantId).rows<Row>`
+  return db.everyTenant.rows<Row>`
     SELECT c.id, c.tenant_id AS "tenantId", c.permissions, c.tokens_valid_after AS "tokensValidAfter",
            s.id IS NOT NULL AND c.is_active AND t.is_active AS "isLive",
            s.id AS "secretId", s.secret_hash AS "secretHash", s.last_used_at AS "secretLastUsedAt"
@@ -63,14 +65,14 @@ function secretsOf({ db }: PublicContext, clientId: string, now: Date): Promise<
       AND (s.expires_at IS NULL OR s.expires_at > ${now})`;
 }
 
-async function noteUse({ db }: PublicContext, row: Row, now: Date): Promise<void> {
+async function noteUse(context: PublicContext, row: Row, now: Date): Promise<void> {
   const { id, tenantId, secretId, secretLastUsedAt } = row;
   if (secretLastUsedAt && now.getTime() - secretLastUsedAt.getTime() < LAST_USED_STEP_MS) return;
   // The client first, as when its secrets are rotated: in the other order the two could wait for each other.
-  await db.$transaction([
-    db.prisma.apiClient.updateMany({ where: { tenantId, id }, data: { lastUsedAt: now } }),
-    db.prisma.apiClientSecret.updateMany({ where: { tenantId, id: secretId }, data: { lastUsedAt: now } }),
-  ]);
+  await inTransaction(context, async ({ db }) => {
+    await updateRows(db, tenantId, 'ApiClient', { lastUsedAt: now }, Prisma.sql`id = ${id}::uuid`);
+    await updateRows(db, tenantId, 'ApiClientSecret', { lastUsedAt: now }, Prisma.sql`id = ${secretId}::uuid`);
+  });
 }
 
 /** HTTP Basic credentials (RFC 6749 §2.3.1: both halves form-encoded); null when they are malformed. */

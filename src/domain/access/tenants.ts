@@ -1,6 +1,7 @@
 import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
-import type { Tenant } from '../../../generated/prisma/client.js';
+import { Prisma, type Tenant } from '../../../generated/prisma/client.js';
 import type { Caller } from '../../context.js';
+import { fieldsOf, identifier, insertion } from '../transactions/bulkSql.js';
 import type { QueryContext } from '../transactions/transaction.js';
 
 export interface NewTenant {
@@ -27,7 +28,8 @@ export async function createTenant(
   }
   const now = context.now();
   try {
-    return await context.db.prisma.tenant.create({ data: { id, name, mode, createdAt: now, updatedAt: now } });
+    const row = { id, name, mode, createdAt: now, updatedAt: now };
+    return tenantOf(await context.db.of(id).rows`${insertion('tenant', [row])} RETURNING ${columns}`);
   } catch (error) {
     if (isUniqueViolation(error, 'tenant_pkey')) throw new Error(`Tenant ${id} exists already.`, { cause: error });
     throw error;
@@ -54,27 +56,37 @@ export async function configureTenant(
 ): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
   const code = currency === undefined ? undefined : currencyCode(currency);
-  return context.db.prisma.tenant.update({
-    where: { id },
-    data: {
-      ...(gfeReuse === undefined ? {} : { gfeReuse }),
-      ...(gfeReuseMonths === undefined ? {} : { gfeReuseMonths }),
-      ...(requireLicensedProvider === undefined ? {} : { requireLicensedProvider }),
-      ...(code === undefined ? {} : { currency: code }),
-      updatedAt: context.now(),
-    },
-  });
+  const stays = <Value>(value: Value | undefined, column: string) =>
+    Prisma.sql`coalesce(${value ?? null}, ${identifier(column)})`;
+  return tenantOf(
+    await context.db.of(id).rows`
+      UPDATE tenant SET gfe_reuse = ${stays(gfeReuse, 'gfe_reuse')}, currency = ${stays(code, 'currency')},
+        gfe_reuse_months = ${stays(gfeReuseMonths, 'gfe_reuse_months')},
+        require_licensed_provider = ${stays(requireLicensedProvider, 'require_licensed_provider')},
+        updated_at = ${context.now()}
+      WHERE id = ${id} RETURNING ${columns}`,
+  );
 }
 
 /** Refuses the callers of a tenant, or admits them again; its records stay. @throws Error when there is none */
 export async function setTenantActive(context: QueryContext, idOrName: string, isActive: boolean): Promise<Tenant> {
   const { id } = await findTenant(context, idOrName);
-  return context.db.prisma.tenant.update({ where: { id }, data: { isActive, updatedAt: context.now() } });
+  return tenantOf(
+    await context.db.of(id).rows`
+      UPDATE tenant SET is_active = ${isActive}, updated_at = ${context.now()} WHERE id = ${id} RETURNING ${columns}`,
+  );
 }
 
 /** All tenants by id. */
 export function listTenants({ db }: QueryContext): Promise<Tenant[]> {
-  return db.prisma.tenant.findMany({ orderBy: { id: 'asc' } });
+  return db.everyTenant.rows<Tenant>`SELECT ${columns} FROM tenant ORDER BY id`;
+}
+
+const columns = fieldsOf('Tenant', 'tenant');
+
+function tenantOf([tenant]: readonly object[]): Tenant {
+  if (!tenant) throw new Error('a tenant is gone, though none is ever deleted');
+  return tenant as Tenant;
 }
 
 /** The tenant with this id or, in any case, this name. @throws Error when there is none, or several have the name */

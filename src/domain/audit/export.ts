@@ -16,7 +16,7 @@ export async function* readAudit(
 ): AsyncGenerator<AuditRecord> {
   let after = 0n;
   for (;;) {
-    const rows = await db.of(tenantId).rows<AuditRecord>`
+    const rows = await db.everyTenant.rows<AuditRecord>`
       SELECT position, at, tenant_id AS "tenantId", client_id AS "clientId", operator, operation_id AS "operationId",
         resource_type AS "resourceType", resource_id AS "resourceId", patient_id AS "patientId", status, code,
         request_id AS "requestId", host(ip) AS ip, outcome,

@@ -28,8 +28,8 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
     const rows = batch.map(({ row }) => row);
     waiting = [];
     underWay += 1;
-    context.db
-      .$statement(insertion('audit_event', rows))
+    context.db.everyTenant
+      .run(insertion('audit_event', rows))
       .then(
         () => {
           metrics?.auditBatches.inc({ outcome: 'ok' });

@@ -1,5 +1,6 @@
 import type { DomainContext } from '../../context.js';
-import { addSeal, latestSeal } from './seal.js';
+import { inTransaction } from '../transactions/transaction.js';
+import { addSeal, latestRemoval, latestSeal } from './seal.js';
 
 /** Rows in one statement: few enough to be done well within its time. */
 const BATCH = 10_000;
@@ -14,36 +15,33 @@ const DAY_MS = 86_400_000;
 export async function purgeAudit(context: DomainContext, days: number): Promise<number> {
   const { db, now } = context;
   const before = new Date(now().getTime() - days * DAY_MS);
-  const last = await db.prisma.auditSeal.findFirst({
-    where: { sealedAt: { lt: before } },
-    orderBy: { number: 'desc' },
-  });
-  const { _max: known } = await db.prisma.auditSeal.aggregate({ _max: { removes: true } });
+  const where = { sealedAt: { lt: before } };
+  const last = await db.prisma.auditSeal.findFirst({ where, orderBy: { number: 'desc' } });
+  const removed = await latestRemoval(db);
   const head = await latestSeal(context);
-  if (last && head && last.number > (known.removes ?? 0n)) {
+  if (last && head && last.number > (removed ?? 0n)) {
     // Another seal came between: the next run removes.
     const removal = { through: head.through, removes: last.number, digests: new Uint8Array() };
     if (!(await addSeal(context, head, removal))) return 0;
   }
-  let removed = 0;
+  let total = 0;
   for (;;) {
     const count = await removeBatch(context);
-    removed += count;
-    if (count < BATCH) return removed;
+    total += count;
+    if (count < BATCH) return total;
   }
 }
 
 /** Removes rows whose removal is in the chain already; with the last of them the seals before it, which no row needs. */
-function removeBatch({ db }: DomainContext): Promise<number> {
-  return db.$transaction(async (transaction) => {
-    await transaction.$queryRaw`SELECT set_config('audit.retention', 'on', true)`;
-    const { _max: known } = await transaction.auditSeal.aggregate({ _max: { removes: true } });
-    const anchor = known.removes ?? 0n;
-    const removed = await transaction.$executeRaw`
+function removeBatch(context: DomainContext): Promise<number> {
+  return inTransaction(context, async ({ db }) => {
+    await db.everyTenant.run`SELECT set_config('audit.retention', 'on', true)`;
+    const anchor = (await latestRemoval(db)) ?? 0n;
+    const removed = await db.everyTenant.run`
       DELETE FROM audit_event WHERE position IN (
         SELECT position FROM audit_event
         WHERE position <= (SELECT through FROM audit_seal WHERE number = ${anchor}) ORDER BY position LIMIT ${BATCH})`;
-    if (removed < BATCH) await transaction.auditSeal.deleteMany({ where: { number: { lt: anchor } } });
+    if (removed < BATCH) await db.everyTenant.run`DELETE FROM audit_seal WHERE number < ${anchor}`;
     return removed;
   });
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
+import type { Queries } from '../../adapters/database/statements.js';
 import type { DomainContext } from '../../context.js';
 
 /** A seal as its hash covers it. */
@@ -41,6 +42,14 @@ export function latestSeal({ db }: Pick<DomainContext, 'db'>): Promise<AuditSeal
   return db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' } });
 }
 
+/** The last seal whose rows were removed after their time; null = none. */
+export async function latestRemoval(db: Queries): Promise<bigint | null> {
+  const [latest] = await db.everyTenant.rows<{
+    removes: bigint | null;
+  }>`SELECT max(removes) AS removes FROM audit_seal`;
+  return latest?.removes ?? null;
+}
+
 /** Adds a seal after the one that was read as the latest; false if somebody else has added one meanwhile. */
 export async function addSeal(
   { db, now }: Pick<DomainContext, 'db' | 'now'>,
@@ -64,7 +73,7 @@ export async function sealAudit(context: DomainContext): Promise<number> {
     SELECT audit_horizon() AS horizon`;
   for (let added = 0; ; added += 1) {
     const before = await latestSeal(context);
-    const [found] = await db.$queryRaw<Digests[]>(
+    const [found] = await db.everyTenant.rows<Digests>(
       digestsOf(Prisma.sql`(SELECT * FROM audit_event
         WHERE position > ${before?.through ?? 0n} AND position <= ${horizon ?? 0n}
         ORDER BY position LIMIT ${MOST_ROWS}) AS unsealed`),

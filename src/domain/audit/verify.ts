@@ -1,6 +1,6 @@
 import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
-import { digestsOf, hashOfSeal, NOTHING_BEFORE, type Digests } from './seal.js';
+import { digestsOf, hashOfSeal, latestRemoval, NOTHING_BEFORE, type Digests } from './seal.js';
 
 interface AuditVerdict {
   readonly seals: number;
@@ -20,7 +20,7 @@ const ENTRY_BYTES = POSITION_BYTES + 32;
 
 /** Recomputes the chain over the audit and compares it with the rows (R-88). */
 export async function verifyAudit(context: Context): Promise<AuditVerdict> {
-  const anchor = await latestRemoval(context);
+  const anchor = await latestRemoval(context.db);
   let [seals, rows] = [0, 0];
   let before: AuditSeal | null = null;
   let fault: string | null = null;
@@ -32,15 +32,9 @@ export async function verifyAudit(context: Context): Promise<AuditVerdict> {
     before = seal;
   }
   // Rows whose time is over were removed meanwhile.
-  if (fault !== null && (await latestRemoval(context)) !== anchor) return verifyAudit(context);
+  if (fault !== null && (await latestRemoval(context.db)) !== anchor) return verifyAudit(context);
   const head = before && { number: Number(before.number), hash: Buffer.from(before.hash).toString('hex') };
   return { seals, rows, head, fault };
-}
-
-/** The last seal whose rows were removed after their time; null = none. */
-async function latestRemoval({ db }: Context): Promise<bigint | null> {
-  const { _max: latest } = await db.prisma.auditSeal.aggregate({ _max: { removes: true } });
-  return latest.removes;
 }
 
 async function* sealsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
@@ -74,7 +68,7 @@ async function rowFault(
   const isRemoved = anchor !== null && number <= anchor;
   // The rows of seals that are still there are just being removed.
   if (isRemoved && (before !== null || number < anchor)) return null;
-  const [found] = await db.$queryRaw<Digests[]>(
+  const [found] = await db.everyTenant.rows<Digests>(
     digestsOf(Prisma.sql`audit_event WHERE position > ${before?.through ?? LOWEST} AND position <= ${through}`),
   );
   return difference(isRemoved ? new Uint8Array() : digests, found?.digests ?? new Uint8Array());

@@ -1,4 +1,4 @@
-import { Prisma, type Document } from '../../../generated/prisma/client.js';
+import type { Document } from '../../../generated/prisma/client.js';
 import { isUnavailable } from '../../adapters/database/databaseErrors.js';
 import type { Context } from '../../context.js';
 import type { Bodies } from '../../contract.js';
@@ -10,6 +10,7 @@ import { visiblePatient } from '../access/visiblePatients.js';
 import { recordEvent } from '../events/record.js';
 import { lockPatient } from '../patients/patients.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
+import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 
 /** What a file comes through on its way into the store. */
 interface FileContext {
@@ -120,8 +121,10 @@ async function keptIfInserted<T>(
 export async function insertDocument(context: CallerContext, file: StoredFile): Promise<Document> {
   const { tenantId, apiClientId: uploadedById } = context.caller;
   const now = context.now();
-  const data = { ...file, tenantId, uploadedById, createdAt: now, updatedAt: now };
-  const document = await context.db.prisma.document.create({ data });
+  const row = { ...file, uploadedById, createdAt: now, updatedAt: now };
+  const [document] = await context.db.of(tenantId).rows<Document>`
+    ${tenantInsertion(tenantId, 'document', [row])} RETURNING ${fieldsOf('Document', 'document')}`;
+  if (!document) throw new Error('an insertion returned no row');
   const { id: documentId, patientId: user_id, docType } = file;
   recordEvent(context, { tenantId, clinicId: null }, 'document.created', { documentId, user_id, docType });
   return document;

@@ -3,6 +3,7 @@ import type { Services } from '../../context.js';
 import type { EventType } from '../../contract.js';
 import { metrics } from '../../telemetry.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
+import { updateRows } from '../transactions/rows.js';
 import { aheadOf, inTransaction, type TransactionContext } from '../transactions/transaction.js';
 import { disable } from './webhookEndpoints.js';
 import { isInbox, receive } from './inbox.js';
@@ -131,7 +132,7 @@ async function record(
     RETURNING status, url, failing_since AS "failingSince", last_failure_at AS "lastFailureAt"`;
   // Deleted meanwhile, with its deliveries.
   if (!endpoint) return;
-  if (outcomes.length > 0) await db.$executeRaw(recordOf(tenantId, outcomes));
+  if (outcomes.length > 0) await db.of(tenantId).run(recordOf(tenantId, outcomes));
   const now = context.now();
   const isSuccess = outcomes.some(({ status }) => status === 'delivered');
   const isFailure = outcomes.some(({ status }) => status !== 'delivered');
@@ -143,14 +144,10 @@ async function record(
   // What another address says does not count.
   const isCurrent = endpoint.status === 'active' && endpoint.url === url;
   const disabledReason = !isCurrent ? null : isGone ? 'gone' : isDead ? 'no_success' : null;
-  await db.prisma.webhookEndpoint.update({
-    where: { tenantId_id: { tenantId, id } },
-    data: {
-      ...(outcomes.length > 0 && { failingSince }),
-      ...(isSuccess && { lastSuccessAt: now }),
-      ...(isFailure && { lastFailureAt: now }),
-    },
-  });
+  if (outcomes.length > 0) {
+    const seen = { failingSince, ...(isSuccess && { lastSuccessAt: now }), ...(isFailure && { lastFailureAt: now }) };
+    await updateRows(db, tenantId, 'WebhookEndpoint', seen, Prisma.sql`id = ${id}::uuid`);
+  }
   if (disabledReason) await disable(context, { tenantId, id }, disabledReason);
 }
 

@@ -47,7 +47,7 @@ export async function listDeliveries(
     ...(status === undefined ? [] : [ofStatus[status]]),
     ...(cursor === undefined ? [] : [Prisma.sql`delivery.id < ${keyOf(cursor, onlyUuid)}::uuid`]),
   ];
-  const found = await context.db.of(tenantId).rows<Delivery>`
+  const found = await context.db.of(context.caller.tenantId).rows<Delivery>`
     SELECT ${shown} FROM webhook_delivery AS delivery
     JOIN event ON event.tenant_id = delivery.tenant_id AND event.id = delivery.event_id
     WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY delivery.id DESC LIMIT ${limit + 1}`;

@@ -1,4 +1,3 @@
-import { Prisma } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 import type { EventDataOf, EventType, Input } from '../../contract.js';
 import type { PatientViewer } from '../access/visiblePatients.js';

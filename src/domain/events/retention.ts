@@ -1,9 +1,10 @@
 import { isUnavailable, sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
+import { inTransaction } from '../transactions/transaction.js';
 
 /** What a purge needs: the database, whose real time counts here, and a signal to end early. */
-export interface PurgeContext extends Pick<SweepContext, 'db' | 'log'> {
+export interface PurgeContext extends SweepContext {
   readonly signal?: AbortSignal;
 }
 
@@ -36,18 +37,17 @@ export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
  * @returns how many
  */
 export function purgeEvents(context: PurgeContext): Promise<number> {
-  const { db } = context;
-  return inTenants(context, async (tenantId) => {
-    // A reset of a sandbox locks the tenant before its events, too.
-    const lock = db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
-    const purge = db.of(tenantId).run`
+  const purgeSome = (tenantId: string): Promise<number> =>
+    inTransaction(context, async ({ db }) => {
+      // A reset of a sandbox locks the tenant before its events, too.
+      await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+      return db.of(tenantId).run`
       DELETE FROM event WHERE tenant_id = ${tenantId} AND position < (
         SELECT coalesce(min(position) FILTER (WHERE recorded_at >= now() - interval '30 days'), max(position) + 1)
         FROM (SELECT position, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY position LIMIT ${RETENTION_BATCH})
           AS oldest)`;
-    const [, purged] = await db.$transaction([lock, purge]);
-    return purged;
-  });
+    });
+  return inTenants(context, purgeSome);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Queries } from '../../adapters/database/database.js';
+import type { Queries } from '../../adapters/database/statements.js';
 import { mayReceive } from './subscriptions.js';
 
 /** What is to be sent to endpoints that are active. */

@@ -88,13 +88,15 @@ export async function createEndpoint(
 
 /** The oldest first. They are few: five of each API client at most. */
 export function listEndpoints(context: LookupContext): Promise<Endpoint[]> {
-  return context.db.of(tenantId).rows<Endpoint>`
+  return context.db.of(context.caller.tenantId).rows<Endpoint>`
     SELECT ${shown} FROM webhook_endpoint WHERE ${ownOf(context)} ORDER BY id`;
 }
 
 /** @throws Problem webhook_endpoint_not_found */
 export async function getEndpoint(context: LookupContext, id: string): Promise<Endpoint> {
-  return found(context.db.of(tenantId).rows`SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)}`);
+  return found(
+    context.db.of(context.caller.tenantId).rows`SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)}`,
+  );
 }
 
 /**
@@ -116,7 +118,7 @@ export async function updateEndpoint(
     ...(status === 'disabled' ? [disabling('partner')] : []),
     Prisma.sql`updated_at = ${context.now()}`,
   ];
-  return found(context.db.everyTenant.rows`
+  return found(context.db.of(tenantId).rows`
     UPDATE webhook_endpoint SET ${Prisma.join(changes)} WHERE ${one(context, id)} RETURNING ${shown}`);
 }
 
@@ -161,7 +163,7 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
 export async function requireActive(context: LookupContext, id: string): Promise<Endpoint> {
   // Locked before its deliveries, as by an attempt.
   const endpoint = await found<Endpoint>(
-    context.db.of(tenantId).rows`
+    context.db.of(context.caller.tenantId).rows`
       SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)} FOR NO KEY UPDATE`,
   );
   if (endpoint.status !== 'active') throw invalidState(endpoint.status);
@@ -176,7 +178,7 @@ export async function deleteEndpoint(context: CallerContext, id: string): Promis
   const some = Prisma.sql`
     DELETE FROM webhook_delivery WHERE tenant_id = ${tenantId} AND id IN (SELECT id FROM webhook_delivery
       WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid LIMIT ${DELETED_AT_ONCE})`;
-  while ((await context.db.$executeRaw(some)) === DELETED_AT_ONCE);
+  while ((await context.db.of(tenantId).run(some)) === DELETED_AT_ONCE);
   await found(context.db.of(tenantId).rows`DELETE FROM webhook_endpoint WHERE ${one(context, id)} RETURNING true`);
 }
 
@@ -185,7 +187,7 @@ export async function rotateSecret(context: CallerContext, id: string) {
   const secret = context.randomBytes(SECRET_BYTES);
   const now = context.now();
   const previousSecretUntil = new Date(now.getTime() + OVERLAP_MS);
-  await found(context.db.everyTenant.rows<object>`
+  await found(context.db.of(context.caller.tenantId).rows<object>`
     UPDATE webhook_endpoint SET previous_secret = secret, previous_secret_until = ${previousSecretUntil},
       secret = ${secret}::bytea, updated_at = ${now}
     WHERE ${one(context, id)} RETURNING true`);

@@ -1,4 +1,3 @@
-import { Prisma } from '../../../generated/prisma/client.js';
 import type { QueryContext, TransactionContext } from '../transactions/transaction.js';
 import { MOST_REPLAYED, replay, type ReplayedTime } from './deliveries.js';
 import { disable, shown, type Endpoint } from './webhookEndpoints.js';

@@ -1,4 +1,4 @@
-import { Prisma, type Patient, type RefState } from '../../../generated/prisma/client.js';
+import type { Patient, RefState } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { fieldProblem, Problem } from '../../problem.js';
 import { visiblePatient } from '../access/visiblePatients.js';

@@ -1,4 +1,4 @@
-import { Prisma, type GfeItem } from '../../../generated/prisma/client.js';
+import type { GfeItem } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
 import { stateOfEncounter } from './licences.js';
 import type { LookupContext } from '../transactions/transaction.js';

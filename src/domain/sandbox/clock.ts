@@ -42,8 +42,8 @@ export async function setClock(context: Context, offsetSeconds: number, row: Aud
   const world = { db, now, newId, randomBytes, log };
   await inTransaction(world, async (transaction) => {
     await lockSandbox(transaction, tenantId);
-    const where = { id: tenantId, clockOffsetMs: { lte: clockOffsetMs } };
-    const { count } = await transaction.db.prisma.tenant.updateMany({ where, data: { clockOffsetMs } });
+    const count = await transaction.db.of(tenantId).run`
+      UPDATE tenant SET clock_offset_ms = ${clockOffsetMs} WHERE id = ${tenantId} AND clock_offset_ms <= ${clockOffsetMs}`;
     if (count === 0) {
       throw fieldProblem('validation_failed', '#/offsetSeconds', 'must be at least what it is now', 'range');
     }

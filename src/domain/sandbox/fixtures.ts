@@ -13,6 +13,9 @@ import { createPatient } from '../patients/patients.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 import { downloadSample, SAMPLE_HOST } from './sampleFiles.js';
 import { restoreWebhooks } from './webhookFixtures.js';
+import { Prisma } from '../../../generated/prisma/client.js';
+import { tenantInsertion } from '../transactions/bulkSql.js';
+import { findRows } from '../transactions/rows.js';
 
 /** The store as far as fixtures need it. */
 export type FixtureStore = Pick<ObjectStore, 'provider' | 'container' | 'put'>;
@@ -166,12 +169,12 @@ async function fixtureCaller(context: TransactionContext, tenantId: string): Pro
   const id = context.newId();
   const now = context.now();
   const nothing = { permissions: [], allowedClinicIds: [], isActive: false };
-  const row = { id, tenantId, clientId: `ces_fixtures_${id}`, name: CLIENT_NAME, ...nothing };
-  const { id: apiClientId, clientId } = await context.db.prisma.apiClient.upsert({
-    where: { tenantId_name: { tenantId, name: CLIENT_NAME } },
-    create: { ...row, createdAt: now, updatedAt: now },
-    update: {},
-  });
+  const row = { id, clientId: `ces_fixtures_${id}`, name: CLIENT_NAME, ...nothing, createdAt: now, updatedAt: now };
+  const { db } = context;
+  await db.of(tenantId).run`${tenantInsertion(tenantId, 'api_client', [row])} ON CONFLICT (tenant_id, name) DO NOTHING`;
+  const [stored] = await findRows(db, tenantId, 'ApiClient', Prisma.sql`name = ${CLIENT_NAME}`);
+  if (!stored) throw new Error('a client of the fixtures was just made');
+  const { id: apiClientId, clientId } = stored;
   const unlimited = { permissions: new Set<never>(), allowedClinicIds: null, allowedPharmacyIds: null };
   return { tenantId, tenantMode: 'sandbox', apiClientId, clientId, ...unlimited };
 }

@@ -1,4 +1,3 @@
-import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { MOST_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';

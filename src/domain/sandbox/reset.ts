@@ -5,6 +5,7 @@ import { identifier } from '../transactions/bulkSql.js';
 import { replayFixtures, storeFixtureFile, type FixtureStore } from './fixtures.js';
 import { requireSandbox } from './requireSandbox.js';
 import { createTenant, type NewTenant } from '../access/tenants.js';
+import { updateRows } from '../transactions/rows.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
 /** Everything that a tenant owns but its API clients and where it wants its events sent. Tables refer to those of later groups only. */
@@ -61,17 +62,15 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
   const stale = await inTransaction(parts, async (transaction) => {
     const { gfeReuse } = await lockEverything(transaction, tenantId);
     const { db } = transaction;
-    const documents = await db.prisma.document.findMany({ where: { tenantId }, select: { blobPath: true } });
+    const documents = await db.of(tenantId).rows<{ blobPath: string }>`
+      SELECT blob_path AS "blobPath" FROM document WHERE tenant_id = ${tenantId}`;
     for (const tables of tableGroups) await empty(transaction, tables, tenantId);
     await forgetTimes(transaction, tenantId);
-    const where = { id: tenantId };
     // The fixtures wait for their review whatever the operator has set.
-    await db.prisma.tenant.updateMany({
-      where,
-      data: { clockOffsetMs: 0, gfeReuse: false, updatedAt: transaction.now() },
-    });
+    await db.of(tenantId).run`
+      UPDATE tenant SET clock_offset_ms = 0, gfe_reuse = false, updated_at = ${transaction.now()} WHERE id = ${tenantId}`;
     await replayFixtures(transaction, tenantId, file);
-    await db.prisma.tenant.updateMany({ where, data: { gfeReuse } });
+    await db.of(tenantId).run`UPDATE tenant SET gfe_reuse = ${gfeReuse} WHERE id = ${tenantId}`;
     transaction.audited.push(row);
     return documents.map(({ blobPath }) => blobPath).filter((key) => key !== file.blobPath);
   });
@@ -124,7 +123,7 @@ async function empty({ db }: TransactionContext, tables: readonly string[], tena
   const counts = tables.map((name) => Prisma.sql`(SELECT count(*) FROM ${identifier(`from_${name}`)})`);
   let most: bigint | undefined;
   do {
-    const [row] = await db.everyTenant.rows<{ most: bigint }>`
+    const [row] = await db.of(tenantId).rows<{ most: bigint }>`
       WITH ${Prisma.join(deletions)} SELECT greatest(${Prisma.join(counts)}) AS most`;
     most = row?.most;
   } while (most === BATCH);
@@ -134,7 +133,7 @@ async function empty({ db }: TransactionContext, tables: readonly string[], tena
 async function forgetTimes({ db }: TransactionContext, tenantId: string): Promise<void> {
   const never = { failingSince: null, lastSuccessAt: null, lastFailureAt: null };
   const data = { ...never, previousSecret: null, previousSecretUntil: null };
-  await db.prisma.webhookEndpoint.updateMany({ where: { tenantId }, data });
+  await updateRows(db, tenantId, 'WebhookEndpoint', data, Prisma.sql`true`);
 }
 
 /** Their rows are gone, so they are waste: when the store fails they are left to the clean-up of such objects. */

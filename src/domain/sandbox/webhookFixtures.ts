@@ -1,11 +1,13 @@
-import type { Prisma } from '../../../generated/prisma/client.js';
 import type { NewEvent } from '../transactions/outbox.js';
-import { tenantInsertion } from '../transactions/bulkSql.js';
+import { columnsOf, fromExcluded, tenantInsertion } from '../transactions/bulkSql.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 const endpointId = '01a1f9b8-cbc0-7000-8000-00000000ab01';
 const deliveredId = '01a1f9b8-cbc0-7000-8000-00000000de01';
 const failedId = '01a1f9b8-cbc0-7000-8000-00000000de02';
+
+/** 32 bytes, as PostgreSQL reads them. */
+const NO_SECRET = `\\x${'00'.repeat(32)}`;
 
 /**
  * Restores the webhook endpoint of the examples and what was sent to it: one event with success, one without. Its API client
@@ -15,14 +17,14 @@ const failedId = '01a1f9b8-cbc0-7000-8000-00000000de02';
 export async function restoreWebhooks(context: CallerContext, events: readonly NewEvent[]): Promise<void> {
   const { tenantId, apiClientId } = context.caller;
   const now = context.now();
-  const endpoint: Omit<Prisma.WebhookEndpointUncheckedCreateInput, 'id' | 'tenantId'> = {
+  const endpoint = {
     apiClientId,
     url: 'https://hooks.northwind.example/encounters',
-    types: ['encounter_completed', 'order_created'],
+    types: ['encounter.completed', 'order.created'],
     description: 'Practice management',
     status: 'active',
     disabledReason: null,
-    secret: new Uint8Array(32),
+    secret: NO_SECRET,
     previousSecret: null,
     previousSecretUntil: null,
     fromPosition: 0n,
@@ -32,11 +34,9 @@ export async function restoreWebhooks(context: CallerContext, events: readonly N
     createdAt: now,
     updatedAt: now,
   };
-  await context.db.prisma.webhookEndpoint.upsert({
-    where: { tenantId_id: { tenantId, id: endpointId } },
-    create: { tenantId, id: endpointId, ...endpoint },
-    update: endpoint,
-  });
+  await context.db.of(tenantId).run`
+    ${tenantInsertion(tenantId, 'webhook_endpoint', [{ id: endpointId, ...endpoint }])}
+    ON CONFLICT (tenant_id, id) DO UPDATE SET ${fromExcluded(columnsOf([endpoint]))}`;
   const delivery = (id: string, eventType: NewEvent['type'], status: 'delivered' | 'failed', httpStatus: number) => {
     const event = events.find(({ type }) => type === eventType);
     const attempt = { at: now, http_status: httpStatus, error: null, duration_ms: 40 };

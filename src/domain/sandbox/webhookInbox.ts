@@ -18,7 +18,9 @@ export async function setInboxBehavior(
   { status, delay_ms: delayMs = 0 }: Bodies['SetWebhookInboxBehaviorRequest'],
 ): Promise<WebhookInbox> {
   requireSandbox(context);
-  const where = { tenantId: context.caller.tenantId };
-  const behavior = { status, delayMs };
-  return context.db.prisma.webhookInbox.upsert({ where, create: { ...where, ...behavior }, update: behavior });
+  const { tenantId } = context.caller;
+  await context.db.of(tenantId).run`
+    INSERT INTO webhook_inbox (tenant_id, status, delay_ms) VALUES (${tenantId}, ${status}, ${delayMs})
+    ON CONFLICT (tenant_id) DO UPDATE SET status = excluded.status, delay_ms = excluded.delay_ms`;
+  return { tenantId, status, delayMs };
 }

@@ -18,6 +18,11 @@ export function tenantInsertion(tenantId: string, table: string, rows: readonly 
     SELECT ${tenantId}::text AS tenant_id, ${columns} FROM ${recordset(table, rows)}`;
 }
 
+/** The assignments of `ON CONFLICT … DO UPDATE SET` that take the values of the rejected row. */
+export function fromExcluded(columns: readonly string[]): Prisma.Sql {
+  return Prisma.join(columns.map(identifier).map((column) => Prisma.sql`${column} = excluded.${column}`));
+}
+
 /** All rows as one JSON parameter: PostgreSQL makes them rows of the table's own type. */
 export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
   const records = rows.map((row) => {
