@@ -10,7 +10,7 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { readConfig } from '../../src/config.js';
-import { withMembers, type Context } from '../../src/context.js';
+import type { Context } from '../../src/context.js';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { openServices } from '../../src/runtime/services.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
@@ -34,8 +34,8 @@ interface Figure {
 
 /** Whole reads of each table so far, by this connection too. */
 async function wholeReads({ db }: Context, rows: number): Promise<Map<string, number>> {
-  await db.$executeRaw`SELECT pg_stat_force_next_flush()`;
-  const tables = await db.$queryRaw<{ name: string; count: bigint }[]>`
+  await db.prisma.$executeRaw`SELECT pg_stat_force_next_flush()`;
+  const tables = await db.prisma.$queryRaw<{ name: string; count: bigint }[]>`
     SELECT relname AS name, seq_scan AS count FROM pg_stat_user_tables WHERE n_live_tup >= ${rows}`;
   return new Map(tables.map(({ name, count }) => [name, Number(count)]));
 }
@@ -59,7 +59,7 @@ async function measure(context: Context, [, work, prepare]: GrowthOperation, row
 /** What an operation gets for a caller of the tenant. */
 async function contextOf(db: Database, url: string, tenantId: string): Promise<Context> {
   const domain = systemContext(db);
-  const { id: apiClientId, clientId } = await db.apiClient.findFirstOrThrow({ where: { tenantId } });
+  const { id: apiClientId, clientId } = await db.prisma.apiClient.findFirstOrThrow({ where: { tenantId } });
   const services = await openServices({
     config: readConfig({ DATA_DIR: dataDir }),
     domain,
@@ -68,7 +68,8 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
     baseUrl: () => '',
     isStopping: () => false,
   });
-  return withMembers(services, {
+  return {
+    ...services,
     caller: {
       tenantId,
       tenantMode: 'live' as const,
@@ -80,7 +81,7 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
     },
     ...withoutRequest,
     realNow: domain.now,
-  });
+  };
 }
 
 const dataDir = await mkdtemp(join(tmpdir(), 'ces-growth-'));
@@ -109,7 +110,7 @@ for (const rows of SIZES) {
     figures.set(name, [...(figures.get(name) ?? []), figure]);
     process.stdout.write(`${rows} ${name}: ${figure.milliseconds.toFixed(2)} ms ${figure.scanned.join(' ')}\n`);
   }
-  await db.$disconnect();
+  await db.close();
 }
 await client.end();
 await database.close();

@@ -21,10 +21,10 @@ export async function growthOperations(context: Context, rows: number): Promise<
   const products = (filter: Partial<ProductFilter>) => () => listProducts(context, { ...order, ...filter });
   const encounters = (filter: Partial<EncounterFilter>) => () => listEncounters(context, { limit: 100, ...filter });
   const [clinic, product, patient, encounter] = await Promise.all([
-    db.clinic.findFirstOrThrow({ where, orderBy: { createdAt: 'asc' }, skip: rows / 2 }),
-    db.product.findFirstOrThrow({ where, orderBy: { createdAt: 'asc' }, skip: rows / 2 }),
-    db.patient.findFirstOrThrow({ where }),
-    db.encounter.findFirstOrThrow({ where, orderBy: { createdAt: 'asc' }, skip: rows / 2 }),
+    db.prisma.clinic.findFirstOrThrow({ where, orderBy: { createdAt: 'asc' }, skip: rows / 2 }),
+    db.prisma.product.findFirstOrThrow({ where, orderBy: { createdAt: 'asc' }, skip: rows / 2 }),
+    db.prisma.patient.findFirstOrThrow({ where }),
+    db.prisma.encounter.findFirstOrThrow({ where, orderBy: { createdAt: 'asc' }, skip: rows / 2 }),
   ]);
   const { clinicId, patientId, createdAt, encounterNo } = encounter;
   const cursor = Buffer.from(`${createdAt.toISOString()} ${encounterNo}`).toString('base64url');
@@ -90,7 +90,7 @@ export async function growthOperations(context: Context, rows: number): Promise<
 
 /** One batch of approvals whose end nobody has announced: half of the oldest encounters have one. */
 function makeDue({ db, caller: { tenantId } }: Context): Promise<number> {
-  return db.$executeRaw`
+  return db.prisma.$executeRaw`
     UPDATE gfe_item SET expired_notified_at = NULL
     WHERE tenant_id = ${tenantId} AND expired_notified_at IS NOT NULL AND encounter_id IN (
       SELECT id FROM encounter WHERE tenant_id = ${tenantId} ORDER BY created_at LIMIT 100)`;

@@ -45,9 +45,9 @@ async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sand
   const granted = permissions.filter((permission) => mode === 'sandbox' || permission !== 'sandbox:simulate');
   const wanted = { tenant: tenantId, name: 'bench', permissions: granted };
   const { clientId, clientSecret } = await createApiClient(domain, wanted);
-  const { id: apiClientId } = await domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
-  const { id: clinicId } = await domain.db.clinic.findFirstOrThrow({ where: { tenantId, isActive: true } });
-  const { id: productId } = await domain.db.product.findFirstOrThrow({
+  const { id: apiClientId } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+  const { id: clinicId } = await domain.db.prisma.clinic.findFirstOrThrow({ where: { tenantId, isActive: true } });
+  const { id: productId } = await domain.db.prisma.product.findFirstOrThrow({
     where: { tenantId, isActive: true, isDeleted: false, availability: { none: { tenantId } } },
   });
   const post = async (path: string, body: object, token = ''): Promise<Record<string, unknown>> => {
@@ -72,7 +72,7 @@ async function sampleOf(domain: DomainContext, url: string, mode: 'live' | 'sand
 
 /** Milliseconds of CPU that PostgreSQL has used for the connections of a program. */
 async function postgresCpu(domain: DomainContext, program: string): Promise<number> {
-  const backends = await domain.db.$queryRaw<{ pid: number }[]>`
+  const backends = await domain.db.prisma.$queryRaw<{ pid: number }[]>`
     SELECT pid FROM pg_stat_activity WHERE application_name = ${program}`;
   const ticks = await Promise.all(
     backends.map(async ({ pid }) => {
@@ -218,6 +218,6 @@ if (isWhole) await writeFile(RESULTS, results);
 process.stdout.write(`${lines.join('\n')}\n`);
 
 await service.stop();
-await domain.db.$disconnect();
+await domain.db.close();
 await database.close();
 await rm(dataDir, { recursive: true, force: true });

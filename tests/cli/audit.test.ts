@@ -79,7 +79,7 @@ it('verify says that the chain holds, or ends with 1 and names the row', async (
     'ALTER TABLE audit_event DISABLE TRIGGER USER',
     `UPDATE audit_event SET ip = '10.0.0.1' WHERE position = 2`,
   ]) {
-    await harness.domain.db.$executeRawUnsafe(sql);
+    await harness.domain.db.prisma.$executeRawUnsafe(sql);
   }
   expect(await runProgram(environment, 'audit', 'verify')).toMatchObject({
     code: 1,

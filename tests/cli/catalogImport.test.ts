@@ -30,12 +30,12 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await db.$disconnect();
+  await db.close();
   await database.drop();
   await rm(folder, { recursive: true });
 });
 
-const productsOf = (tenantId: string) => db.product.count({ where: { tenantId } });
+const productsOf = (tenantId: string) => db.prisma.product.count({ where: { tenantId } });
 
 async function file(name: string, content: string | Buffer): Promise<string> {
   const path = join(folder, name);
@@ -69,7 +69,7 @@ it('prints what --dry-run would change at its place in the file, and changes not
     products: { deleted: 1 },
     changes: [{ line: 2, column: 3, pointer: '/products/0', state: 'deleted' }],
   });
-  expect(await db.product.count({ where: { tenantId: 'first', isDeleted: true } })).toBe(0);
+  expect(await db.prisma.product.count({ where: { tenantId: 'first', isDeleted: true } })).toBe(0);
 });
 
 it('prints a catalog as a file whose import changes nothing', async () => {
@@ -109,7 +109,7 @@ it('names every fault as file:line:column, writes nothing and ends with 1', asyn
     message: stderr.trimEnd(),
     faults: expect.arrayContaining([{ line: 2, column: 15, pointer: '/clinics/0', message: 'email is missing' }]),
   });
-  expect(await db.clinic.count({ where: { tenantId: 'second' } })).toBe(0);
+  expect(await db.prisma.clinic.count({ where: { tenantId: 'second' } })).toBe(0);
 });
 
 it.each([

@@ -19,7 +19,7 @@ it('client update sets the limit of one client, or takes it away, and refuses wh
   const { tenantId, clientId } = await newPartner(harness);
   const { clientId: other } = await newPartner(harness);
   const limits = async (): Promise<unknown[]> => {
-    const { apiClient } = harness.domain.db;
+    const { apiClient } = harness.domain.db.prisma;
     const found = [clientId, other].map((id) => apiClient.findUniqueOrThrow({ where: { clientId: id } }));
     return (await Promise.all(found)).map((client) => client.requestsPerMinute);
   };
@@ -42,7 +42,7 @@ it('client update sets the limit of one client, or takes it away, and refuses wh
     `${clientId} has the limit of the server. Running servers follow within 30 seconds.\n`,
   );
   expect(await limits()).toEqual([null, null]);
-  const rows = await harness.domain.db.$queryRaw<{ outcome: string }[]>`
+  const rows = await harness.domain.db.prisma.$queryRaw<{ outcome: string }[]>`
     SELECT outcome FROM audit_event WHERE operation_id = 'client update' AND tenant_id = ${tenantId} ORDER BY position`;
   expect(rows.map(({ outcome }) => outcome)).toEqual(['success', 'success']);
 });
@@ -53,7 +53,7 @@ it('client update limits a client to pharmacies, or to none of them', async () =
   const pharmacies = ['01a10caf-a4c0-7000-8000-0000000000a1', '01a10caf-a4c0-7000-8000-0000000000a2'];
   const update = (...ids: string[]): string[] => ['client', 'update', clientId, '--pharmacy', ...ids];
   const limits = async (): Promise<unknown> =>
-    (await harness.domain.db.apiClient.findUniqueOrThrow({ where: { clientId } })).allowedPharmacyIds;
+    (await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { clientId } })).allowedPharmacyIds;
   expect(await runJson(environment, ...update(...pharmacies))).toMatchObject({
     clientId,
     allowedPharmacyIds: pharmacies,

@@ -32,13 +32,13 @@ it('works on the embedded database of DATA_DIR without a server and beside one',
     expect(client).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
     const { clientId, permissions } = JSON.parse(client.stdout) as { clientId: string; permissions: string[] };
     expect(permissions.sort()).toEqual(['read:encounter', 'review:encounter']);
-    expect(await db.apiClient.findUnique({ where: { clientId } })).toMatchObject({
+    expect(await db.prisma.apiClient.findUnique({ where: { clientId } })).toMatchObject({
       tenantId: 'lakeside',
       isActive: true,
     });
-    expect(await db.tenant.count()).toBeGreaterThan(0);
+    expect(await db.prisma.tenant.count()).toBeGreaterThan(0);
   } finally {
-    await db.$disconnect();
+    await db.close();
     await server.close();
   }
 });

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 const commandsOf = ({ tenantId }: Partner) =>
-  harness.domain.db.auditEvent.findMany({ where: { tenantId, operationId: 'events tail' } });
+  harness.domain.db.prisma.auditEvent.findMany({ where: { tenantId, operationId: 'events tail' } });
 
 /** Follows the feed, in a process of its own. */
 function startTail(...options: readonly string[]) {

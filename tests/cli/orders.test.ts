@@ -28,7 +28,7 @@ const cancel = (orderNo: string, tenant = partner.tenantId) =>
 describe('tenant configure', () => {
   it('changes what it is told to, for a tenant by its name, and shows it', async () => {
     const { tenantId } = await newPartner(harness);
-    const { name } = await harness.domain.db.tenant.findUniqueOrThrow({ where: { id: tenantId } });
+    const { name } = await harness.domain.db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
     const configured = {
       id: tenantId,
       name,
@@ -128,12 +128,12 @@ describe('order cancel', () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const orderNo = await newOrder(sandbox);
     const yearMs = 365 * 24 * 3_600_000;
-    const { id } = await harness.domain.db.tenant.update({
+    const { id } = await harness.domain.db.prisma.tenant.update({
       where: { id: sandbox.tenantId },
       data: { clockOffsetMs: yearMs },
     });
     await cancel(orderNo, id);
-    const { updatedAt } = await harness.domain.db.order.findFirstOrThrow({ where: { tenantId: id, orderNo } });
+    const { updatedAt } = await harness.domain.db.prisma.order.findFirstOrThrow({ where: { tenantId: id, orderNo } });
     // The program has the real clock, unlike the service of this test.
     expect(updatedAt.getTime()).toBeGreaterThan(Date.now() + yearMs - 600_000);
   });

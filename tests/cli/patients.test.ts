@@ -34,7 +34,7 @@ describe('patient verify', () => {
     expect(events.map(({ data }) => data)).toEqual(
       ['INVITED', 'VERIFIED'].map((isVerified) => ({ user_id: id, isVerified })),
     );
-    const rows = await harness.domain.db.auditEvent.findMany({
+    const rows = await harness.domain.db.prisma.auditEvent.findMany({
       where: { tenantId: partner.tenantId, operationId: 'patient verify' },
     });
     expect(rows.map(({ tenantId, patientId, outcome }) => [tenantId, patientId, outcome])).toEqual([

@@ -36,7 +36,7 @@ const countsOf = async (...providers: object[]) => JSON.parse((await importing(.
 async function stored() {
   const { tenantId } = partner;
   const include = { licences: { orderBy: { state: 'asc' } } } as const;
-  return harness.domain.db.provider.findMany({ where: { tenantId }, include, orderBy: { reviewerRef: 'asc' } });
+  return harness.domain.db.prisma.provider.findMany({ where: { tenantId }, include, orderBy: { reviewerRef: 'asc' } });
 }
 
 it('imports providers, idempotent; what the file names is as it says, what it does not name stays', async () => {

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await db.$disconnect();
+  await db.close();
   await database.drop();
   await rm(dataDir, { recursive: true });
 });
@@ -42,7 +42,7 @@ async function createClient(...args: string[]): Promise<Created> {
 
 /** The secrets that the database would accept at this moment, as the token endpoint compares them. */
 async function accepts(clientId: string, secret: string): Promise<boolean> {
-  const client = await db.apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
+  const client = await db.prisma.apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
   const live = (client?.secrets ?? []).filter(({ expiresAt }) => expiresAt === null || expiresAt > new Date());
   return live.some(({ secretHash }) => Buffer.from(secretHash).equals(hashClientSecret(secret)));
 }
@@ -79,7 +79,7 @@ describe('tenant', () => {
   it('has what the examples show when it is a sandbox, and nothing when it is live', async () => {
     for (const mode of ['sandbox', 'live']) await json('tenant', 'create', `Try ${mode}`, '--mode', mode);
     const [full, empty] = [{ tenantId: 'try-sandbox' }, { tenantId: 'try-live' }];
-    expect((await db.encounter.findMany({ where: full })).map(({ gfeNo }) => gfeNo).sort()).toEqual([
+    expect((await db.prisma.encounter.findMany({ where: full })).map(({ gfeNo }) => gfeNo).sort()).toEqual([
       'GFE-100123',
       'GFE-100124',
       'GFE-100125',
@@ -87,12 +87,14 @@ describe('tenant', () => {
       'GFE-100127',
       'GFE-100131',
     ]);
-    const { blobPath } = await db.document.findFirstOrThrow({ where: full });
+    const { blobPath } = await db.prisma.document.findFirstOrThrow({ where: full });
     expect((await readFile(join(dataDir, 'documents', blobPath))).toString()).toMatch(/^%PDF-[^]*%%EOF$/);
     expect(await json('client', 'list', '--tenant', 'try-sandbox')).toMatchObject([
       { name: 'Sandbox fixtures', isActive: false, permissions: [], secrets: [] },
     ]);
-    expect([await db.clinic.count({ where: empty }), await db.patient.count({ where: empty })]).toEqual([0, 0]);
+    expect([await db.prisma.clinic.count({ where: empty }), await db.prisma.patient.count({ where: empty })]).toEqual([
+      0, 0,
+    ]);
   });
 
   it.each([
@@ -114,10 +116,10 @@ describe('tenant deactivate and activate', () => {
       stderr: '',
       stdout: 'lakeside-health is no longer active. Running servers follow within 30 seconds.\n',
     });
-    expect(await db.tenant.count({ where: { isActive: false } })).toBe(1);
+    expect(await db.prisma.tenant.count({ where: { isActive: false } })).toBe(1);
     const on = { id: 'lakeside-health', isActive: true };
     expect(await json('tenant', 'activate', 'lakeside-health')).toMatchObject(on);
-    expect(await db.tenant.count({ where: { isActive: false } })).toBe(0);
+    expect(await db.prisma.tenant.count({ where: { isActive: false } })).toBe(0);
     const { code, stderr } = await run('tenant', 'deactivate', 'nobody');
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -137,7 +139,7 @@ describe('client create', () => {
     const { clientId, clientSecret } = created as Created;
     expect(await accepts(clientId, clientSecret)).toBe(true);
     // Only its hash is kept.
-    const rows = await db.$queryRaw<{ row: string }[]>`SELECT s::text AS row FROM api_client_secret s`;
+    const rows = await db.prisma.$queryRaw<{ row: string }[]>`SELECT s::text AS row FROM api_client_secret s`;
     expect(rows.some(({ row }) => row.includes(clientSecret))).toBe(false);
   });
 
@@ -158,7 +160,7 @@ describe('client create', () => {
     ]);
     const now = new Date();
     const id = '01a05c32-5e80-7000-8000-00000000c101';
-    await db.clinic.create({
+    await db.prisma.clinic.create({
       data: {
         id,
         tenantId: 'lakeside-health',
@@ -172,7 +174,7 @@ describe('client create', () => {
     });
     const { clientId, permissions } = await createClient('--permissions', 'admin:clinic', '--clinic', id.toUpperCase());
     expect(permissions).toEqual(['admin:clinic']);
-    expect(await db.apiClient.findUnique({ where: { clientId } })).toMatchObject({ allowedClinicIds: [id] });
+    expect(await db.prisma.apiClient.findUnique({ where: { clientId } })).toMatchObject({ allowedClinicIds: [id] });
   });
 
   it.each([
@@ -204,7 +206,7 @@ describe('client create', () => {
       code: 1,
       stderr: 'Tenant lakeside-health has an API client named "Reviewer" already.\n',
     });
-    expect(await db.apiClient.count({ where: { tenantId: 'lakeside-health', name: 'Reviewer' } })).toBe(1);
+    expect(await db.prisma.apiClient.count({ where: { tenantId: 'lakeside-health', name: 'Reviewer' } })).toBe(1);
   });
 });
 
@@ -257,12 +259,12 @@ describe('client deactivate and revoke-tokens', () => {
     const { clientId } = await createClient('--preset', 'billing');
     const revoked = await run('client', 'revoke-tokens', clientId);
     expect(revoked).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('within 30 seconds') });
-    const client = await db.apiClient.findUnique({ where: { clientId } });
+    const client = await db.prisma.apiClient.findUnique({ where: { clientId } });
     expect(Date.now() - (client?.tokensValidAfter?.getTime() ?? 0)).toBeLessThan(10_000);
     expect(client?.isActive).toBe(true);
     expect(await json('client', 'deactivate', clientId)).toEqual({ clientId, isActive: false });
-    expect((await db.apiClient.findUnique({ where: { clientId } }))?.isActive).toBe(false);
-    const others = await db.apiClient.count({ where: { tenantId: 'lakeside-health', isActive: false } });
+    expect((await db.prisma.apiClient.findUnique({ where: { clientId } }))?.isActive).toBe(false);
+    const others = await db.prisma.apiClient.count({ where: { tenantId: 'lakeside-health', isActive: false } });
     expect(others).toBe(1);
     for (const command of ['show', 'deactivate', 'revoke-tokens', 'rotate-secret', 'retire-secret']) {
       expect(await run('client', command, 'ces_aaaaaaaaaaaaaaaaaaaa')).toEqual({
@@ -276,7 +278,7 @@ describe('client deactivate and revoke-tokens', () => {
 
 it('what is written has the time of the database, however wrong the operator’s clock is', async () => {
   const { clientId } = await createClient('--preset', 'billing');
-  const [{ now } = { now: 0 }] = await db.$queryRaw<{ now: number }[]>`
+  const [{ now } = { now: 0 }] = await db.prisma.$queryRaw<{ now: number }[]>`
     SELECT extract(epoch FROM clock_timestamp())::float AS now`;
   mock.timers.enable({ apis: ['Date'], now: Date.parse('2001-01-01') });
   try {
@@ -284,6 +286,6 @@ it('what is written has the time of the database, however wrong the operator’s
   } finally {
     mock.timers.reset();
   }
-  const client = await db.apiClient.findUnique({ where: { clientId } });
+  const client = await db.prisma.apiClient.findUnique({ where: { clientId } });
   expect(Math.abs((client?.tokensValidAfter?.getTime() ?? 0) / 1000 - now)).toBeLessThan(600);
 });

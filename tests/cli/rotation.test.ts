@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await db.$disconnect();
+  await db.close();
   await database.drop();
 });
 
@@ -39,7 +39,7 @@ async function createClient(...args: string[]): Promise<Created> {
 
 /** The secrets that the database would accept at this moment, as the token endpoint compares them. */
 async function accepts(clientId: string, secret: string): Promise<boolean> {
-  const client = await db.apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
+  const client = await db.prisma.apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
   const live = (client?.secrets ?? []).filter(({ expiresAt }) => expiresAt === null || expiresAt > new Date());
   return live.some(({ secretHash }) => Buffer.from(secretHash).equals(hashClientSecret(secret)));
 }
@@ -64,7 +64,7 @@ describe('rotation of a secret', () => {
     expect(early).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('has never been used') });
     expect(await accepts(clientId, old)).toBe(true);
 
-    await db.apiClientSecret.updateMany({
+    await db.prisma.apiClientSecret.updateMany({
       where: { tenantId: 'lakeside-health', secretHash: hashClientSecret(fresh) },
       data: { lastUsedAt: new Date() },
     });
@@ -85,7 +85,7 @@ describe('rotation of a secret', () => {
     expect(seconds).toBeGreaterThan(3500);
     expect(seconds).toBeLessThanOrEqual(3600);
     expect(await accepts(clientId, old)).toBe(true);
-    await db.apiClientSecret.updateMany({
+    await db.prisma.apiClientSecret.updateMany({
       where: { tenantId: 'lakeside-health', secretHash: hashClientSecret(old) },
       data: { expiresAt: new Date() },
     });
@@ -100,7 +100,7 @@ describe('rotation of a secret', () => {
     await blocker.query(`BEGIN; SELECT 1 FROM api_client WHERE client_id = '${clientId}' FOR UPDATE`);
     const rotations = Promise.allSettled(Array.from({ length: 6 }, () => rotateSecret(context, clientId, null)));
     // All of them have come as far as they can before the first may go on.
-    const waiting = () => db.$queryRaw<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
+    const waiting = () => db.prisma.$queryRaw<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     while ((await waiting()).length !== 6) await delay(20);
     await blocker.query('COMMIT');
@@ -108,7 +108,7 @@ describe('rotation of a secret', () => {
     const results = await rotations;
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(
-      await db.apiClient.findUnique({ where: { clientId }, select: { _count: { select: { secrets: true } } } }),
+      await db.prisma.apiClient.findUnique({ where: { clientId }, select: { _count: { select: { secrets: true } } } }),
     ).toEqual({ _count: { secrets: 2 } });
   });
 });

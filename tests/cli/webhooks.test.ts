@@ -28,7 +28,7 @@ afterAll(async () => {
 const command = (name: string, ...more: string[]) => ['webhook', name, '--tenant', partner.tenantId, ...more];
 const audited = async () => {
   const where = { tenantId: partner.tenantId, operationId: { startsWith: 'webhook ' } };
-  const rows = await harness.domain.db.auditEvent.findMany({ where, orderBy: { position: 'asc' } });
+  const rows = await harness.domain.db.prisma.auditEvent.findMany({ where, orderBy: { position: 'asc' } });
   return rows.map(({ operationId, resourceType, resourceId, outcome }) => [
     operationId,
     resourceType,
@@ -90,7 +90,7 @@ describe('webhook replay', () => {
     );
     expect(before).toEqual({ id, deliveries: 0 });
     const where = { tenantId: partner.tenantId, endpointId: id, status: 'waiting' } as const;
-    expect(await harness.domain.db.webhookDelivery.count({ where })).toBe(1);
+    expect(await harness.domain.db.prisma.webhookDelivery.count({ where })).toBe(1);
     await runJson(environment, ...command('disable', '--endpoint', id));
     const refused = await replay('--after', '2026-01-01');
     expect([refused.code, refused.stderr]).toEqual([

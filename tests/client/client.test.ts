@@ -115,7 +115,7 @@ it('a list is read to its end, by pages as by cursors, and no further than it is
   for await (const event of all.ces.list('/events', { types: ['order.paid'] })) events.push(event.id);
   expect(new Set(events).size).toBe(events.length);
   const { db } = harness.domain;
-  expect(events.length).toBe(await db.event.count({ where: { tenantId, type: 'order_paid' } }));
+  expect(events.length).toBe(await db.prisma.event.count({ where: { tenantId, type: 'order_paid' } }));
 
   for (const path of ['/clinics', '/tenants/products'] as const) {
     const few = watched();

@@ -144,11 +144,11 @@ function whileChanged(change: Change, restore: Change, provoke: Provocation): Pr
   };
 }
 const account = (accountIsActive: boolean) => () =>
-  harness.domain.db.patient.updateMany({ where: { tenantId, id: cast.jane.id }, data: { accountIsActive } });
+  harness.domain.db.prisma.patient.updateMany({ where: { tenantId, id: cast.jane.id }, data: { accountIsActive } });
 const licensed = (requireLicensedProvider: boolean) => () =>
-  harness.domain.db.tenant.update({ where: { id: tenantId }, data: { requireLicensedProvider } });
+  harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { requireLicensedProvider } });
 const zone = (timezone: string | null) => () =>
-  harness.domain.db.clinicLocation.updateMany({
+  harness.domain.db.prisma.clinicLocation.updateMany({
     where: { tenantId, clinicId: cast.clinics.austin },
     data: { timezone },
   });
@@ -244,7 +244,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
   idempotency_key_invalid: (operation) => withKey(operation, 'schlüssel'),
   idempotency_key_reused: async (operation) => {
     const key = `of another ${operation.operationId}`;
-    await takeKey(harness.domain.db, { tenantId, apiClientId, operationId: operation.operationId, key });
+    await takeKey(harness.domain.db.prisma, { tenantId, apiClientId, operationId: operation.operationId, key });
     return withKey(operation, key);
   },
   idempotency_in_progress: behindATwin,

@@ -46,9 +46,9 @@ const send = ({ target, json }: Asked, key: string | undefined, { token } = part
   call(harness, target, { token, json, ...(key === undefined ? {} : { headers: { 'Idempotency-Key': key } }) });
 const isReplayed = ({ headers }: Answer): boolean => headers.get('Idempotent-Replayed') === 'true';
 /** Every effect of these operations tells an event. */
-const effects = (): Promise<number> => harness.domain.db.event.count({ where: { tenantId: partner.tenantId } });
+const effects = (): Promise<number> => harness.domain.db.prisma.event.count({ where: { tenantId: partner.tenantId } });
 const storedKeys = (): Promise<number> =>
-  harness.domain.db.idempotencyKey.count({ where: { tenantId: partner.tenantId } });
+  harness.domain.db.prisma.idempotencyKey.count({ where: { tenantId: partner.tenantId } });
 const succeeds = ({ statuses }: ContractOperation): number => statuses.find((status) => status < 300) ?? 0;
 
 it('the operations that take a key are these', () => {
@@ -225,7 +225,7 @@ describe('a key', () => {
     const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
     const key = newKey();
     const first = await send(asked, key);
-    await harness.domain.db.clinic.updateMany({
+    await harness.domain.db.prisma.clinic.updateMany({
       where: { tenantId: partner.tenantId, id: first.body.clinicId },
       data: { isActive: false },
     });
@@ -239,7 +239,7 @@ describe('a key', () => {
     const asked = { target: 'POST /encounters', json: await encounterBody(harness, partner) };
     const key = newKey();
     const first = await send(asked, key);
-    const turnBack = (time: string) => harness.domain.db.$executeRaw`
+    const turnBack = (time: string) => harness.domain.db.prisma.$executeRaw`
       UPDATE idempotency_key SET created_at = now() - ${time}::interval
       WHERE tenant_id = ${partner.tenantId} AND key = ${key}`;
     await turnBack('23 hours 59 minutes');

@@ -200,7 +200,7 @@ async function newThings(owner: Partner): Promise<Things> {
   const encounter = await encounterBody(harness, owner);
   const { clinicId, patientId, treatmentIds } = encounter;
   const { encounter_id, gfe_no, order_no, gfe_data } = await completedEncounter(harness, owner, encounter);
-  const { email } = await harness.domain.db.patient.findFirstOrThrow({ where: { tenantId, id: patientId } });
+  const { email } = await harness.domain.db.prisma.patient.findFirstOrThrow({ where: { tenantId, id: patientId } });
   return {
     clinicId,
     patientId,

@@ -122,7 +122,7 @@ const refused: [string, () => string | undefined | Promise<string | undefined>, 
     'a token of an inactive tenant',
     async () => {
       const { token, tenantId } = await newPartner(harness);
-      await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { isActive: false } });
+      await harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { isActive: false } });
       return `Bearer ${token}`;
     },
     'client_inactive',

@@ -38,7 +38,7 @@ beforeAll(async () => {
   const db = openDatabase(postgres.url);
   const { id: tenant } = await createTenant(systemContext(db), { name: 'Lakeside', mode: 'live' });
   const client = await createApiClient(systemContext(db), { tenant, preset: 'partner' });
-  await db.$disconnect();
+  await db.close();
   const environment = { DATABASE_URL: postgres.url, DATA_DIR: folder.dataDir, RATE_LIMIT: 'off' };
   baseUrl = await startServer(environment).started;
   token = await newToken({ baseUrl }, client);

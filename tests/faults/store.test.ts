@@ -47,7 +47,7 @@ describeOnS3('while the S3 server', () => {
     });
   const documents = async (): Promise<string[]> => {
     const { tenantId } = partner;
-    const rows = await harness.domain.db.document.findMany({ where: { tenantId }, select: { blobPath: true } });
+    const rows = await harness.domain.db.prisma.document.findMany({ where: { tenantId }, select: { blobPath: true } });
     return rows.map(({ blobPath }) => blobPath).sort();
   };
 

@@ -73,7 +73,7 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
       servers.forEach(({ child }) => child.kill('SIGKILL'));
       await Promise.all(servers.map(({ ended }) => ended));
       // As if their leases were over.
-      await stage.db.$executeRaw`UPDATE webhook_endpoint SET busy_until = now() WHERE busy_until IS NOT NULL`;
+      await stage.db.prisma.$executeRaw`UPDATE webhook_endpoint SET busy_until = now() WHERE busy_until IS NOT NULL`;
       servers = [start(), start()];
       for (const { id, path } of endpoints) {
         const rotated = await call(await baseUrlOf(), `POST /webhook-endpoints/${id}/rotate-secret`, { token });
@@ -81,13 +81,14 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
       }
     }
     // What failed is due again when the time of the sandbox has moved.
-    await stage.db.$executeRaw`UPDATE tenant SET clock_offset_ms = clock_offset_ms + 3600000 WHERE id = ${tenantId}`;
+    await stage.db.prisma
+      .$executeRaw`UPDATE tenant SET clock_offset_ms = clock_offset_ms + 3600000 WHERE id = ${tenantId}`;
     await delay(250);
   }
   figure('events × endpoints, webhooks received', `${EVENTS} × 3, ${receiver.received.length}`);
   figure('seconds', ((performance.now() - began) / 1000).toFixed(0));
 
-  const feed = await stage.db.event.findMany({ where: { tenantId, type: 'order_paid' }, select: { id: true } });
+  const feed = await stage.db.prisma.event.findMany({ where: { tenantId, type: 'order_paid' }, select: { id: true } });
   for (const path of paths) expect(accepted.get(path)).toEqual(new Set(feed.map(({ id }) => id)));
   expect(unverified).toEqual([]);
   await receiver.close();

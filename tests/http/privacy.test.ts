@@ -218,7 +218,9 @@ describe('whatever the partner sends, in success and in failure', () => {
   });
 
   it('none of it is in the audit', async () => {
-    const rows = await harness.domain.db.$queryRaw<{ row: string }[]>`SELECT audit_event::text AS row FROM audit_event`;
+    const rows = await harness.domain.db.prisma.$queryRaw<
+      { row: string }[]
+    >`SELECT audit_event::text AS row FROM audit_event`;
     expect(rows.length).toBeGreaterThan(100);
     expectNoSecret(rows.map(({ row }) => row));
   });

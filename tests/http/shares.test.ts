@@ -37,7 +37,7 @@ describe('however many callers a tenant has', () => {
     const { domain } = harness;
     const json = { outcome: 'claim' };
     const target = `POST /sandbox/encounters/${cast.encounters.waiting.encounter_id}/simulate`;
-    const blocked = await domain.db.$transaction(async (db) => {
+    const blocked = await domain.db.prisma.$transaction(async (db) => {
       await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
       const waiting = times(CALLERS, () => call(harness, target, { token: sandbox.token, json }));
       // One connection is this transaction's; the sandbox has one; the others are free.
@@ -146,7 +146,7 @@ describe('a place', () => {
 
 it('what waits in vain is told when to come back', async () => {
   const { domain } = harness;
-  await domain.db
+  await domain.db.prisma
     .$transaction(async (db) => {
       await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
       const target = `POST /sandbox/encounters/${cast.encounters.waiting.encounter_id}/simulate`;

@@ -96,13 +96,13 @@ describe('a connection gets 408 and is closed', () => {
   });
 
   it('when its body comes too slowly, and nothing is created', async () => {
-    const before = await harness.domain.db.patient.count({ where: { tenantId: partner.tenantId } });
+    const before = await harness.domain.db.prisma.patient.count({ where: { tenantId: partner.tenantId } });
     const connection = await openConnection(hasty);
     connection.socket.write(slowPost(100_000));
     drip(connection, ' ');
     expectRefused(await connection.closed(), 'request_timeout');
     expect(failures()).toEqual([]);
-    expect(await harness.domain.db.patient.count({ where: { tenantId: partner.tenantId } })).toBe(before);
+    expect(await harness.domain.db.prisma.patient.count({ where: { tenantId: partner.tenantId } })).toBe(before);
   });
 
   it('when its body never ends', async () => {

@@ -22,13 +22,13 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const create = (json: unknown, { token } = partner) => call(harness, 'POST /encounters', { token, json });
-const stored = () => harness.domain.db.encounter.count({ where: { tenantId: partner.tenantId } });
+const stored = () => harness.domain.db.prisma.encounter.count({ where: { tenantId: partner.tenantId } });
 const days = (count: number): number => count * 24 * 3_600_000;
 
 describe('201', () => {
   it('answers with the stored record at its own address', async () => {
     const { status, headers, body } = await create(valid);
-    const [treatment] = await harness.domain.db.encounterTreatment.findMany({
+    const [treatment] = await harness.domain.db.prisma.encounterTreatment.findMany({
       where: { tenantId: partner.tenantId, encounterId: body.id },
     });
     const now = harness.clock.now.toISOString();

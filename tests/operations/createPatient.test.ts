@@ -18,10 +18,10 @@ const create = (json: unknown, { token }: Pick<Partner, 'token'> = partner) =>
   call(harness, 'POST /clients', { token, json });
 const createWith = (key: string, json: unknown, { token }: Pick<Partner, 'token'> = partner) =>
   call(harness, 'POST /clients', { token, json, headers: { 'Idempotency-Key': key } });
-const eventsOf = ({ tenantId }: Partner) => harness.domain.db.event.findMany({ where: { tenantId } });
-const patientsOf = ({ tenantId }: Partner) => harness.domain.db.patient.findMany({ where: { tenantId } });
+const eventsOf = ({ tenantId }: Partner) => harness.domain.db.prisma.event.findMany({ where: { tenantId } });
+const patientsOf = ({ tenantId }: Partner) => harness.domain.db.prisma.patient.findMany({ where: { tenantId } });
 const storedOf = ({ tenantId }: Partner, id: string) =>
-  harness.domain.db.patient.findFirst({ where: { tenantId, id } });
+  harness.domain.db.prisma.patient.findFirst({ where: { tenantId, id } });
 
 const as = (type: string) => ({ 'Content-Type': type });
 

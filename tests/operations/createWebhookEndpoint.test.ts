@@ -17,7 +17,8 @@ afterAll(() => harness.close());
 
 const create = (json: object, { token } = partner): Promise<Answer> =>
   call(harness, 'POST /webhook-endpoints', { token, json });
-const count = (): Promise<number> => harness.domain.db.webhookEndpoint.count({ where: { tenantId: partner.tenantId } });
+const count = (): Promise<number> =>
+  harness.domain.db.prisma.webhookEndpoint.count({ where: { tenantId: partner.tenantId } });
 
 describe('201', () => {
   it('shows the secret, which is stored, and no other response shows it', async () => {
@@ -40,7 +41,7 @@ describe('201', () => {
       },
     ]);
     const { tenantId, token } = partner;
-    const stored = await harness.domain.db.webhookEndpoint.findFirstOrThrow({ where: { tenantId, id } });
+    const stored = await harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where: { tenantId, id } });
     expect(secret).toBe(`whsec_${Buffer.from(stored.secret).toString('base64')}`);
     expect(stored.secret).toHaveLength(32);
     for (const target of ['GET /webhook-endpoints', `GET /webhook-endpoints/${id}`]) {
@@ -57,12 +58,12 @@ describe('201', () => {
     const later = await newEndpoint(harness, partner);
     const { tenantId } = partner;
     const { db } = harness.domain;
-    const rows = await db.webhookEndpoint.findMany({ where: { tenantId }, orderBy: { id: 'asc' } });
+    const rows = await db.prisma.webhookEndpoint.findMany({ where: { tenantId }, orderBy: { id: 'asc' } });
     expect(rows.map((row) => [row.id, row.fromPosition])).toEqual([
       [id, 2n],
       [later.id, 3n],
     ]);
-    expect((await db.webhookCursor.findUniqueOrThrow({ where: { tenantId } })).position).toBe(2n);
+    expect((await db.prisma.webhookCursor.findUniqueOrThrow({ where: { tenantId } })).position).toBe(2n);
   });
 
   it('takes the address of the sandbox’s own receiver, and what the operator exempts', async () => {

@@ -23,8 +23,8 @@ describe('204', () => {
     expect([status, text]).toEqual([204, '']);
     const where = { tenantId: partner.tenantId };
     const { db } = harness.domain;
-    expect(await db.webhookDelivery.count({ where })).toBe(0);
-    expect((await db.webhookEndpoint.findMany({ where })).map(({ id }) => id)).toEqual([spareEndpointId]);
+    expect(await db.prisma.webhookDelivery.count({ where })).toBe(0);
+    expect((await db.prisma.webhookEndpoint.findMany({ where })).map(({ id }) => id)).toEqual([spareEndpointId]);
     expectProblem(await remove(endpoint_id), 404, 'webhook_endpoint_not_found');
   });
 });

@@ -37,7 +37,7 @@ const open = (encounterNo: unknown, reviewerRef = reviewer, { token } = partner)
 /** The audit's latest row of a chart. */
 async function latestRow(): Promise<object> {
   const where = { tenantId: partner.tenantId, operationId: 'getChart' };
-  return harness.domain.db.auditEvent.findFirstOrThrow({ where, orderBy: { position: 'desc' } });
+  return harness.domain.db.prisma.auditEvent.findFirstOrThrow({ where, orderBy: { position: 'desc' } });
 }
 
 describe('200', () => {

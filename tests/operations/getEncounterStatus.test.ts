@@ -70,7 +70,7 @@ describe('200', () => {
 
   it('tells the time of the order in UTC, without fractions (D-43)', async () => {
     const { order_no, encounter_id } = await completedEncounter(harness, partner);
-    await harness.domain.db.order.updateMany({
+    await harness.domain.db.prisma.order.updateMany({
       where: { tenantId: partner.tenantId, orderNo: order_no },
       data: { createdAt: '2027-07-01T00:05:09.999+02:00' },
     });
@@ -103,7 +103,7 @@ describe('200', () => {
       fc.asyncProperty(cents, cents, fc.bigInt({ min: 0n, max: 1_000_000n }), async (price, shipping, part) => {
         const grand = price + shipping;
         const paid = (grand * part) / 1_000_000n;
-        await harness.domain.db.order.updateMany({
+        await harness.domain.db.prisma.order.updateMany({
           where: { tenantId, orderNo: order_no },
           data: {
             subTotal: inText(price),
@@ -169,9 +169,11 @@ describe('200', () => {
   });
 
   it('changes nothing', async () => {
-    const before = await harness.domain.db.encounter.findMany({ where: { tenantId: partner.tenantId } });
+    const before = await harness.domain.db.prisma.encounter.findMany({ where: { tenantId: partner.tenantId } });
     await ask({ encounter_id: plain.encounter_id });
-    expect(await harness.domain.db.encounter.findMany({ where: { tenantId: partner.tenantId } })).toEqual(before);
+    expect(await harness.domain.db.prisma.encounter.findMany({ where: { tenantId: partner.tenantId } })).toEqual(
+      before,
+    );
   });
 });
 

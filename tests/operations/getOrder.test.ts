@@ -37,7 +37,7 @@ describe('200', () => {
     const treatmentIds = [botox, semaglutide];
     const completed = await completedEncounter(harness, partner, { treatmentIds });
     const { status, headers, body } = await get(completed.order_no);
-    const products = await db.product.findMany({ where: { tenantId, id: { in: treatmentIds } } });
+    const products = await db.prisma.product.findMany({ where: { tenantId, id: { in: treatmentIds } } });
     const pharmacyId = (id: string) => products.find((product) => product.id === id)?.pharmacyId;
     const [at, pharmacyName] = ['2026-11-20T16:00:00.000Z', 'Lone Star Pharmacy'];
     expect(status).toBe(200);
@@ -92,8 +92,8 @@ describe('200', () => {
     });
     expect(body.order_no).toMatch(/^ORD-\d{6,}$/);
 
-    await db.product.updateMany({ where: { tenantId, id: botox }, data: { name: 'Other', sku: 'OTHER' } });
-    await db.productOffer.updateMany({ where: { tenantId, productId: botox }, data: { price: '1.00' } });
+    await db.prisma.product.updateMany({ where: { tenantId, id: botox }, data: { name: 'Other', sku: 'OTHER' } });
+    await db.prisma.productOffer.updateMany({ where: { tenantId, productId: botox }, data: { price: '1.00' } });
     const first = await pay(harness, partner, completed.order_no, { amount: '0.5', reference: 'RCPT-1' });
     await pay(harness, partner, completed.order_no, { amount: '100' });
     const { payments, ...paid } = (await get(completed.order_no)).body;

@@ -83,7 +83,7 @@ describe('200', () => {
   it('tells the course of the verification (D-09) and of the account', async () => {
     const id = await newPatient(harness, partner);
     const at = new Date('2026-11-21T10:00:00.000Z');
-    await harness.domain.db.patient.update({
+    await harness.domain.db.prisma.patient.update({
       where: { tenantId_id: { tenantId: partner.tenantId, id } },
       data: {
         isVerified: 'INVITED',

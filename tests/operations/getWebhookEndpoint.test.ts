@@ -26,7 +26,7 @@ describe('200', () => {
     const lastFailureAt = new Date('2026-11-20T15:30:00.000Z');
     const data = { lastSuccessAt, lastFailureAt, status: 'disabled', disabledReason: 'gone' } as const;
     const { tenantId } = partner;
-    await harness.domain.db.webhookEndpoint.updateMany({ where: { tenantId, id: endpoint.id }, data });
+    await harness.domain.db.prisma.webhookEndpoint.updateMany({ where: { tenantId, id: endpoint.id }, data });
     const found = await get(endpoint.id);
     expect([found.status, found.body]).toEqual([200, JSON.parse(JSON.stringify({ ...shown, ...data }))]);
   });

@@ -88,7 +88,7 @@ describe('200', () => {
     const { refresh_token: token } = (await login(harness, partner)).body;
     const { header, payload } = readToken(token);
     expect(header).toMatchObject({ alg: 'ES256', typ: 'rt+jwt' });
-    const [secret] = await harness.domain.db.apiClientSecret.findMany({
+    const [secret] = await harness.domain.db.prisma.apiClientSecret.findMany({
       where: { tenantId: partner.tenantId, apiClient: { clientId: partner.clientId } },
     });
     const now = seconds(harness.clock.now);
@@ -249,7 +249,7 @@ describe('401', () => {
     }],
     ['a client of a deactivated tenant', async () => {
       const client = await newPartner(harness);
-      await harness.domain.db.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
+      await harness.domain.db.prisma.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
       return client;
     }],
     ['an expired secret', async () => {

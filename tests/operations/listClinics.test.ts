@@ -23,7 +23,7 @@ describe('200', () => {
     const [createdAt, updatedAt] = [new Date('2026-01-02T03:04:05.678Z'), new Date('2026-02-03T04:05:06.789Z')];
     const times = { createdAt, updatedAt };
     const place = { address1: '1 Main St', city: 'Austin', state: 'TX', postal: '78701', country: 'US', ...times };
-    await domain.db.clinic.create({
+    await domain.db.prisma.clinic.create({
       data: {
         id,
         tenantId: mine.tenantId,
@@ -146,8 +146,8 @@ describe('200', () => {
     it('lists nothing when none of them exists any more', async () => {
       const mine = await newPartner(harness);
       const limited = await newClient(harness, mine.tenantId, ['admin:clinic'], [await newClinic(harness, mine)]);
-      await harness.domain.db.clinicLocation.deleteMany({ where: { tenantId: mine.tenantId } });
-      await harness.domain.db.clinic.deleteMany({ where: { tenantId: mine.tenantId } });
+      await harness.domain.db.prisma.clinicLocation.deleteMany({ where: { tenantId: mine.tenantId } });
+      await harness.domain.db.prisma.clinic.deleteMany({ where: { tenantId: mine.tenantId } });
       await newClinic(harness, mine);
       expect((await list('', limited)).body).toMatchObject({ data: [], stats: { total: 0, active: 0, inactive: 0 } });
     });

@@ -39,7 +39,7 @@ const writeMany = (owner: Partner, count: number) =>
     const numbers = { encounter_id: 101_000, gfe_no: 'GFE-101000' };
     for (let n = 0; n < count; n += 1) recordEvent(transaction, ofNoClinic(owner), 'encounter.released', numbers);
   });
-const makeOld = ({ tenantId }: Partner) => harness.domain.db.$executeRaw`
+const makeOld = ({ tenantId }: Partner) => harness.domain.db.prisma.$executeRaw`
   UPDATE event SET recorded_at = now() - interval '31 days' WHERE tenant_id = ${tenantId}`;
 
 describe('200', () => {

@@ -76,14 +76,14 @@ describe('200', () => {
       ...audit,
     };
     const entry = { id: newId(), productId, clinicId, isActive: true, createdAt, updatedAt };
-    await db.category.create({ data: { tenantId, ...category } });
-    await db.subcategory.create({ data: { tenantId, ...subcategory } });
-    await db.product.create({ data: { tenantId, ...product, unitPrice: '0.1', externalCode: 'EXT-1' } });
-    await db.productRx.create({ data: { tenantId, ...rx } });
+    await db.prisma.category.create({ data: { tenantId, ...category } });
+    await db.prisma.subcategory.create({ data: { tenantId, ...subcategory } });
+    await db.prisma.product.create({ data: { tenantId, ...product, unitPrice: '0.1', externalCode: 'EXT-1' } });
+    await db.prisma.productRx.create({ data: { tenantId, ...rx } });
     const money = { price: '9999999999.99', shippingAmount: '25', vendorCost: '0', cogs: '1.5' };
-    await db.productOffer.create({ data: { tenantId, ...offer, ...money, shippingType: 'FREE_SHIPPING' } });
-    await db.offerVariant.create({ data: { tenantId, ...variant, price: '12.3' } });
-    await db.clinicAvailability.create({ data: { tenantId, ...entry } });
+    await db.prisma.productOffer.create({ data: { tenantId, ...offer, ...money, shippingType: 'FREE_SHIPPING' } });
+    await db.prisma.offerVariant.create({ data: { tenantId, ...variant, price: '12.3' } });
+    await db.prisma.clinicAvailability.create({ data: { tenantId, ...entry } });
 
     const summary = { ...product, unitPrice: '0.10', productId: 'EXT-1' };
     const { status, body } = await list('', mine);

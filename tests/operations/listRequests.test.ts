@@ -102,7 +102,7 @@ describe('200', () => {
 
   it('looks through 1000 requests at a time for those that are wanted', async () => {
     const partner = await newPartner(harness, 'sandbox');
-    await harness.domain.db.$executeRaw`
+    await harness.domain.db.prisma.$executeRaw`
       INSERT INTO audit_event (at, tenant_id, client_id, operation_id, status, request_id, outcome)
       SELECT ${harness.clock.now}, ${partner.tenantId}, ${partner.clientId}, 'listClinics', 200, gen_random_uuid(), 'success'
       FROM generate_series(1, 1000)`;
@@ -116,7 +116,7 @@ describe('200', () => {
     const partner = await newPartner(harness, 'sandbox');
     const clinicId = await newClinic(harness, partner);
     const limited = await newClient(harness, partner.tenantId, permissions, [clinicId]);
-    await harness.domain.db.$executeRaw`
+    await harness.domain.db.prisma.$executeRaw`
       INSERT INTO audit_event (at, tenant_id, operator, operation_id, outcome)
       VALUES (${harness.clock.now}, ${partner.tenantId}, 'somebody', 'client list', 'success')`;
     const clientsOf = async (caller: Partner): Promise<Set<string>> =>

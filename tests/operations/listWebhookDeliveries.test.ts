@@ -23,7 +23,7 @@ describe('200', () => {
   it('shows what is on its way, the newest first, page by page and by state', async () => {
     const { tenantId } = partner;
     const { db, now } = harness.domain;
-    const events = await db.event.findMany({ where: { tenantId }, orderBy: { position: 'desc' } });
+    const events = await db.prisma.event.findMany({ where: { tenantId }, orderBy: { position: 'desc' } });
     const all = await list();
     expect(all.body).toEqual({
       data: events.map((event) => ({
@@ -50,7 +50,7 @@ describe('200', () => {
 
     const attempts = [{ at: now().toISOString(), http_status: null, error: 'timeout', duration_ms: 15_000 }];
     const failed = { status: 'failed', nextAttemptAt: null, attempts } as const;
-    await db.webhookDelivery.updateMany({ where: { tenantId, id: { in: found.slice(1, 3) } }, data: failed });
+    await db.prisma.webhookDelivery.updateMany({ where: { tenantId, id: { in: found.slice(1, 3) } }, data: failed });
     const ofFailed = await list('?status=failed');
     expect(idsOf(ofFailed)).toEqual(found.slice(1, 3));
     expect(ofFailed.body.data[0]).toMatchObject({ status: 'failed', next_attempt_at: null, attempts });

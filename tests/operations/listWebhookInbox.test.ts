@@ -26,7 +26,7 @@ describe('200', () => {
       status: 204,
       receivedAt: harness.clock.now,
     }));
-    await db.webhookInboxMessage.createMany({ data: messages });
+    await db.prisma.webhookInboxMessage.createMany({ data: messages });
     const { status, body } = await list();
     expect(status).toBe(200);
     expect(body.data).toEqual(

@@ -75,7 +75,7 @@ describe('200', () => {
 
   it('tells which approvals would be taken over', async () => {
     const owner = await newPartner(harness);
-    await harness.domain.db.tenant.update({ where: { id: owner.tenantId }, data: { gfeReuse: true } });
+    await harness.domain.db.prisma.tenant.update({ where: { id: owner.tenantId }, data: { gfeReuse: true } });
     const earlier = await completedEncounter(harness, owner);
     const { clinicId, patientId, treatmentIds, reviewType, serviceQueue } = earlier;
     const json = { clinicId, patientId, treatmentIds, reviewType, serviceQueue };
@@ -90,7 +90,7 @@ describe('200', () => {
   it('tells everything that keeps it from being created, in the order of the checks', async () => {
     const clinicId = await newClinic(harness, partner, { isActive: false });
     const patientId = await newPatient(harness, partner);
-    await harness.domain.db.patient.updateMany({
+    await harness.domain.db.prisma.patient.updateMany({
       where: { tenantId: partner.tenantId, id: patientId },
       data: { accountIsActive: false },
     });
@@ -120,10 +120,10 @@ describe('200', () => {
       const { db } = harness.domain;
       const where = { tenantId: partner.tenantId };
       return [
-        await db.encounter.count({ where }),
-        await db.gfeItem.count({ where }),
-        await db.event.count({ where }),
-        await db.idempotencyKey.count({ where }),
+        await db.prisma.encounter.count({ where }),
+        await db.prisma.gfeItem.count({ where }),
+        await db.prisma.event.count({ where }),
+        await db.prisma.idempotencyKey.count({ where }),
       ];
     };
     const rows = await counts();

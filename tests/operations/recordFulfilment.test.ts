@@ -76,7 +76,7 @@ describe('200', () => {
     const { id: orderId } = await orderOf();
     for (const from of statuses) {
       for (const to of statuses.filter((status) => status !== 'pending')) {
-        await harness.domain.db.fulfilment.updateMany({ where: { tenantId, orderId }, data: { status: from } });
+        await harness.domain.db.prisma.fulfilment.updateMany({ where: { tenantId, orderId }, data: { status: from } });
         const answer = await record(to);
         const isAllowed = fulfilmentTransitions[from].includes(to);
         expect([from, to, answer.status]).toEqual([from, to, isAllowed ? 200 : 409]);

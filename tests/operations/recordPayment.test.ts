@@ -71,8 +71,8 @@ describe('201', () => {
     const { tenantId } = partner;
     const { token, clientId } = await newClient(harness, tenantId, ['write:order']);
     const { body } = await pay(harness, { token }, orderNo, { amount: '1.00' });
-    const { id: apiClientId } = await harness.domain.db.apiClient.findUniqueOrThrow({ where: { clientId } });
-    const stored = await harness.domain.db.payment.findMany({ where: { tenantId, id: body.payments[0].id } });
+    const { id: apiClientId } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { clientId } });
+    const stored = await harness.domain.db.prisma.payment.findMany({ where: { tenantId, id: body.payments[0].id } });
     expect(stored).toMatchObject([{ apiClientId }]);
   });
 

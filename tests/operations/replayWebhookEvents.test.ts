@@ -22,7 +22,7 @@ const ping = (id: string): Promise<Answer> =>
   call(harness, `POST /webhook-endpoints/${id}/ping`, { token: partner.token });
 const now = (): string => harness.clock.now.toISOString();
 const deliveries = (endpointId: string) =>
-  harness.domain.db.webhookDelivery.findMany({
+  harness.domain.db.prisma.webhookDelivery.findMany({
     where: { tenantId: partner.tenantId, endpointId },
     include: { event: true },
     orderBy: { id: 'asc' },
@@ -44,7 +44,7 @@ describe('202', () => {
     expect((await replay(id, { after: times[0], before: times[3] })).body).toEqual({ deliveries: 2 });
     expect(await dataOf(id)).toEqual([second, third]);
     const before = await deliveries(id);
-    await harness.domain.db.webhookDelivery.updateMany({
+    await harness.domain.db.prisma.webhookDelivery.updateMany({
       where: { tenantId: partner.tenantId },
       data: { status: 'failed', failures: 10, nextAttemptAt: null },
     });
@@ -90,17 +90,17 @@ describe('400', () => {
     const { id } = await newEndpoint(harness, partner);
     const { tenantId } = partner;
     const { db } = harness.domain;
-    const write = (from: number, to: number) => db.$executeRaw`
+    const write = (from: number, to: number) => db.prisma.$executeRaw`
       INSERT INTO event (id, tenant_id, position, type, data, timestamp)
       SELECT gen_random_uuid(), ${tenantId}, number, 'encounter.released', '{}', ${harness.clock.now}
       FROM generate_series(${from}::int, ${to}::int) AS number`;
     await write(1, MOST_REPLAYED);
     const time = { after: '2026-01-01T00:00:00Z' };
     expect((await replay(id, time)).body).toEqual({ deliveries: MOST_REPLAYED });
-    await db.webhookDelivery.deleteMany({ where: { tenantId } });
+    await db.prisma.webhookDelivery.deleteMany({ where: { tenantId } });
     await write(MOST_REPLAYED + 1, MOST_REPLAYED + 1);
     expectProblem(await replay(id, time), 400, 'validation_failed', [{ pointer: '#/after', code: 'range' }]);
-    expect(await db.webhookDelivery.count({ where: { tenantId } })).toBe(0);
+    expect(await db.prisma.webhookDelivery.count({ where: { tenantId } })).toBe(0);
   });
 
   it('needs the beginning of the time, as a moment', async () => {

@@ -35,7 +35,7 @@ const uploads = (patientId: string): string => `POST /clients-documents/${patien
 /** Leaves something in every table; returns the place of an uploaded file. */
 async function play(): Promise<string> {
   const { tenantId } = partner;
-  await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
+  await harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
   const patientId = await newPatient(harness, partner);
   const upload = await send(uploads(patientId), { url: 'https://files.northwind.example/id.png' });
   await simulate(harness, partner, waiting.encounter_id, { outcome: 'approve_all', pay: true });
@@ -61,10 +61,10 @@ async function play(): Promise<string> {
   await send('PUT /sandbox/webhook-inbox/behavior', { status: 500 });
   await receiveExample(harness, partner);
   expect((await setClock(harness, partner, 50 * 24 * 3600)).status).toBe(200);
-  await harness.domain.db.clinic.updateMany({ where: { tenantId }, data: { isActive: false } });
-  await harness.domain.db.productOffer.updateMany({ where: { tenantId }, data: { price: '1.00' } });
-  await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
-  await harness.domain.db.sweepFailure.create({
+  await harness.domain.db.prisma.clinic.updateMany({ where: { tenantId }, data: { isActive: false } });
+  await harness.domain.db.prisma.productOffer.updateMany({ where: { tenantId }, data: { price: '1.00' } });
+  await harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
+  await harness.domain.db.prisma.sweepFailure.create({
     data: { tenantId, rowId: harness.domain.newId(), failures: 1, retryAt: harness.clock.now },
   });
   return join(harness.dataDir, 'documents', upload.body.userDocument.blobPath);
@@ -72,7 +72,7 @@ async function play(): Promise<string> {
 
 const fixtureFile = async ({ tenantId }: Partner = partner): Promise<string> => {
   const where = { tenantId_id: { tenantId, id: cast.documents.janeIntake } };
-  const { blobPath } = await harness.domain.db.document.findUniqueOrThrow({ where });
+  const { blobPath } = await harness.domain.db.prisma.document.findUniqueOrThrow({ where });
   return join(harness.dataDir, 'documents', blobPath);
 };
 const exists = (path: string): Promise<boolean> =>
@@ -96,7 +96,7 @@ describe('204', () => {
   });
 
   it('knows every table that holds something of a tenant', async () => {
-    const columns = await harness.domain.db.$queryRaw<{ table_name: string }[]>`
+    const columns = await harness.domain.db.prisma.$queryRaw<{ table_name: string }[]>`
       SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant_id'`;
     const stays = [
       'api_client',
@@ -139,15 +139,21 @@ describe('204', () => {
   it('leaves the settings, the API clients and their tokens', async () => {
     const { tenantId } = partner;
     const { token } = await newClient(harness, tenantId, ['read:encounter'], [cast.clinics.austin]);
-    await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true, currency: 'CAD' } });
+    await harness.domain.db.prisma.tenant.update({
+      where: { id: tenantId },
+      data: { gfeReuse: true, currency: 'CAD' },
+    });
     await reset(harness, partner);
-    const tenant = await harness.domain.db.tenant.findUnique({ where: { id: tenantId } });
+    const tenant = await harness.domain.db.prisma.tenant.findUnique({ where: { id: tenantId } });
     expect(tenant).toMatchObject({ gfeReuse: true, currency: 'CAD' });
     expect((await send(`GET /orders/${completed.order_no}`)).body.currency).toBe('CAD');
     const { body } = await send(`GET /encounters/${waiting.encounter_id}`, undefined, { ...partner, token });
     // Although an approval of the fixtures could clear it.
     expect(body.status).toBe('pending_review');
-    await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false, currency: 'USD' } });
+    await harness.domain.db.prisma.tenant.update({
+      where: { id: tenantId },
+      data: { gfeReuse: false, currency: 'USD' },
+    });
   });
 
   it('removes the files of the documents that go, and has that of its own', async () => {
@@ -170,7 +176,7 @@ describe('204', () => {
     Object.assign(harness.services, { objects });
     expect(await exists(path)).toBe(true);
     const { tenantId } = partner;
-    expect(await harness.domain.db.document.count({ where: { tenantId } })).toBe(1);
+    expect(await harness.domain.db.prisma.document.count({ where: { tenantId } })).toBe(1);
   });
 
   it('begins in any year: visits are ahead, claims last, the order was made last week', async () => {
@@ -211,7 +217,7 @@ describe('204', () => {
   });
 
   it('takes none of the numbers that real encounters get', async () => {
-    const numbers = () => harness.domain.db.$queryRaw`SELECT last_value FROM encounter_encounter_no_seq`;
+    const numbers = () => harness.domain.db.prisma.$queryRaw`SELECT last_value FROM encounter_encounter_no_seq`;
     await newEncounter(harness, partner);
     const before = await numbers();
     expect((await reset(harness, partner)).status).toBe(204);
@@ -220,7 +226,7 @@ describe('204', () => {
 
   it('tells in the feed what the fixtures have gone through, as events that were not there before', async () => {
     const read = () =>
-      harness.domain.db.event.findMany({ where: { tenantId: partner.tenantId }, orderBy: { position: 'asc' } });
+      harness.domain.db.prisma.event.findMany({ where: { tenantId: partner.tenantId }, orderBy: { position: 'asc' } });
     const before = await read();
     await reset(harness, partner);
     const told = await read();

@@ -30,7 +30,7 @@ describe('202', () => {
       { status: 'delivered', nextAttemptAt: null },
       { status: 'waiting', nextAttemptAt: later },
     ] as const) {
-      await db.webhookDelivery.update({ where, data: { ...data, failures: 9, attempts } });
+      await db.prisma.webhookDelivery.update({ where, data: { ...data, failures: 9, attempts } });
       const { status, body } = await retry();
       const now = harness.clock.now.toISOString();
       expect([status, body]).toEqual([
@@ -45,7 +45,7 @@ describe('202', () => {
           attempts,
         },
       ]);
-      expect((await db.webhookDelivery.findUniqueOrThrow({ where })).failures).toBe(0);
+      expect((await db.prisma.webhookDelivery.findUniqueOrThrow({ where })).failures).toBe(0);
     }
   });
 });

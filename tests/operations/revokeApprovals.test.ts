@@ -59,7 +59,7 @@ describe('200', () => {
       { type: 'gfe.revoked', clinic_id: clinicId, timestamp: harness.clock.now, data },
     ]);
     const { tenantId } = partner;
-    const row = await harness.domain.db.gfeItem.findFirst({
+    const row = await harness.domain.db.prisma.gfeItem.findFirst({
       where: { tenantId, encounterId: completed.id, position: 1 },
     });
     expect(row).toMatchObject({ revokedBy: reviewerRef, decidedAt: new Date(second.decidedAt) });
@@ -153,7 +153,10 @@ describe('409', () => {
     const expired = await completedEncounter(harness, partner);
     const { tenantId } = partner;
     const validUntil = harness.clock.now;
-    await harness.domain.db.gfeItem.updateMany({ where: { tenantId, encounterId: expired.id }, data: { validUntil } });
+    await harness.domain.db.prisma.gfeItem.updateMany({
+      where: { tenantId, encounterId: expired.id },
+      data: { validUntil },
+    });
     expect((await revoke(expired)).body).toMatchObject({ code: 'invalid_state', current_status: 'expired' });
   });
 

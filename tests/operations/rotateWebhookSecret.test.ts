@@ -26,7 +26,7 @@ describe('200', () => {
       expect(status).toBe(200);
       expect(body.previousSecretUntil).toBe(new Date(harness.clock.now.getTime() + 25 * 3_600_000).toISOString());
       expect(body.secret).not.toBe(before);
-      const stored = await harness.domain.db.webhookEndpoint.findFirstOrThrow({
+      const stored = await harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({
         where: { tenantId: partner.tenantId, id },
       });
       const texts = [stored.secret, stored.previousSecret ?? []].map(

@@ -89,7 +89,7 @@ describe('200', () => {
       gfeItems,
       gfeNo: _generated,
       ...row
-    } = await db.encounter.findFirstOrThrow({
+    } = await db.prisma.encounter.findFirstOrThrow({
       where,
       include: { gfeItems: true },
     });
@@ -101,8 +101,11 @@ describe('200', () => {
     const items = copies.flatMap((copy) =>
       gfeItems.map((item) => ({ ...item, id: harness.domain.newId(), encounterId: copy.id })),
     );
-    await db.$transaction([db.encounter.createMany({ data: copies }), db.gfeItem.createMany({ data: items })]);
-    const lapsed = () => db.encounter.count({ where: { tenantId, status: 'in_review' } });
+    await db.prisma.$transaction([
+      db.prisma.encounter.createMany({ data: copies }),
+      db.prisma.gfeItem.createMany({ data: items }),
+    ]);
+    const lapsed = () => db.prisma.encounter.count({ where: { tenantId, status: 'in_review' } });
     expect((await setClock(harness, sandbox, 4 * HOUR)).status).toBe(200);
     expect(await lapsed()).toBe(101);
     await lapseDueClaims(harness.domain);
@@ -165,7 +168,7 @@ describe('403', () => {
     const live = await newPartner(harness);
     expectProblem(await setClock(harness, live, 60), 403, 'sandbox_only');
     const { tenantId: id } = live;
-    expect(await harness.domain.db.tenant.findUnique({ where: { id } })).toMatchObject({ clockOffsetMs: 0n });
+    expect(await harness.domain.db.prisma.tenant.findUnique({ where: { id } })).toMatchObject({ clockOffsetMs: 0n });
   });
 });
 

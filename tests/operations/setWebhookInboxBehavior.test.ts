@@ -13,7 +13,7 @@ afterAll(() => harness.close());
 
 const set = (json: object, { token } = partner): Promise<Answer> =>
   call(harness, 'PUT /sandbox/webhook-inbox/behavior', { token, json });
-const stored = () => harness.domain.db.webhookInbox.findMany({ where: { tenantId: partner.tenantId } });
+const stored = () => harness.domain.db.prisma.webhookInbox.findMany({ where: { tenantId: partner.tenantId } });
 
 describe('200', () => {
   it('decides what the receiver of the tenant responds from now on, and after how long', async () => {

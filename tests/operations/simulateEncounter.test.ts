@@ -113,7 +113,9 @@ describe('200', () => {
     const { body } = await play(scheduled, 'approve_all');
     expect(body.status).toBe('completed');
     const { tenantId } = partner;
-    const row = await harness.domain.db.encounter.findUnique({ where: { tenantId_id: { tenantId, id: body.id } } });
+    const row = await harness.domain.db.prisma.encounter.findUnique({
+      where: { tenantId_id: { tenantId, id: body.id } },
+    });
     expect(row?.visitStartedAt?.toISOString()).toBe(body.completedAt);
     expect(row?.visitEndedAt).toEqual(row?.visitStartedAt);
   });
@@ -143,7 +145,7 @@ describe('200', () => {
 
   it('decides only what is not decided yet', async () => {
     const { tenantId } = partner;
-    await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
+    await harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
     await play(waiting, 'approve_all');
     const { clinicId, patientId, treatmentIds } = await stored(completed);
     const json = { clinicId, patientId, treatmentIds, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
@@ -152,7 +154,7 @@ describe('200', () => {
     const { body } = await play(created, 'deny_all');
     expect(itemsOf(body).map(([status]) => status)).toEqual(['approved', 'denied']);
     expect(body).toMatchObject({ status: 'completed', order_no: expect.any(String) });
-    await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
+    await harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: false } });
   });
 
   it('needs no other permission', async () => {

@@ -59,7 +59,7 @@ describe('403', () => {
     const user = await newPatient(harness, live);
     expectProblem(await play('VERIFIED', live, user), 403, 'sandbox_only');
     const { db } = harness.domain;
-    const stored = await db.patient.findFirst({ where: { tenantId: live.tenantId, id: user } });
+    const stored = await db.prisma.patient.findFirst({ where: { tenantId: live.tenantId, id: user } });
     expect(stored?.isVerified).toBe('NOTVERIFIED');
   });
 });
@@ -71,7 +71,7 @@ describe('404', () => {
       harness,
       partner.tenantId,
       ['sandbox:simulate'],
-      [(await harness.domain.db.clinic.findFirstOrThrow({ where: { tenantId: partner.tenantId } })).id],
+      [(await harness.domain.db.prisma.clinic.findFirstOrThrow({ where: { tenantId: partner.tenantId } })).id],
     );
     for (const caller of [other, { token }]) expectProblem(await play('VERIFIED', caller), 404, 'patient_not_found');
     expect(await told()).toEqual([]);

@@ -112,7 +112,7 @@ describe('200', () => {
       version: 3,
     });
     const { tenantId } = partner;
-    expect(await harness.domain.db.order.count({ where: { tenantId, encounterId: body.id } })).toBe(0);
+    expect(await harness.domain.db.prisma.order.count({ where: { tenantId, encounterId: body.id } })).toBe(0);
     const { encounter_id, gfe_no } = claimed;
     const last = (await eventsOf(harness, claimed)).at(-1);
     expect(last).toEqual(['encounter.denied', { encounter_id, gfe_no, denied: 2 }]);
@@ -135,7 +135,7 @@ describe('200', () => {
     expect(body.gfe_data).toMatchObject([{ status: 'approved' }, { status: 'denied' }]);
     expect(text).not.toMatch(/Pale|15:30|09:30/);
     const { tenantId } = partner;
-    const row = await harness.domain.db.encounter.findFirst({ where: { tenantId, id: claimed.id } });
+    const row = await harness.domain.db.prisma.encounter.findFirst({ where: { tenantId, id: claimed.id } });
     const time = new Date('2026-11-20T15:30:00.000Z');
     expect(row).toMatchObject({ reviewNotes: 'Pale.', visitStartedAt: time, visitEndedAt: time });
   });

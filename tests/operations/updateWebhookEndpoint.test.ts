@@ -21,7 +21,7 @@ afterAll(() => harness.close());
 const update = (json: object, id: string = endpoint.id): Promise<Answer> =>
   call(harness, `PATCH /webhook-endpoints/${id}`, { token: partner.token, json });
 const stored = () =>
-  harness.domain.db.webhookEndpoint.findFirstOrThrow({ where: { tenantId: partner.tenantId, id: endpoint.id } });
+  harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where: { tenantId: partner.tenantId, id: endpoint.id } });
 
 describe('200', () => {
   it('changes what is named and nothing else', async () => {
@@ -47,7 +47,7 @@ describe('200', () => {
     expect((await stored()).fromPosition).toBe(start);
     const disabled = { status: 'disabled', disabledReason: 'partner' };
     expect((await update({ status: 'disabled' })).body).toMatchObject(disabled);
-    await harness.domain.db.webhookEndpoint.updateMany({
+    await harness.domain.db.prisma.webhookEndpoint.updateMany({
       where: { tenantId: partner.tenantId },
       data: { disabledReason: 'gone', failingSince: harness.clock.now },
     });

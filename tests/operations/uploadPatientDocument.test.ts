@@ -40,7 +40,7 @@ interface Upload extends CallOptions {
 
 const upload = (json: unknown, { patient = patientId, type = 'lab-results', ...options }: Upload = {}): Promise<Answer> =>
   call(harness, `POST /clients-documents/${patient}/upload-url/${type}`, { token: partner.token, json, ...options });
-const rows = () => harness.domain.db.document.findMany({ where: { tenantId: partner.tenantId } });
+const rows = () => harness.domain.db.prisma.document.findMany({ where: { tenantId: partner.tenantId } });
 const folder = () => join(harness.dataDir, 'documents');
 /** Every file in the object store, also those that are on their way. */
 const objects = async (): Promise<string[]> =>
@@ -53,7 +53,7 @@ describe('200', () => {
     const { status, headers, body } = await upload({ url });
     const now = harness.clock.now.toISOString();
     const { tenantId, clientId } = partner;
-    const { id: uploadedById } = await harness.domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+    const { id: uploadedById } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
     expect(status).toBe(200);
     expect(headers.get('Cache-Control')).toBe('no-store');
     expect(body).toEqual({
@@ -72,7 +72,7 @@ describe('200', () => {
 
   it('has a row and an object that agree', async () => {
     const { body: { documentId: id, userDocument } } = await upload({ url, fileName: 'Blood test.pdf' });
-    const row = await harness.domain.db.document.findUniqueOrThrow({
+    const row = await harness.domain.db.prisma.document.findUniqueOrThrow({
       where: { tenantId_id: { tenantId: partner.tenantId, id } },
     });
     const { blobPath, contentType, sizeBytes, checksum, docType, fileName, container, storageProvider } = userDocument;

@@ -17,9 +17,11 @@ export interface AuditWatch {
  * Holds each response of the service until its rows of the audit have been counted.
  */
 export async function watchAudit({ server, domain: { db } }: Harness): Promise<AuditWatch> {
-  const [start] = await db.$queryRaw<{ after: bigint }[]>`SELECT coalesce(max(position), 0) AS after FROM audit_event`;
+  const [start] = await db.prisma.$queryRaw<
+    { after: bigint }[]
+  >`SELECT coalesce(max(position), 0) AS after FROM audit_event`;
   const countRows = async (): Promise<Map<string, number>> => {
-    const rows = await db.$queryRaw<{ name: string; count: number }[]>`
+    const rows = await db.prisma.$queryRaw<{ name: string; count: number }[]>`
       SELECT concat_ws(' ', request_id, operation_id, status, code) AS name, count(*)::int AS count
       FROM audit_event WHERE position > ${start?.after} AND code IS DISTINCT FROM 'dependency_unavailable' GROUP BY 1`;
     return new Map(rows.map(({ name, count }) => [name, count]));

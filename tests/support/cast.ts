@@ -74,7 +74,7 @@ export async function seedCast(harness: Harness): Promise<Partner> {
   const client = { id: cast.apiClientId, tenantId, clientId, name: 'Partner', permissions: [...permissions] };
   const hint = clientSecret.slice(-4);
   const secret = { id: domain.newId(), secretHash: hashClientSecret(clientSecret), hint, createdAt: domain.now() };
-  await domain.db.apiClient.create({ data: { ...client, ...times, secrets: { create: secret } } });
+  await domain.db.prisma.apiClient.create({ data: { ...client, ...times, secrets: { create: secret } } });
   return { tenantId, ...credentials, token: await newToken(harness, credentials) };
 }
 
@@ -84,7 +84,7 @@ export async function resetCast(harness: Harness, { token }: Pick<Partner, 'toke
   const { status, text } = await call(harness, 'POST /sandbox/reset', { token });
   if (status !== 204) throw new Error(`no reset: ${text}`);
   // These a reset leaves.
-  await harness.domain.db.webhookEndpoint.deleteMany({ where: { tenantId, apiClientId: cast.apiClientId } });
+  await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId, apiClientId: cast.apiClientId } });
 }
 
 /** The cases that only read before the others: they can share a reset, which costs more than most requests. */
@@ -104,7 +104,7 @@ function exampleCredentials(): { clientId: string; clientSecret: string } {
 /** María, with a document of her own. */
 export async function addMaria({ domain: { db } }: Harness): Promise<void> {
   const times = { createdAt: castTime, updatedAt: castTime };
-  await db.patient.create({
+  await db.prisma.patient.create({
     data: {
       ...cast.maria,
       tenantId,
@@ -118,7 +118,7 @@ export async function addMaria({ domain: { db } }: Harness): Promise<void> {
       ...times,
     },
   });
-  await db.document.create({
+  await db.prisma.document.create({
     data: {
       id: cast.documents.mariaIdCard,
       tenantId,

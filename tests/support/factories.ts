@@ -88,7 +88,7 @@ export async function newClinic(
   const { places = [{ state: 'TX', timezone: 'America/Chicago' }], ...given } = changes;
   const number = next();
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
-  const { id } = await domain.db.clinic.create({
+  const { id } = await domain.db.prisma.clinic.create({
     data: {
       id: domain.newId(),
       tenantId,
@@ -146,7 +146,7 @@ export async function newCategory(
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
   const categoryId = domain.newId();
   const subcategoryId = domain.newId();
-  await domain.db.category.create({
+  await domain.db.prisma.category.create({
     data: {
       id: categoryId,
       tenantId,
@@ -176,7 +176,7 @@ export async function newProduct(harness: Harness, partner: Partner, changes: Pr
   const group = categoryId && subcategoryId ? { categoryId, subcategoryId } : await newCategory(harness, partner);
   const number = next();
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
-  const { id } = await domain.db.product.create({
+  const { id } = await domain.db.prisma.product.create({
     data: {
       id: domain.newId(),
       tenantId: partner.tenantId,
@@ -194,7 +194,7 @@ export async function newProduct(harness: Harness, partner: Partner, changes: Pr
     },
   });
   const owned = { tenantId: partner.tenantId, productId: id, ...times };
-  await domain.db.productOffer.create({
+  await domain.db.prisma.productOffer.create({
     data: {
       id: domain.newId(),
       ...owned,
@@ -208,9 +208,9 @@ export async function newProduct(harness: Harness, partner: Partner, changes: Pr
     },
   });
   for (const entry of availability) {
-    await domain.db.clinicAvailability.create({ data: { id: domain.newId(), ...owned, ...entry } });
+    await domain.db.prisma.clinicAvailability.create({ data: { id: domain.newId(), ...owned, ...entry } });
   }
-  if (isRx) await domain.db.productRx.create({ data: { id: domain.newId(), ...owned, ...rx(domain.newId()) } });
+  if (isRx) await domain.db.prisma.productRx.create({ data: { id: domain.newId(), ...owned, ...rx(domain.newId()) } });
   return id;
 }
 
@@ -267,8 +267,8 @@ export async function newDocument(
   patientId: string,
 ): Promise<string> {
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
-  const { id: uploadedById } = await domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
-  const { id } = await domain.db.document.create({
+  const { id: uploadedById } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+  const { id } = await domain.db.prisma.document.create({
     data: {
       id: domain.newId(),
       tenantId,

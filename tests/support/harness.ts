@@ -89,7 +89,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     dataDir,
     async close() {
       await drain(server, 5_000);
-      await domain.db.$disconnect();
+      await domain.db.close();
       await database?.drop();
       await rm(dataDir, { recursive: true, force: true });
       if (faults.length > 0) throw new Error(`Answers broke the contract: ${[...new Set(faults)].join('; ')}`);

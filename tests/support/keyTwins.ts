@@ -1,4 +1,4 @@
-import type { Queries } from '../../src/adapters/database/database.js';
+import type { PrismaQueries } from './prismaQueries.js';
 import type { ContractOperation } from './contract.js';
 import type { Harness } from './harness.js';
 import type { Answer } from './http.js';
@@ -12,7 +12,7 @@ export interface TakenKey {
 }
 
 /** A key as another request would have left it. */
-export async function takeKey(db: Queries, taken: TakenKey): Promise<void> {
+export async function takeKey(db: PrismaQueries, taken: TakenKey): Promise<void> {
   const left = { fingerprint: Buffer.alloc(32), answer: { status: 200, body: {} } };
   await db.idempotencyKey.create({ data: { ...taken, ...left } });
 }
@@ -28,7 +28,7 @@ export function behindTwins(
   send: (operation: ContractOperation, key: string) => Promise<Answer>,
 ): Promise<ReadonlyMap<string, Answer>> {
   const key = 'of a request that is under way';
-  return domain.db.$transaction(
+  return domain.db.prisma.$transaction(
     async (db) => {
       for (const { operationId } of operations) await takeKey(db, { ...owner, operationId, key });
       const answers = operations.map(async (operation) => [operation.operationId, await send(operation, key)] as const);

@@ -151,7 +151,7 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
   },
   async createWebhookEndpoint({ harness, partner: { tenantId } }) {
     // Five are possible.
-    await harness.domain.db.webhookEndpoint.deleteMany({ where: { tenantId } });
+    await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId } });
     const target = 'POST /webhook-endpoints';
     const json = { url: 'https://hooks.northwind.example/all' };
     return {

@@ -11,9 +11,9 @@ export async function whileKeyIsUsed<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const where = { tenantId, clientId };
-  const { id: apiClientId } = await domain.db.apiClient.findUniqueOrThrow({ where });
+  const { id: apiClientId } = await domain.db.prisma.apiClient.findUniqueOrThrow({ where });
   const row = { tenantId, apiClientId, operationId, key };
-  return domain.db.$transaction(
+  return domain.db.prisma.$transaction(
     async (transaction) => {
       await transaction.idempotencyKey.create({ data: { ...row, fingerprint: new Uint8Array(32) } });
       const result = await work();

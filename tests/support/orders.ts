@@ -35,7 +35,7 @@ export async function eventsAbout(
   about: { readonly order_no?: string; readonly encounter_id?: number },
   ...types: readonly EventType[]
 ): Promise<{ type: EventType; clinic_id: string | null; timestamp: Date; data: Record<string, unknown> }[]> {
-  return domain.db.$queryRaw`
+  return domain.db.prisma.$queryRaw`
     SELECT type::text, clinic_id, timestamp, data FROM event
     WHERE tenant_id = ${tenantId} AND data @> ${JSON.stringify(about)}::jsonb
       AND (cardinality(${[...types]}::text[]) = 0 OR type::text = ANY(${[...types]}::text[]))

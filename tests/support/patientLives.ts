@@ -14,7 +14,7 @@ export async function callerContext(
   { tenantId }: Pick<Partner, 'tenantId'>,
   now: () => Date,
 ): Promise<Context> {
-  const { id: apiClientId } = await domain.db.apiClient.findFirstOrThrow({ where: { tenantId } });
+  const { id: apiClientId } = await domain.db.prisma.apiClient.findFirstOrThrow({ where: { tenantId } });
   return {
     ...services,
     newId: domain.newId,
@@ -36,7 +36,7 @@ export async function callerContext(
 /** A patient without its event; returns its id. */
 export async function insertPatientRow({ domain }: Harness, { tenantId }: Partner): Promise<string> {
   const [id, at] = [domain.newId(), domain.now()];
-  await domain.db.patient.create({
+  await domain.db.prisma.patient.create({
     data: {
       id,
       tenantId,

@@ -72,11 +72,11 @@ export async function withoutDatabase<T>({ services }: Harness, work: () => Prom
 
 /** Does the work while the database lacks a table, which no rule of the service expects. */
 export async function withoutTable<T>({ domain }: Harness, table: string, work: () => Promise<T>): Promise<T> {
-  await domain.db.$executeRawUnsafe(`ALTER TABLE "${table}" RENAME TO "${table}_elsewhere"`);
+  await domain.db.prisma.$executeRawUnsafe(`ALTER TABLE "${table}" RENAME TO "${table}_elsewhere"`);
   try {
     return await work();
   } finally {
-    await domain.db.$executeRawUnsafe(`ALTER TABLE "${table}_elsewhere" RENAME TO "${table}"`);
+    await domain.db.prisma.$executeRawUnsafe(`ALTER TABLE "${table}_elsewhere" RENAME TO "${table}"`);
   }
 }
 

@@ -105,7 +105,7 @@ function succeed({ status, body }: Answer): Encounter {
 /** The events of an encounter, as the feed tells them: type and data. */
 export async function eventsOf({ domain }: Harness, { encounter_id }: Encounter): Promise<[string, Encounter][]> {
   // The number of an encounter is no other tenant's, apart from fixtures.
-  const rows = await domain.db.$queryRaw<{ type: string; data: Encounter }[]>`
+  const rows = await domain.db.prisma.$queryRaw<{ type: string; data: Encounter }[]>`
     SELECT type::text, data FROM event WHERE data->>'encounter_id' = ${String(encounter_id)} ORDER BY position`;
   return rows.map(({ type, data }) => [type, data]);
 }

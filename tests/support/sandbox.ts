@@ -19,7 +19,7 @@ export function reset(harness: Harness, { token }: { readonly token: string | un
 
 /** While another reset of the tenant has locked what it locks from its beginning to its end. */
 export function whileAnotherResets<T>({ domain }: Harness, tenantId: string, work: () => Promise<T>): Promise<T> {
-  return domain.db.$transaction(async (db) => {
+  return domain.db.prisma.$transaction(async (db) => {
     await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`reset ${tenantId}`}, 0))`;
     return work();
   });
@@ -60,7 +60,7 @@ export async function thingsOf({ domain }: Harness, tenantId: string): Promise<R
     const column = table === 'tenant' ? 'id' : 'tenant_id';
     return `SELECT '${table}' AS table, (SELECT jsonb_agg(${row} ORDER BY ${row}) FROM "${table}" t WHERE ${column} = $1) AS rows`;
   });
-  const all = await domain.db.$queryRawUnsafe<{ table: string; rows: unknown[] | null }[]>(
+  const all = await domain.db.prisma.$queryRawUnsafe<{ table: string; rows: unknown[] | null }[]>(
     things.join(' UNION ALL '),
     tenantId,
   );

@@ -7,11 +7,11 @@ export async function withSql<T>(
   after: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  for (const statement of before.split(';;')) await domain.db.$executeRawUnsafe(statement);
+  for (const statement of before.split(';;')) await domain.db.prisma.$executeRawUnsafe(statement);
   try {
     return await work();
   } finally {
-    for (const statement of after.split(';;')) await domain.db.$executeRawUnsafe(statement);
+    for (const statement of after.split(';;')) await domain.db.prisma.$executeRawUnsafe(statement);
   }
 }
 

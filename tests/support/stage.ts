@@ -22,7 +22,7 @@ export async function openStage(): Promise<Stage> {
   const db = openDatabase(database.url);
   const close = async (): Promise<void> => {
     await killServers();
-    await db.$disconnect();
+    await db.close();
     await database.drop();
     await rm(dataDir, { recursive: true });
   };

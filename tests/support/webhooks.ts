@@ -70,7 +70,7 @@ export async function receiveExample(harness: Harness, { tenantId }: Partner): P
   );
   const { data } = example?.value as Answer['body'];
   const { endpoint_id: endpointId, received_at: receivedAt, ...same } = data[0];
-  await harness.domain.db.webhookInboxMessage.create({ data: { ...same, endpointId, receivedAt, tenantId } });
+  await harness.domain.db.prisma.webhookInboxMessage.create({ data: { ...same, endpointId, receivedAt, tenantId } });
 }
 
 /** Does what is due now, as the service does all the time: one batch of each endpoint. Returns how many it served. */

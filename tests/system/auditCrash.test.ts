@@ -47,7 +47,7 @@ it('no request is answered without its row of the audit, also when the server is
 
   expect(answered.length).toBeGreaterThanOrEqual(REQUESTS / 2);
   expect(answered.length).toBeLessThan(REQUESTS);
-  const rows = await stage.db.$queryRaw<{ id: string; count: number }[]>`
+  const rows = await stage.db.prisma.$queryRaw<{ id: string; count: number }[]>`
     SELECT request_id AS id, count(*)::int AS count FROM audit_event
     WHERE request_id = ANY (${answered}::uuid[]) GROUP BY 1`;
   expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(answered));

@@ -2,7 +2,6 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
-import { Prisma } from '../../generated/prisma/client.js';
 import { openDatabase } from '../../src/adapters/database/database.js';
 import { isUnavailable, isUniqueViolation } from '../../src/adapters/database/databaseErrors.js';
 import type { Database } from '../../src/adapters/database/database.js';
@@ -32,11 +31,11 @@ beforeAll(async () => {
   const name = new URL(database.url).pathname.slice(1);
   await observer.query(`ALTER DATABASE ${name} SET TimeZone = 'America/New_York'`);
   db = openDatabase(database.url, { poolSize: 1, timeoutMs: 1_500 });
-  await db.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', createdAt: at, updatedAt: at } });
+  await db.prisma.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', createdAt: at, updatedAt: at } });
 });
 
 afterAll(async () => {
-  await db.$disconnect();
+  await db.close();
   await observer.end();
   await database.drop();
 });
@@ -49,14 +48,14 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
 }
 
 async function prepared(): Promise<string[]> {
-  const rows = await db.$queryRaw<{ statement: string }[]>`SELECT statement FROM pg_prepared_statements`;
+  const rows = await db.prisma.$queryRaw<{ statement: string }[]>`SELECT statement FROM pg_prepared_statements`;
   return rows.map(({ statement }) => statement);
 }
 
 describe('statements', () => {
   it('are prepared once for each shape, and a list with its relations is one of them', async () => {
     const list = (id: string) =>
-      db.product.findMany({
+      db.prisma.product.findMany({
         where: { tenantId: 'a', id },
         include: {
           category: true,
@@ -75,31 +74,35 @@ describe('statements', () => {
 
   it('are kept in bounded number, however many shapes there are', async () => {
     for (let size = 1; size <= 320; size += 1) {
-      await db.category.findMany({ where: { tenantId: 'a', id: { in: Array.from({ length: size }, () => v7()) } } });
+      await db.prisma.category.findMany({
+        where: { tenantId: 'a', id: { in: Array.from({ length: size }, () => v7()) } },
+      });
     }
-    const [kept] = await db.$queryRaw<{ count: number }[]>`SELECT count(*)::int AS count FROM pg_prepared_statements`;
+    const [kept] = await db.prisma.$queryRaw<
+      { count: number }[]
+    >`SELECT count(*)::int AS count FROM pg_prepared_statements`;
     expect(kept?.count).toBeLessThanOrEqual(300);
   });
 });
 
 describe('times', () => {
   it('are stored and read as the same instant, whatever the time zone of the server', async () => {
-    const { id } = await db.category.create({ data: category() });
+    const { id } = await db.prisma.category.create({ data: category() });
     const sql = 'SELECT extract(epoch FROM created_at)::int AS at FROM category WHERE id = $1';
     expect((await observer.query(sql, [id])).rows).toEqual([{ at: at.getTime() / 1000 }]);
-    const read = await db.category.findUniqueOrThrow({ where: { tenantId_id: { tenantId: 'a', id } } });
+    const read = await db.prisma.category.findUniqueOrThrow({ where: { tenantId_id: { tenantId: 'a', id } } });
     expect(read.createdAt).toEqual(at);
   });
 });
 
 describe('isUniqueViolation', () => {
   it('knows the violated constraint by name, also in a transaction and in raw SQL', async () => {
-    const row = await db.category.create({ data: category() });
+    const row = await db.prisma.category.create({ data: category() });
     const sameName = { ...row, id: v7() };
     const attempts = [
-      db.category.create({ data: sameName }),
-      db.$transaction(async (tx) => tx.category.create({ data: sameName })),
-      db.$executeRaw`INSERT INTO category SELECT gen_random_uuid(), tenant_id, category_name, review_often,
+      db.prisma.category.create({ data: sameName }),
+      db.prisma.$transaction(async (tx) => tx.category.create({ data: sameName })),
+      db.prisma.$executeRaw`INSERT INTO category SELECT gen_random_uuid(), tenant_id, category_name, review_often,
         review_recurring, created_at, created_by, updated_at, updated_by FROM category WHERE id = ${row.id}::uuid`,
     ];
     for (const error of await Promise.all(attempts.map(failure))) {
@@ -110,7 +113,7 @@ describe('isUniqueViolation', () => {
   });
 
   it('is false for everything else', async () => {
-    const orphan = await failure(db.category.create({ data: { ...category(), tenantId: 'b' } }));
+    const orphan = await failure(db.prisma.category.create({ data: { ...category(), tenantId: 'b' } }));
     for (const error of [orphan, new Error('category_pkey'), undefined]) {
       expect(isUniqueViolation(error, 'category_tenant_id_fkey')).toBe(false);
     }
@@ -120,7 +123,7 @@ describe('isUniqueViolation', () => {
 describe('an error', () => {
   it('carries no value of the refused row', async () => {
     const data = { id: 'not a slug', name: 'Jane', mode: 'live', createdAt: at, updatedAt: at } as const;
-    const error = await failure(db.tenant.create({ data }));
+    const error = await failure(db.prisma.tenant.create({ data }));
     expect(error).toMatchObject({ meta: { driverAdapterError: { cause: { originalCode: '23514' } } } });
     expect(JSON.stringify(error) + String(error)).not.toMatch(/Jane|not a slug/);
   });
@@ -129,8 +132,8 @@ describe('an error', () => {
 describe('a database that fails', () => {
   it('is unavailable when nothing listens', async () => {
     const closed = openDatabase('postgresql://postgres:x@127.0.0.1:1/x');
-    expect(isUnavailable(await failure(closed.tenant.count()))).toBe(true);
-    expect(isUnavailable(await failure(closed.$transaction(async (tx) => tx.tenant.count())))).toBe(true);
+    expect(isUnavailable(await failure(closed.prisma.tenant.count()))).toBe(true);
+    expect(isUnavailable(await failure(closed.prisma.$transaction(async (tx) => tx.tenant.count())))).toBe(true);
   });
 
   it('is unavailable in time when it takes connections but does not answer', async () => {
@@ -140,57 +143,59 @@ describe('a database that fails', () => {
     const { port } = silent.address() as AddressInfo;
     const mute = openDatabase(`postgresql://postgres:x@127.0.0.1:${port}/x`, { timeoutMs: 300 });
     const start = Date.now();
-    expect(isUnavailable(await failure(mute.tenant.count()))).toBe(true);
-    expect(isUnavailable(await failure(mute.$transaction(async (tx) => tx.tenant.count())))).toBe(true);
+    expect(isUnavailable(await failure(mute.prisma.tenant.count()))).toBe(true);
+    expect(isUnavailable(await failure(mute.prisma.$transaction(async (tx) => tx.tenant.count())))).toBe(true);
     expect(Date.now() - start).toBeLessThan(5_000);
-    await mute.$disconnect();
+    await mute.close();
     sockets.forEach((socket) => socket.destroy());
     silent.close();
   });
 
   it('is unavailable when a statement takes too long; the statement is ended and the next one served', async () => {
     const start = Date.now();
-    expect(isUnavailable(await failure(db.$queryRaw`SELECT 1 FROM pg_sleep(20)`))).toBe(true);
+    expect(isUnavailable(await failure(db.prisma.$queryRaw`SELECT 1 FROM pg_sleep(20)`))).toBe(true);
     expect(Date.now() - start).toBeLessThan(5_000);
     const asleep = await observer.query(`SELECT query FROM pg_stat_activity WHERE wait_event = 'PgSleep'
       AND datname = current_database()`);
     expect(asleep.rows).toEqual([]);
-    expect(await db.tenant.count()).toBe(1);
+    expect(await db.prisma.tenant.count()).toBe(1);
   });
 
   it('is unavailable when every connection is taken for too long', async () => {
-    const taken = db.$transaction(async (tx) => {
+    const taken = db.prisma.$transaction(async (tx) => {
       await tx.tenant.count();
-      return Promise.all([db.tenant.count(), db.$transaction(async (other) => other.tenant.count())].map(failure));
+      return Promise.all(
+        [db.prisma.tenant.count(), db.prisma.$transaction(async (other) => other.tenant.count())].map(failure),
+      );
     });
     expect((await taken).map(isUnavailable)).toEqual([true, true]);
-    expect(await db.tenant.count()).toBe(1);
+    expect(await db.prisma.tenant.count()).toBe(1);
   });
 
   it('is unavailable when it ends a session in a query or in a transaction, and serves the next one', async () => {
     const end = () =>
       observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
-    expect(isUnavailable(await failure(db.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`))).toBe(true);
-    expect(await db.tenant.count()).toBe(1);
-    const cut = db.$transaction(async (tx) => {
+    expect(isUnavailable(await failure(db.prisma.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`))).toBe(true);
+    expect(await db.prisma.tenant.count()).toBe(1);
+    const cut = db.prisma.$transaction(async (tx) => {
       await tx.category.create({ data: category() });
       await end();
       await tx.category.create({ data: category() });
     });
     expect(isUnavailable(await failure(cut))).toBe(true);
-    expect(await db.tenant.count()).toBe(1);
+    expect(await db.prisma.tenant.count()).toBe(1);
   });
 
   it('ends no process when it ends an idle connection, also of a pool that was only sent statements', async () => {
     const other = openDatabase(database.url);
-    const count = () => other.rows(Prisma.sql`SELECT FROM category WHERE tenant_id = ${'nobody'}`);
+    const count = () => other.of('nobody').rows`SELECT FROM category WHERE tenant_id = ${'nobody'}`;
     await count();
     await observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
     // The first may still be sent on the connection that ends.
     expect(await count().catch(count)).toEqual([]);
-    await other.$disconnect();
+    await other.close();
   });
 
   it('is not blamed for internal faults', async () => {
@@ -198,8 +203,8 @@ describe('a database that fails', () => {
       new Error('x'),
       new TypeError('y'),
       undefined,
-      await failure(db.$queryRaw`SELECT 1 / 0`),
-      await failure(db.category.findUniqueOrThrow({ where: { tenantId_id: { tenantId: 'a', id: v7() } } })),
+      await failure(db.prisma.$queryRaw`SELECT 1 / 0`),
+      await failure(db.prisma.category.findUniqueOrThrow({ where: { tenantId_id: { tenantId: 'a', id: v7() } } })),
     ];
     expect(ours.map(isUnavailable)).toEqual(ours.map(() => false));
   });

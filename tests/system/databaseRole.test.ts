@@ -133,7 +133,7 @@ it('audit purge removes as the owner, not as the service’s role, and is itself
   const db = openDatabase(serviceUrl);
   const sealedAt = new Date(Date.now() - 2_193 * 86_400_000);
   await sealAudit({ ...systemContext(db), now: () => sealedAt });
-  await db.$disconnect();
+  await db.close();
 
   const alone = await runProgram({ DATABASE_URL: serviceUrl }, 'audit', 'purge');
   expect(alone).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('give DATABASE_OWNER_URL') });

@@ -51,14 +51,14 @@ async function runAtOnce(name: string, moment = harness.clock.now): ReturnType<R
 
 /** How many events of each type a tenant has. */
 async function eventsOf({ tenantId }: Partner): Promise<Rows> {
-  const rows = await harness.domain.db.$queryRaw<{ type: string; count: number }[]>`
+  const rows = await harness.domain.db.prisma.$queryRaw<{ type: string; count: number }[]>`
     SELECT type::text, count(*)::int FROM event WHERE tenant_id = ${tenantId} GROUP BY type`;
   return Object.fromEntries(rows.map(({ type, count }) => [type, count]));
 }
 
 /** How many of a tenant's encounters are in each state. */
 async function statesOf({ tenantId }: Partner): Promise<Rows> {
-  const rows = await harness.domain.db.encounter.groupBy({ by: ['status'], where: { tenantId }, _count: true });
+  const rows = await harness.domain.db.prisma.encounter.groupBy({ by: ['status'], where: { tenantId }, _count: true });
   return Object.fromEntries(rows.map(({ status, _count }) => [status, _count]));
 }
 
@@ -131,18 +131,18 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
       for (const key of ['old', 'young']) {
         await call(harness, 'POST /clients', { token, json: patientBody(), headers: { 'Idempotency-Key': key } });
       }
-      const age = (key: string, time: string) => db.$executeRaw`
+      const age = (key: string, time: string) => db.prisma.$executeRaw`
         UPDATE idempotency_key SET created_at = now() - ${time}::text::interval
         WHERE tenant_id = ${tenantId} AND key = ${key}`;
       await age('old', '24 hours 1 second');
       await age('young', '23 hours 59 minutes');
-      await db.$executeRaw`
+      await db.prisma.$executeRaw`
         INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, created_at)
         SELECT tenant_id, api_client_id, operation_id, n, fingerprint, created_at
           FROM idempotency_key, generate_series(1, 2500) AS n WHERE tenant_id = ${tenantId} AND key = 'old'`;
-      await db.tenant.update({ where: { id: tenantId }, data: { clockOffsetMs: 48 * 3600_000 } });
+      await db.prisma.tenant.update({ where: { id: tenantId }, data: { clockOffsetMs: 48 * 3600_000 } });
       expect(await run()).toEqual({ together: 2501, again: 0 });
-      expect(await db.idempotencyKey.findMany({ where: { tenantId } })).toMatchObject([{ key: 'young' }]);
+      expect(await db.prisma.idempotencyKey.findMany({ where: { tenantId } })).toMatchObject([{ key: 'young' }]);
     },
   },
   'purge-events': {
@@ -197,7 +197,7 @@ it.each([
   const [one, other] = a.tenantId < b.tenantId ? [a, b] : [b, a];
   for (const partner of [one, other]) {
     await writeOld(partner, 1);
-    await db.$executeRaw`
+    await db.prisma.$executeRaw`
       INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, created_at)
       SELECT tenant_id, id, 'createPatient', 'old', sha256(''), now() - interval '25 hours'
       FROM api_client WHERE tenant_id = ${partner.tenantId}`;
@@ -224,7 +224,7 @@ it.each([
 /** Events that are older than 30 days. */
 async function writeOld({ tenantId }: Partner, count: number): Promise<void> {
   await recordPaid(harness, { tenantId, clinicId: null }, undefined, count);
-  await harness.domain.db.$executeRaw`
+  await harness.domain.db.prisma.$executeRaw`
     UPDATE event SET recorded_at = now() - interval '30 days 1 second'
     WHERE tenant_id = ${tenantId} AND type = 'order.paid'`;
 }

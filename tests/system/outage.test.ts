@@ -177,7 +177,7 @@ describe('when every connection to the database is taken', () => {
     const small = openDatabase(database.url, { poolSize: 1, timeoutMs: 1_000 });
     Object.assign(harness.services, { db: small });
     try {
-      await small.$transaction(
+      await small.prisma.$transaction(
         async (transaction) => {
           await transaction.$queryRaw`SELECT 1`;
           const answers = [call(harness, `GET /clients/${patientId}`, { token: partner.token }), login()];
@@ -190,7 +190,7 @@ describe('when every connection to the database is taken', () => {
       expect((await call(harness, `GET /clients/${patientId}`, { token: partner.token })).status).toBe(200);
     } finally {
       Object.assign(harness.services, { db });
-      await small.$disconnect();
+      await small.close();
     }
   });
 
@@ -204,7 +204,7 @@ describe('when every connection to the database is taken', () => {
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     } finally {
       Object.assign(harness.services, { db });
-      await small.$disconnect();
+      await small.close();
     }
   });
 });

@@ -85,12 +85,12 @@ describe('with DATABASE_URL', () => {
       const server = start({ DATABASE_URL: empty.url }, '--migrate');
       const baseUrl = await server.started;
       expect(await call({ baseUrl }, 'GET /readyz')).toMatchObject({ status: 200 });
-      expect(await fresh.tenant.count()).toBe(0);
+      expect(await fresh.prisma.tenant.count()).toBe(0);
       expect(await readdir(stage.dataDir)).not.toContain('demo-credentials.json');
       expect(server.stderr()).toBe(`Clinical Encounter Service on ${baseUrl}\n  reference    ${baseUrl}/docs\n`);
       expect(await call({ baseUrl }, 'GET /docs')).toMatchObject({ status: 200 });
     } finally {
-      await fresh.$disconnect();
+      await fresh.close();
       await killServers();
       await empty.drop();
     }
@@ -102,7 +102,7 @@ describe('with DATABASE_URL', () => {
     await server.started;
     expect(await readdir(folder)).toContain('demo-credentials.json');
     expect(server.stderr()).toContain(join(folder, 'demo-credentials.json'));
-    expect(await stage.db.tenant.count({ where: { id: { in: ['demo', 'harbor'] } } })).toBe(2);
+    expect(await stage.db.prisma.tenant.count({ where: { id: { in: ['demo', 'harbor'] } } })).toBe(2);
     server.child.kill('SIGINT');
     expect(await server.ended).toEqual({ code: 0, signal: null });
     await rm(folder, { recursive: true });
@@ -139,7 +139,7 @@ describe('SIGTERM', () => {
 
     expect(await upload).toMatchObject({ status: 200, body: { userDocument: { user_id: patientId } } });
     expect(await server.ended).toEqual({ code: 0, signal: null });
-    expect(await stage.db.document.count({ where: { tenantId: 'lakeside', patientId } })).toBe(1);
+    expect(await stage.db.prisma.document.count({ where: { tenantId: 'lakeside', patientId } })).toBe(1);
     expect(stopped(server)).toBe(1);
     expect(server.logged().filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
@@ -167,6 +167,6 @@ describe('SIGTERM', () => {
     server.child.kill('SIGTERM');
     expect(await upload).toBeNull();
     expect(await server.ended).toEqual({ code: 0, signal: null });
-    expect(await stage.db.document.count({ where: { tenantId: 'lakeside', patientId } })).toBe(0);
+    expect(await stage.db.prisma.document.count({ where: { tenantId: 'lakeside', patientId } })).toBe(0);
   });
 });

@@ -160,7 +160,7 @@ async function holds(plan: Plan): Promise<void> {
     );
     const { objectStore } = readConfig(environment);
     const objects = await openObjectStore({ dataDir: stage.dataDir, baseUrl: () => publicUrl, store: objectStore });
-    const rows = await stage.db.document.findMany({ where: { tenantId }, orderBy: { blobPath: 'asc' } });
+    const rows = await stage.db.prisma.document.findMany({ where: { tenantId }, orderBy: { blobPath: 'asc' } });
     const rowKeys = rows.map(({ blobPath }) => blobPath).sort();
 
     expect(acknowledged.length).toBeGreaterThanOrEqual(plan.uploads);

@@ -20,9 +20,12 @@ afterAll(() => harness.close());
 
 const loginStatus = async (client: Credentials): Promise<number> => (await login(harness, client)).status;
 const secretsOf = ({ tenantId, clientId }: Partner) =>
-  harness.domain.db.apiClientSecret.findMany({ where: { tenantId, apiClient: { clientId } }, orderBy: { id: 'asc' } });
+  harness.domain.db.prisma.apiClientSecret.findMany({
+    where: { tenantId, apiClient: { clientId } },
+    orderBy: { id: 'asc' },
+  });
 const clientOf = ({ tenantId, clientId }: Partner) =>
-  harness.domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+  harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
 
 /** A client that has never logged in. */
 async function unusedClient(): Promise<Partner> {
@@ -53,7 +56,7 @@ describe('a client secret', () => {
       createHash('sha256').update(client.clientSecret).digest('hex'),
     );
     expect(stored?.hint).toBe(client.clientSecret.slice(-4));
-    const rows = await harness.domain.db.$queryRaw<{ text: string }[]>`
+    const rows = await harness.domain.db.prisma.$queryRaw<{ text: string }[]>`
       SELECT s::text AS text FROM api_client_secret s UNION ALL SELECT c::text FROM api_client c`;
     expect(rows.length).toBeGreaterThan(1);
     expect(JSON.stringify(rows)).not.toContain(client.clientSecret.slice(10));
@@ -115,7 +118,7 @@ describe('rotation', () => {
     const { tenantId } = client;
     const { id } = await clientOf(client);
     const [secret] = await secretsOf(client);
-    const answer = await harness.domain.db.$transaction(async (rotation) => {
+    const answer = await harness.domain.db.prisma.$transaction(async (rotation) => {
       await rotation.$queryRaw`SELECT id FROM api_client WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
       const pending = login(harness, client);
       await untilBlocked();
@@ -129,7 +132,7 @@ describe('rotation', () => {
 /** Until a session waits for another one's lock. */
 async function untilBlocked(): Promise<void> {
   for (;;) {
-    const [row] = await harness.domain.db.$queryRaw<{ waiting: bigint }[]>`
+    const [row] = await harness.domain.db.prisma.$queryRaw<{ waiting: bigint }[]>`
       SELECT count(*) AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     if (row && row.waiting > 0n) return;
   }
@@ -169,10 +172,10 @@ describe('what issuing tokens writes', () => {
   /** Every row version of the tables that tokens touch, and the rows of all tables but the audit. */
   async function state(): Promise<unknown> {
     const { db } = harness.domain;
-    const versions = await db.$queryRaw`
+    const versions = await db.prisma.$queryRaw`
       SELECT id::text, xmin::text FROM api_client
       UNION ALL SELECT id::text, xmin::text FROM api_client_secret ORDER BY 1, 2`;
-    const counts = await db.$queryRaw`
+    const counts = await db.prisma.$queryRaw`
       SELECT table_name, (xpath('//n/text()', query_to_xml(
         format('SELECT count(*) AS n FROM %I', table_name), true, true, '')))[1]::text AS rows
       FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'

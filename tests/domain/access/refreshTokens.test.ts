@@ -107,7 +107,7 @@ describe('the scope of a refresh token', () => {
     const token = await refreshTokenOf(client, narrowed);
     const { db } = harness.domain;
     const where = { tenantId: client.tenantId, clientId: client.clientId };
-    await db.apiClient.update({ where, data: { permissions: ['read:client'] } });
+    await db.prisma.apiClient.update({ where, data: { permissions: ['read:client'] } });
     const renewed = await refresh(harness, client, token);
     expect(readToken(renewed.body.access_token).payload['scope']).toBe('read:client');
     expect(await mayListClinics(renewed)).toBe(false);
@@ -194,7 +194,7 @@ describe('a refresh token dies', () => {
   it('with its tenant', async () => {
     const client = await newPartner(harness);
     const token = await refreshTokenOf(client);
-    await harness.domain.db.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
+    await harness.domain.db.prisma.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
     expectInvalidClient(await refresh(harness, client, token));
   });
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await superuser.connect();
 });
 afterAll(async () => {
-  await context.db.$disconnect();
+  await context.db.close();
   await superuser.end();
   await database.drop();
 });
@@ -176,7 +176,7 @@ it('nobody but the retention changes or removes a row or a seal', async () => {
   for (const table of ['audit_event', 'audit_seal']) {
     for (const sql of [`UPDATE ${table} SET through = through`, `DELETE FROM ${table}`, `TRUNCATE ${table}`]) {
       const statement = table === 'audit_event' ? sql.replaceAll('through', 'code') : sql;
-      await expect(db.$executeRawUnsafe(statement)).rejects.toThrow('never changed');
+      await expect(db.prisma.$executeRawUnsafe(statement)).rejects.toThrow('never changed');
     }
   }
   expect(await verifyAudit(context)).toMatchObject({ rows: 9, fault: null });
@@ -210,7 +210,8 @@ it('rows that come at the same time are committed together, each before its call
     Promise.all(
       rows.map(async (one) => {
         await record(one);
-        const found = await context.db.$queryRaw`SELECT 1 FROM audit_event WHERE request_id = ${one.requestId}::uuid`;
+        const found = await context.db.prisma
+          .$queryRaw`SELECT 1 FROM audit_event WHERE request_id = ${one.requestId}::uuid`;
         expect(found).toHaveLength(1);
       }),
     ),

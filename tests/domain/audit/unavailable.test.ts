@@ -42,7 +42,7 @@ async function expectNothingSent(answers: readonly Answer[]): Promise<void> {
     expect(answer.text).not.toContain(patientId);
   }
   const where = { tenantId: partner.tenantId, email: 'unrecorded@example.com' };
-  expect(await harness.domain.db.patient.count({ where })).toBe(0);
+  expect(await harness.domain.db.prisma.patient.count({ where })).toBe(0);
 }
 
 it('answers 503 while the audit is locked or gone, sends nothing and does nothing, and goes on afterwards', async () => {

@@ -42,7 +42,7 @@ export function useCatalogHarness(): CatalogHarness {
     context = { db: openDatabase(database.url), now, newId: () => v7(), randomBytes: (size) => randomBytes(size) };
   });
   afterAll(async () => {
-    await context.db.$disconnect();
+    await context.db.close();
     await database.drop();
   });
   const newTenant = async (): Promise<string> =>
@@ -81,17 +81,17 @@ export async function storedCatalog(db: DomainContext['db'], tenantId: string) {
     availability: { orderBy: { id: 'asc' } },
   } as const;
   const [clinics, categories, products] = await Promise.all([
-    db.clinic.findMany({
+    db.prisma.clinic.findMany({
       where,
       orderBy: { nameKey: 'asc' },
       include: { locations: { orderBy: { name: 'asc' } } },
     }),
-    db.category.findMany({
+    db.prisma.category.findMany({
       where,
       orderBy: { categoryName: 'asc' },
       include: { subcategories: { orderBy: { subCategoryName: 'asc' } } },
     }),
-    db.product.findMany({ where, orderBy: [{ sku: 'asc' }, { id: 'asc' }], include }),
+    db.prisma.product.findMany({ where, orderBy: [{ sku: 'asc' }, { id: 'asc' }], include }),
   ]);
   return { clinics, categories, products };
 }

@@ -23,8 +23,8 @@ beforeAll(async () => {
   await Promise.all(Array.from({ length: 100 }, () => newProduct(harness, partner, product)));
   const { domain } = harness;
   const times = { createdAt: domain.now(), updatedAt: domain.now() };
-  const offers = await domain.db.productOffer.findMany({ where: { tenantId: partner.tenantId } });
-  await domain.db.offerVariant.createMany({
+  const offers = await domain.db.prisma.productOffer.findMany({ where: { tenantId: partner.tenantId } });
+  await domain.db.prisma.offerVariant.createMany({
     data: offers.flatMap(({ tenantId, id: productOfferId }) =>
       ['A', 'B'].map((sku) => ({
         id: domain.newId(),

@@ -182,7 +182,7 @@ async function mostRead(path: string, caller: Partner, table: string): Promise<n
 }
 
 it('the service runs the plans that are looked at here', async () => {
-  const [session] = await crowded.domain.db.$queryRaw<object[]>`SHOW plan_cache_mode`;
+  const [session] = await crowded.domain.db.prisma.$queryRaw<object[]>`SHOW plan_cache_mode`;
   expect(session).toEqual({ plan_cache_mode: 'force_generic_plan' });
 });
 
@@ -219,7 +219,10 @@ it.each([
 ])('%s reads only rows of the tenant', async (path) => {
   const { db } = crowded.domain;
   const where = { tenantId: small.tenantId };
-  const [clinic, category] = [await db.clinic.findFirst({ where }), await db.category.findFirst({ where })];
+  const [clinic, category] = [
+    await db.prisma.clinic.findFirst({ where }),
+    await db.prisma.category.findFirst({ where }),
+  ];
   const own = path.replace('CLINIC', clinic?.id ?? '').replace('CATEGORY', category?.id ?? '');
   const bounded = await boundedIndexes();
   for (const { read } of await scans(own, small)) {

@@ -34,10 +34,10 @@ beforeAll(async () => {
     // The other text is in the opposite order: nothing is sorted by it.
     const contrary = String(9 - number);
     const email = `${contrary}@example.com`;
-    await db.clinic.create({
+    await db.prisma.clinic.create({
       data: { id, tenantId, legalName: name, displayName: contrary, email, isActive: true, ...times },
     });
-    await db.product.create({
+    await db.prisma.product.create({
       data: {
         id,
         tenantId,
@@ -54,7 +54,7 @@ beforeAll(async () => {
         ...times,
       },
     });
-    await db.productOffer.create({
+    await db.prisma.productOffer.create({
       data: {
         id,
         tenantId,

@@ -13,7 +13,7 @@ afterAll(() => harness.close());
 
 /** The totals that lists show for each tenant, and what counting finds. */
 async function expectExact(): Promise<void> {
-  const rows = await harness.domain.db.$queryRaw<Record<'kept' | 'counted', number[]>[]>`
+  const rows = await harness.domain.db.prisma.$queryRaw<Record<'kept' | 'counted', number[]>[]>`
     SELECT ARRAY[active_clinics, inactive_clinics, active_products, inactive_products] AS kept,
       ARRAY[(SELECT count(*) FROM clinic WHERE tenant_id = t.id AND is_active),
         (SELECT count(*) FROM clinic WHERE tenant_id = t.id AND NOT is_active),
@@ -37,9 +37,9 @@ it('totals are exact after concurrent changes of every kind, whatever is rolled 
     const clinicId = await newClinic(harness, partner, { isActive });
     await newProduct(harness, partner, { ...group, isActive });
     const id = { tenantId_id: { tenantId, id: clinicId } };
-    if (number % 4 === 0) await db.clinic.update({ where: id, data: { isActive: !isActive } });
+    if (number % 4 === 0) await db.prisma.clinic.update({ where: id, data: { isActive: !isActive } });
     if (number % 5 === 0) {
-      await db
+      await db.prisma
         .$transaction(async (inside) => {
           await inside.clinicLocation.deleteMany({ where: { tenantId, clinicId } });
           await inside.clinic.delete({ where: id });
@@ -50,8 +50,8 @@ it('totals are exact after concurrent changes of every kind, whatever is rolled 
   });
   await Promise.all(changes);
   const some = { tenantId, isActive: true, sku: { endsWith: '1' } };
-  await db.product.updateMany({ where: some, data: { isDeleted: true } });
-  await db.product.updateMany({ where: { tenantId, isActive: false }, data: { isActive: true } });
+  await db.prisma.product.updateMany({ where: some, data: { isDeleted: true } });
+  await db.prisma.product.updateMany({ where: { tenantId, isActive: false }, data: { isActive: true } });
   await expectExact();
   expect((await stats(partner)).slice(0, 2)).toEqual([18, 18]);
 });

@@ -117,13 +117,15 @@ describe('the link to a document', () => {
 describe('when the database goes away while a row is written', () => {
   it('the object is kept, because the row may be there', async () => {
     const { db } = harness.domain;
-    await db.$executeRawUnsafe(`CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql
+    await db.prisma.$executeRawUnsafe(`CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$`);
-    await db.$executeRawUnsafe(
+    await db.prisma.$executeRawUnsafe(
       'CREATE TRIGGER hang_up BEFORE INSERT ON document FOR EACH ROW EXECUTE FUNCTION hang_up()',
     );
     const newest = harness.domain.newId();
-    const answer = await upload('kept.pdf').finally(() => db.$executeRawUnsafe('DROP TRIGGER hang_up ON document'));
+    const answer = await upload('kept.pdf').finally(() =>
+      db.prisma.$executeRawUnsafe('DROP TRIGGER hang_up ON document'),
+    );
     expect([answer.status, answer.body.code]).toEqual([503, 'dependency_unavailable']);
     const folder = join(harness.dataDir, 'documents', partner.tenantId, 'clients', patientId, 'lab-results');
     const kept = (await readdir(folder)).filter((documentId) => documentId > newest);

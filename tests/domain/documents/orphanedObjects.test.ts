@@ -91,7 +91,10 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
     const other = await newPartner(harness);
     const id = await newDocument(harness, other, await newPatient(harness, other));
     const { tenantId } = other;
-    await harness.domain.db.document.update({ where: { tenantId_id: { tenantId, id } }, data: { blobPath: key } });
+    await harness.domain.db.prisma.document.update({
+      where: { tenantId_id: { tenantId, id } },
+      data: { blobPath: key },
+    });
     expect(await sweepAfter(25)).toEqual({ objects: 0, unfinished: 0 });
     expect(await keys()).toContain(key);
   });

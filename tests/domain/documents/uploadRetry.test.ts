@@ -34,8 +34,8 @@ async function left(): Promise<{ rows: number; events: number; objects: number }
   const { tenantId } = partner;
   const files = await readdir(join(harness.dataDir, 'documents'), { recursive: true, withFileTypes: true });
   return {
-    rows: await db.document.count({ where: { tenantId } }),
-    events: await db.event.count({ where: { tenantId, type: 'document_created' } }),
+    rows: await db.prisma.document.count({ where: { tenantId } }),
+    events: await db.prisma.event.count({ where: { tenantId, type: 'document_created' } }),
     objects: files.filter((entry) => entry.isFile()).length,
   };
 }
@@ -102,7 +102,7 @@ describe('an upload', () => {
 
   it('in a sandbox, whose clock is ahead, has a link that works for 900 seconds of real time', async () => {
     const ahead = 30 * 24 * 3600_000;
-    await harness.domain.db.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: ahead } });
+    await harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: ahead } });
     const { body } = await upload(url, 'ahead');
     expect(Date.parse(body.userDocument.createdAt)).toBe(harness.clock.now.getTime() + ahead);
     expect((await fetch(body.fileUrl)).status).toBe(200);

@@ -54,7 +54,7 @@ function describeUploads(
       token: partner.token,
       json: { url: host.serve('/file.pdf', { content }) },
     });
-  const rows = () => harness.domain.db.document.findMany({ where: { tenantId: partner.tenantId } });
+  const rows = () => harness.domain.db.prisma.document.findMany({ where: { tenantId: partner.tenantId } });
 
   it('stores what was scanned, byte for byte', async () => {
     const { status, body } = await upload(large);

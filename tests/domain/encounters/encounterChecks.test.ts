@@ -29,11 +29,11 @@ afterAll(() => harness.close());
 
 const create = (json: object, token = partner.token, headers = {}) =>
   call(harness, 'POST /encounters', { token, json, headers });
-const stored = () => harness.domain.db.encounter.count({ where: { tenantId: partner.tenantId } });
+const stored = () => harness.domain.db.prisma.encounter.count({ where: { tenantId: partner.tenantId } });
 
 async function inactivePatient(): Promise<string> {
   const id = await newPatient(harness, partner);
-  await harness.domain.db.patient.updateMany({
+  await harness.domain.db.prisma.patient.updateMany({
     where: { tenantId: partner.tenantId, id },
     data: { accountIsActive: false },
   });

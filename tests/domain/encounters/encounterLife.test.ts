@@ -113,7 +113,7 @@ async function createTenants(prefix: string, given: Start, from: number): Promis
           '${items[position]}', ${items[position] === 'approved' ? time : 'NULL'} ${tenants}`,
     ]),
   ];
-  await harness.domain.db.$transaction(statements.map((sql) => harness.domain.db.$executeRawUnsafe(sql)));
+  await harness.domain.db.prisma.$transaction(statements.map((sql) => harness.domain.db.prisma.$executeRawUnsafe(sql)));
 }
 
 /** What the database has of the encounter of a tenant. */

@@ -35,7 +35,7 @@ const referred: Readonly<Record<string, (sent: typeof body) => string | undefine
 };
 
 it('everything that the rows of an encounter refer to is tried here', async () => {
-  const names = await harness.domain.db.$queryRaw<{ name: string }[]>`
+  const names = await harness.domain.db.prisma.$queryRaw<{ name: string }[]>`
     SELECT DISTINCT relname::text AS name FROM pg_constraint JOIN pg_class ON pg_class.oid = confrelid
     WHERE contype = 'f' AND conrelid = ANY (
       '{encounter,encounter_treatment,encounter_document,gfe_item}'::regclass[]) ORDER BY name`;
@@ -49,7 +49,7 @@ it.each(Object.entries(referred))(
   async (table, idOf) => {
     let waiting: Promise<Answer> | undefined;
     let answered = false;
-    await harness.domain.db.$transaction(async (db) => {
+    await harness.domain.db.prisma.$transaction(async (db) => {
       await db.$executeRaw`
         SELECT FROM ${identifier(table)} WHERE tenant_id = ${partner.tenantId} AND id = ${idOf(body)}::uuid FOR UPDATE`;
       waiting = call(harness, 'POST /encounters', { token: partner.token, json: body }).finally(

@@ -32,7 +32,7 @@ beforeAll(async () => {
   partner = await newPartner(harness);
   const other = await newPartner(harness);
   const { tenantId } = partner;
-  await harness.domain.db.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
+  await harness.domain.db.prisma.tenant.update({ where: { id: tenantId }, data: { gfeReuse: true } });
   valid = await encounterBody(harness, partner);
   const elsewhere = await newClinic(harness, partner, { places: [] });
   const inactivePatient = await newPatient(harness, partner);
@@ -42,7 +42,7 @@ beforeAll(async () => {
   patients = [valid.patientId, neighbour, inactivePatient, stranger, nobody];
   documents = await Promise.all([valid.patientId, neighbour].map((id) => newDocument(harness, partner, id)));
   documents.push(await newDocument(harness, other, stranger), nobody);
-  await harness.domain.db.patient.updateMany({
+  await harness.domain.db.prisma.patient.updateMany({
     where: { tenantId, id: inactivePatient },
     data: { accountIsActive: false },
   });

@@ -60,10 +60,10 @@ describe('the number of an encounter', () => {
     const { tenantId } = partner;
     const row = { where: { tenantId, encounterId: id } };
     const { db } = harness.domain;
-    await db.$transaction([
-      db.gfeItem.deleteMany(row),
-      db.encounterTreatment.deleteMany(row),
-      db.encounter.deleteMany({ where: { tenantId, id } }),
+    await db.prisma.$transaction([
+      db.prisma.gfeItem.deleteMany(row),
+      db.prisma.encounterTreatment.deleteMany(row),
+      db.prisma.encounter.deleteMany({ where: { tenantId, id } }),
     ]);
     expect((await create(partner, json)).body.encounter_id).toBeGreaterThan(encounter_id);
   });
@@ -81,7 +81,10 @@ describe('while the catalog changes', () => {
     const changePrices = async (): Promise<void> => {
       while (!work.isDone) {
         const price = work.changes % 2 === 0 ? '20.00' : '1.00';
-        await db.productOffer.updateMany({ where: { tenantId, productId: { in: treatmentIds } }, data: { price } });
+        await db.prisma.productOffer.updateMany({
+          where: { tenantId, productId: { in: treatmentIds } },
+          data: { price },
+        });
         work.changes += 1;
       }
     };
@@ -100,11 +103,12 @@ describe('while the catalog changes', () => {
     const { db } = harness.domain;
     const { tenantId } = partner;
     const json = await encounterBody(harness, partner);
-    const close = () => db.clinic.updateMany({ where: { tenantId, id: json.clinicId }, data: { isActive: false } });
+    const close = () =>
+      db.prisma.clinic.updateMany({ where: { tenantId, id: json.clinicId }, data: { isActive: false } });
     const [, ...answers] = await Promise.all([close(), ...Array.from({ length: 30 }, () => create(partner, json))]);
     for (const { status, body } of answers)
       expect([201, 'clinic_inactive']).toContain(status === 201 ? status : body.code);
-    const stored = await db.encounter.findMany({
+    const stored = await db.prisma.encounter.findMany({
       where: { tenantId, clinicId: json.clinicId },
       include: { treatments: true, gfeItems: true },
     });

@@ -18,7 +18,7 @@ const create = (json: unknown) => call(harness, 'POST /encounters', { token: par
 /** The earliest claim of an encounter. */
 async function claimableFrom(id: string): Promise<string> {
   const where = { tenantId_id: { tenantId: partner.tenantId, id } };
-  const row = await harness.domain.db.encounter.findUniqueOrThrow({ where });
+  const row = await harness.domain.db.prisma.encounter.findUniqueOrThrow({ where });
   return row.claimableFrom.toISOString();
 }
 

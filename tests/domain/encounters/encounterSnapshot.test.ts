@@ -30,7 +30,7 @@ describe('the items of an encounter', () => {
   it('are one for each distinct category and subcategory, in the order of the treatments, with their treatments', async () => {
     const [first, second] = await Promise.all([newCategory(harness, partner), newCategory(harness, partner)]);
     const times = { createdAt: harness.domain.now(), updatedAt: harness.domain.now() };
-    const { id: subcategoryId } = await harness.domain.db.subcategory.create({
+    const { id: subcategoryId } = await harness.domain.db.prisma.subcategory.create({
       data: { id: harness.domain.newId(), tenantId, categoryId: first.categoryId, subCategoryName: 'Third', ...times },
     });
     const third = { ...first, subcategoryId };
@@ -63,18 +63,18 @@ describe('the estimate', () => {
       shippingAmount: '25.00',
       isRx: true,
     });
-    await harness.domain.db.product.updateMany({ where: { tenantId, id: botox }, data: { unitPrice: '1.00' } });
+    await harness.domain.db.prisma.product.updateMany({ where: { tenantId, id: botox }, data: { unitPrice: '1.00' } });
     const { estimate } = await newEncounter(harness, partner, { treatmentIds: [botox, semaglutide] });
     expect(estimate).toEqual({ sub_total: 539, total_shipping_amt: 15, grand_total: 554 });
   });
 
   it('takes nothing off the stock and makes no order', async () => {
     const { id, treatmentIds } = await newEncounter(harness, partner);
-    const offers = await harness.domain.db.productOffer.findMany({
+    const offers = await harness.domain.db.prisma.productOffer.findMany({
       where: { tenantId, productId: { in: treatmentIds } },
     });
     expect(offers.map(({ qty }) => qty)).toEqual([10]);
-    expect(await harness.domain.db.order.count({ where: { tenantId, encounterId: id } })).toBe(0);
+    expect(await harness.domain.db.prisma.order.count({ where: { tenantId, encounterId: id } })).toBe(0);
   });
 
   it('of a free treatment is zero', async () => {
@@ -146,10 +146,10 @@ describe('an open encounter', () => {
       gfe_data: [item],
     } = encounter;
     const status = await statusOf(encounter_id);
-    const [line] = await db.encounterTreatment.findMany({ where: { tenantId, encounterId: encounter.id } });
+    const [line] = await db.prisma.encounterTreatment.findMany({ where: { tenantId, encounterId: encounter.id } });
     const owned = { where: { tenantId, productId } };
 
-    await db.clinicAvailability.create({
+    await db.prisma.clinicAvailability.create({
       data: {
         id: harness.domain.newId(),
         tenantId,
@@ -161,8 +161,8 @@ describe('an open encounter', () => {
       },
     });
     const data = { price: '999.00', shippingType: 'FREE_SHIPPING', shippingAmount: '0.00' } as const;
-    await db.productOffer.updateMany({ ...owned, data });
-    await db.product.updateMany({
+    await db.prisma.productOffer.updateMany({ ...owned, data });
+    await db.prisma.product.updateMany({
       where: { tenantId, id: productId },
       data: {
         name: 'Other',
@@ -175,32 +175,37 @@ describe('an open encounter', () => {
         ...(await newCategory(harness, partner)),
       },
     });
-    await db.subcategory.updateMany({
+    await db.prisma.subcategory.updateMany({
       where: { tenantId, id: item.subcategoryId },
       data: { subCategoryName: 'Other' },
     });
-    await db.category.updateMany({
+    await db.prisma.category.updateMany({
       where: { tenantId, id: item.categoryId },
       data: { categoryName: 'Other', reviewOften: 'MONTHLY' },
     });
-    await db.clinicLocation.updateMany({ where: { tenantId, clinicId }, data: { timezone: 'Asia/Tokyo' } });
-    await db.clinic.updateMany({ where: { tenantId, id: clinicId }, data: { isActive: false, legalName: 'Other' } });
-    await db.patient.updateMany({ where: { tenantId, id: patientId }, data: { accountIsActive: false } });
+    await db.prisma.clinicLocation.updateMany({ where: { tenantId, clinicId }, data: { timezone: 'Asia/Tokyo' } });
+    await db.prisma.clinic.updateMany({
+      where: { tenantId, id: clinicId },
+      data: { isActive: false, legalName: 'Other' },
+    });
+    await db.prisma.patient.updateMany({ where: { tenantId, id: patientId }, data: { accountIsActive: false } });
 
     expect(await read(encounter_id)).toEqual(encounter);
     expect(await statusOf(encounter_id)).toEqual(status);
-    expect(await db.encounterTreatment.findMany({ where: { tenantId, encounterId: encounter.id } })).toEqual([line]);
+    expect(await db.prisma.encounterTreatment.findMany({ where: { tenantId, encounterId: encounter.id } })).toEqual([
+      line,
+    ]);
   });
 
   it('keeps of each treatment what a later order needs', async () => {
     const { db } = harness.domain;
     const productId = await newProduct(harness, partner, { price: '19.99', shippingAmount: '4.50' });
     const { id } = await newEncounter(harness, partner, { treatmentIds: [productId] });
-    const product = await db.product.findUniqueOrThrow({
+    const product = await db.prisma.product.findUniqueOrThrow({
       where: { tenantId_id: { tenantId, id: productId } },
       include: { category: true, subcategory: true },
     });
-    const [line] = await db.encounterTreatment.findMany({ where: { tenantId, encounterId: id } });
+    const [line] = await db.prisma.encounterTreatment.findMany({ where: { tenantId, encounterId: id } });
     expect(line).toMatchObject({
       productId,
       position: 0,

@@ -130,11 +130,11 @@ describe('the time that counts', () => {
     const [ahead, here] = [await claimedEncounter(harness, sandbox), await claimedEncounter(harness, partner, body)];
     const waiting = await newEncounter(harness, sandbox);
     const clockOffsetMs = 31 * day * 1000;
-    await harness.domain.db.tenant.update({ where: { id: sandbox.tenantId }, data: { clockOffsetMs } });
+    await harness.domain.db.prisma.tenant.update({ where: { id: sandbox.tenantId }, data: { clockOffsetMs } });
     // First the claim lapses, then its encounter has waited too long as well.
     expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([1, 2]);
     for (const encounter of [ahead, waiting]) expect((await stored(encounter, sandbox)).status).toBe('expired');
-    const [{ timestamp } = {}] = await harness.domain.db.$queryRaw<{ timestamp?: Date }[]>`
+    const [{ timestamp } = {}] = await harness.domain.db.prisma.$queryRaw<{ timestamp?: Date }[]>`
       SELECT timestamp FROM event WHERE tenant_id = ${sandbox.tenantId} ORDER BY timestamp DESC LIMIT 1`;
     expect(timestamp).toEqual(inSeconds(31 * day).now());
     expect(await stored(here)).toEqual(here);

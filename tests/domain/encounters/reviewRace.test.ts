@@ -24,7 +24,7 @@ const send = ({ encounter_id }: Encounter, action: string, json: unknown): Promi
 const stored = async ({ encounter_id }: Encounter): Promise<Encounter> =>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
 const ordersOf = ({ id }: Encounter): Promise<number> =>
-  harness.domain.db.order.count({ where: { tenantId: partner.tenantId, encounterId: id } });
+  harness.domain.db.prisma.order.count({ where: { tenantId: partner.tenantId, encounterId: id } });
 const statusesOf = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status).sort();
 /** The sweeps as they run when so many seconds have gone by. */
 const inSeconds = (seconds: number) => ({

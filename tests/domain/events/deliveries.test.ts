@@ -98,10 +98,10 @@ describe('an endpoint', () => {
     const { clientId, tenantId } = limited;
     const where = { clientId, tenantId };
     for (const lost of [
-      () => db.apiClient.update({ where, data: { permissions: ['read:event'] } }),
+      () => db.prisma.apiClient.update({ where, data: { permissions: ['read:event'] } }),
       () => deactivateApiClient(harness.domain, clientId),
     ]) {
-      await db.apiClient.update({ where, data: { permissions: [...permissions] } });
+      await db.prisma.apiClient.update({ where, data: { permissions: [...permissions] } });
       await newEncounter(harness, partner, { clinicId: own });
       await lost();
       await newEncounter(harness, partner, { clinicId: own });
@@ -255,7 +255,7 @@ describe('several processes', () => {
     expect([await take(), await take()]).toEqual([true, false]);
     await deliverAll(harness);
     expect(at(path)).toEqual([]);
-    const [{ seconds } = { seconds: 0 }] = await domain.db.$queryRaw<{ seconds: number }[]>`
+    const [{ seconds } = { seconds: 0 }] = await domain.db.prisma.$queryRaw<{ seconds: number }[]>`
       UPDATE webhook_endpoint SET busy_until = now() FROM (SELECT busy_until AS until FROM webhook_endpoint WHERE id = ${id}::uuid) AS before
       WHERE id = ${id}::uuid RETURNING extract(epoch FROM until - now())::float AS seconds`;
     expect(seconds).toBeLessThanOrEqual(30);

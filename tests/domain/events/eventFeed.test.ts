@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await observer.end();
-  await writers.$disconnect();
+  await writers.close();
   await harness.close();
   await database.drop();
 });
@@ -141,7 +141,7 @@ describe('the feed', () => {
     let page = await feedPage(harness, partner);
     await inTransaction(harness.domain, async (transaction) => {
       recordEvent(transaction, placeOf(partner), 'order.paid', paid('ORD-100001'));
-      await transaction.db.$executeRaw`
+      await transaction.db.of(partner.tenantId).run`
         INSERT INTO sweep_failure VALUES (${partner.tenantId}, ${transaction.newId()}::uuid, 1, now())`;
       await recordPaid(harness, placeOf(partner), 'ORD-100002');
       page = await feedPage(harness, partner, { after: page.next_cursor });

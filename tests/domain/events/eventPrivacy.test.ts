@@ -71,7 +71,7 @@ async function liveThroughEverything(): Promise<void> {
   await send(`POST /clients-documents/${patientId}/upload-url/lab-results`, { json: file });
 
   const groups = [await newCategory(harness, partner), await newCategory(harness, partner)];
-  await domain.db.$executeRaw`
+  await domain.db.prisma.$executeRaw`
     UPDATE category SET category_name = ${MARK} || category_name WHERE tenant_id = ${partner.tenantId}`;
   const treatmentIds = await Promise.all(
     groups.map((group) => newProduct(harness, partner, { ...group, name: text('product') })),

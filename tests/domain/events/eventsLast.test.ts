@@ -132,7 +132,7 @@ it('no transaction does anything after it has written its events but commit, wha
   const told = new Set<string>();
   const transactions = await transactionsOf(async () => {
     await everything();
-    const rows = await harness.domain.db.$queryRaw<{ type: string }[]>`SELECT DISTINCT type::text FROM event`;
+    const rows = await harness.domain.db.prisma.$queryRaw<{ type: string }[]>`SELECT DISTINCT type::text FROM event`;
     for (const { type } of rows) told.add(type);
   });
   const ends = transactions

@@ -80,14 +80,14 @@ it('the database refuses sums that are not those of payments and refunds', async
   await act((transaction) => recordPayment(transaction, order_no, { amount: '100.00' }));
   const { db } = harness.domain;
   const { tenantId } = partner;
-  const { id } = await db.order.findFirstOrThrow({ where: { tenantId, orderNo: order_no } });
+  const { id } = await db.prisma.order.findFirstOrThrow({ where: { tenantId, orderNo: order_no } });
   const where = { tenantId, orderId: id };
   const faults: [RegExp, () => Promise<unknown>][] = [
-    [/sums of an order/, () => db.payment.updateMany({ where, data: { refundedAmt: '1.00' } })],
-    [/payment_refunded/, () => db.payment.updateMany({ where, data: { refundedAmt: '100.01' } })],
-    [/sums of an order/, () => db.payment.updateMany({ where, data: { amount: '99.99' } })],
-    [/order_ended/, () => db.order.updateMany({ where: { tenantId, id }, data: { orderStatus: 'refunded' } })],
-    [/order_ended/, () => db.order.updateMany({ where: { tenantId, id }, data: { orderStatus: 'cancelled' } })],
+    [/sums of an order/, () => db.prisma.payment.updateMany({ where, data: { refundedAmt: '1.00' } })],
+    [/payment_refunded/, () => db.prisma.payment.updateMany({ where, data: { refundedAmt: '100.01' } })],
+    [/sums of an order/, () => db.prisma.payment.updateMany({ where, data: { amount: '99.99' } })],
+    [/order_ended/, () => db.prisma.order.updateMany({ where: { tenantId, id }, data: { orderStatus: 'refunded' } })],
+    [/order_ended/, () => db.prisma.order.updateMany({ where: { tenantId, id }, data: { orderStatus: 'cancelled' } })],
   ];
   for (const [fault, work] of faults) await expect(work()).rejects.toThrow(fault);
 });

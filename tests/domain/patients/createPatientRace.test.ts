@@ -1,3 +1,4 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Database } from '../../../src/adapters/database/database.js';
 import type { Statements } from '../../../src/adapters/database/statements.js';
 import { Problem } from '../../../src/problem.js';
@@ -27,7 +28,8 @@ const createAtOnce = (count: number, email: string, { token }: Partner, target =
     }),
   );
 
-const patientsOf = ({ tenantId }: Partner, { domain } = harness) => domain.db.patient.findMany({ where: { tenantId } });
+const patientsOf = ({ tenantId }: Partner, { domain } = harness) =>
+  domain.db.prisma.patient.findMany({ where: { tenantId } });
 const withStatus = (answers: readonly Answer[], wanted: number) => answers.filter(({ status }) => status === wanted);
 
 describe('patients with one e-mail that are created at once', () => {
@@ -73,7 +75,7 @@ describe('the same requests to a service that searches before it inserts', () =>
     searching = await startHarness({
       change: (services) => Object.assign(services, { db: searchingFirst(meetingAtInsert(services.db)) }),
     });
-    await searching.domain.db.$executeRaw`DROP INDEX "client_tenant_id_email_key_key"`;
+    await searching.domain.db.prisma.$executeRaw`DROP INDEX "client_tenant_id_email_key_key"`;
   });
   afterAll(() => searching.close());
 
@@ -105,24 +107,27 @@ function meetingAtInsert(db: Database): Database {
 /** What the service must not do instead of leaving it to the unique index. */
 const searchingFirst = (db: Database): Database =>
   beforeInsert(db, async (tenantId, email) => {
-    const known = await db.patient.findFirst({ where: { tenantId, emailKey: email.toLowerCase() } });
+    const known = await db.prisma.patient.findFirst({ where: { tenantId, emailKey: email.toLowerCase() } });
     if (known) throw new Problem('patient_email_taken');
   });
 
 /** Does something before the statement that inserts a patient. */
 function beforeInsert(db: Database, act: (tenantId: string, email: string) => Promise<void>): Database {
-  const $statements: Database['$statements'] = (work) =>
-    db.$statements((inside) => {
-      const rows: Statements['rows'] = async (sql) => {
-        if (sql.text.includes('INSERT INTO "client"')) {
-          const [tenantId, patients] = sql.values;
-          await act(String(tenantId), onlyRow<{ email: string }>(JSON.parse(String(patients))).email);
-        }
-        return inside.rows(sql);
+  const transaction: Database['transaction'] = (work) =>
+    db.transaction((inside) => {
+      const of: Database['of'] = (tenantId) => {
+        const rows: Statements['rows'] = async (sql, ...values) => {
+          const { text, values: sent } = 'raw' in sql ? Prisma.sql(sql, ...values) : sql;
+          if (text.includes('INSERT INTO "client"')) {
+            await act(tenantId, onlyRow<{ email: string }>(JSON.parse(String(sent[1]))).email);
+          }
+          return inside.of(tenantId).rows(sql, ...values);
+        };
+        return { ...inside.of(tenantId), rows };
       };
-      return work({ ...inside, rows });
+      return work({ ...inside, of });
     });
-  return db.$extends({ client: { $statements } });
+  return { ...db, transaction };
 }
 
 function onlyRow<Row>(data: Row | readonly Row[]): Row {

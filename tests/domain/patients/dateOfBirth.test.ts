@@ -33,7 +33,7 @@ describe('a date of birth', () => {
       expect(status).toBe(201);
       const read = await call(harness, `GET /clients/${body.user_id}`, { token: partner.token });
       expect([body.dateOfBirth, read.body.dateOfBirth]).toEqual([`${date}T00:00:00.000Z`, `${date}T00:00:00.000Z`]);
-      const stored = await harness.domain.db.$queryRaw<{ day: string }[]>`
+      const stored = await harness.domain.db.prisma.$queryRaw<{ day: string }[]>`
         SELECT date_of_birth::text AS day FROM client WHERE id = ${body.user_id}::uuid`;
       expect(stored).toEqual([{ day: date }]);
     },

@@ -118,7 +118,7 @@ describe('a client that is limited to clinics', () => {
 it('a permission that was taken away ends within 30 seconds, for tokens that name it too', async () => {
   const { token, clientId, tenantId } = await newClient(harness, partner.tenantId);
   expect((await ask('GET /clinics', undefined, { ...partner, token })).status).toBe(200);
-  await harness.domain.db.apiClient.updateMany({
+  await harness.domain.db.prisma.apiClient.updateMany({
     where: { tenantId, clientId },
     data: { permissions: ['read:client'] },
   });
@@ -144,9 +144,9 @@ describe('a claim', () => {
       200,
     );
     const { tenantId, clientId } = partner;
-    const { id } = await harness.domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+    const { id } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
     const where = { tenantId_encounterNo: { tenantId, encounterNo: BigInt(encounter_id) } };
-    expect(await harness.domain.db.encounter.findUniqueOrThrow({ where })).toMatchObject({
+    expect(await harness.domain.db.prisma.encounter.findUniqueOrThrow({ where })).toMatchObject({
       claimedById: id,
       reviewedById: id,
     });

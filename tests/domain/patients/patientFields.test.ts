@@ -20,7 +20,7 @@ async function expectRefused(name: string, value: unknown, code: string): Promis
   const answer = await create({ [name]: value }, untouched);
   expectProblem(answer, 400, 'validation_failed');
   expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer: `#/${name}`, code }));
-  expect(await harness.domain.db.patient.count({ where: { tenantId: untouched.tenantId } })).toBe(0);
+  expect(await harness.domain.db.prisma.patient.count({ where: { tenantId: untouched.tenantId } })).toBe(0);
 }
 
 // Characters are code points (JSON Schema), whatever a language counts: an emoji is one.
@@ -48,7 +48,7 @@ describe('a text', () => {
     const { status, body } = await create({ [name]: '😀'.repeat(most) });
     expect(status).toBe(201);
     const where = { tenantId: partner.tenantId, id: body.user_id };
-    const stored = await harness.domain.db.patient.findFirst({ where });
+    const stored = await harness.domain.db.prisma.patient.findFirst({ where });
     expect(stored).toMatchObject({ [renamed[name] ?? name]: '😀'.repeat(most) });
     await expectRefused(name, '😀'.repeat(most + 1), 'maxLength');
     await expectRefused(name, 7, 'type');

@@ -52,7 +52,7 @@ afterAll(async () => {
 describe('insuranceInfo and medicalHistory', () => {
   it('are stored', async () => {
     const where = { tenantId: partner.tenantId };
-    expect(await harness.domain.db.patient.findMany({ where })).toMatchObject([secrets]);
+    expect(await harness.domain.db.prisma.patient.findMany({ where })).toMatchObject([secrets]);
   });
 
   it('are returned by no operation that has to do with the patient', () => {

@@ -58,7 +58,7 @@ describe('a text', () => {
     expect([read.firstName, read.address1, read.notes, read.employer]).toEqual([text, text, text, text]);
     expect(read.adminUser.name).toBe(`${text} Miller`);
     const where = { tenantId: partner.tenantId, id: body.user_id };
-    const stored = await harness.domain.db.patient.findFirst({ where });
+    const stored = await harness.domain.db.prisma.patient.findFirst({ where });
     expect(stored?.insuranceInfo).toBe(text);
   });
 
@@ -112,4 +112,5 @@ describe('a text', () => {
   });
 });
 
-const countOf = ({ tenantId }: Partner): Promise<number> => harness.domain.db.patient.count({ where: { tenantId } });
+const countOf = ({ tenantId }: Partner): Promise<number> =>
+  harness.domain.db.prisma.patient.count({ where: { tenantId } });

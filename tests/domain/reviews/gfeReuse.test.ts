@@ -44,7 +44,7 @@ const review = (encounter: Answer['body'], decide = {}) =>
 const read = async (encounterNo: number) =>
   recordOf((await call(harness, `GET /encounters/${encounterNo}`, { token: partner.token })).body);
 const setRule = (reviewOften: string, reviewRecurring: boolean) =>
-  harness.domain.db.category.updateMany({
+  harness.domain.db.prisma.category.updateMany({
     where: { tenantId, id: group.categoryId },
     data: { reviewOften, reviewRecurring },
   });
@@ -185,7 +185,7 @@ const hindrances: [string, () => Promise<Record<string, unknown> | undefined>][]
 async function sibling(): Promise<typeof group> {
   const [id, times] = [harness.domain.newId(), { createdAt: harness.domain.now(), updatedAt: harness.domain.now() }];
   const row = { id, tenantId, categoryId: group.categoryId, subCategoryName: 'Sibling', ...times };
-  await harness.domain.db.subcategory.create({ data: row });
+  await harness.domain.db.prisma.subcategory.create({ data: row });
   return { ...group, subcategoryId: id };
 }
 

@@ -18,7 +18,7 @@ afterAll(() => harness.close());
 const told = (partner: Partner, { encounter_id }: Answer['body']) =>
   eventsAbout(harness, partner, { encounter_id }, 'gfe.expiring', 'gfe.expired');
 const setRule = ({ tenantId }: Partner, reviewOften: string, reviewRecurring = true) =>
-  harness.domain.db.category.updateMany({ where: { tenantId }, data: { reviewOften, reviewRecurring } });
+  harness.domain.db.prisma.category.updateMany({ where: { tenantId }, data: { reviewOften, reviewRecurring } });
 
 /** An approval of a tenant of its own, by this rule. */
 async function approval(reviewOften: string, reviewRecurring = true, mode: 'live' | 'sandbox' = 'live') {
@@ -87,7 +87,7 @@ describe('an approval that ends is told of', () => {
     const { db } = harness.domain;
     const realNow = harness.clock.now.getTime();
     const setAhead = (moment: number) =>
-      db.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: moment - realNow } });
+      db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: moment - realNow } });
     const sweep = () => sweepAt(partner, realNow);
     await setAhead(end - 1);
     expect(await sweep()).toEqual([1, 0]);
@@ -102,7 +102,7 @@ describe('an approval that ends is told of', () => {
     const sandbox = await approval('MONTHLY', true, 'sandbox');
     const { db } = harness.domain;
     const day = 24 * HOUR * 1000;
-    await db.tenant.update({ where: { id: sandbox.partner.tenantId }, data: { clockOffsetMs: day } });
+    await db.prisma.tenant.update({ where: { id: sandbox.partner.tenantId }, data: { clockOffsetMs: day } });
     const at = (moment: number) => ({ ...harness.domain, now: () => new Date(moment) });
     expect(await announceExpiredApprovals(at(live.end), live.partner.tenantId)).toBe(1);
     expect(await told(sandbox.partner, sandbox.encounter)).toEqual([]);
@@ -144,7 +144,7 @@ describe('sweeps at the same time', () => {
     expect(await sweepAt(partner, moment - 1)).toEqual([120, 0]);
     const sweeps = await Promise.all(Array.from({ length: 4 }, () => sweepAt(partner, moment)));
     expect(sweeps.reduce((sum, [, expired]) => sum + expired, 0)).toBe(120);
-    expect(await harness.domain.db.event.count({ where: { tenantId, type: 'gfe_expired' } })).toBe(120);
+    expect(await harness.domain.db.prisma.event.count({ where: { tenantId, type: 'gfe_expired' } })).toBe(120);
     const perEncounter = await Promise.all(encounters.map((encounter) => told(partner, encounter)));
     for (const about of perEncounter) {
       expect(new Set(about.map(({ data }) => data['categoryId'])).size).toBe(20);

@@ -13,13 +13,13 @@ beforeAll(async () => {
   harness = await startHarness();
   partner = await newPartner(harness);
   await setRequired(true);
-  const { id: gfeStateId } = await harness.domain.db.refState.findFirstOrThrow({ where: { code: 'AZ' } });
+  const { id: gfeStateId } = await harness.domain.db.prisma.refState.findFirstOrThrow({ where: { code: 'AZ' } });
   arizonan = { patientId: await newPatient(harness, partner, { gfeStateId }) };
 });
 afterAll(() => harness.close());
 
 const setRequired = (requireLicensedProvider: boolean) =>
-  harness.domain.db.tenant.update({ where: { id: partner.tenantId }, data: { requireLicensedProvider } });
+  harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { requireLicensedProvider } });
 
 interface Licence {
   readonly state?: string;
@@ -34,9 +34,9 @@ async function newProvider(licence: Licence = {}, isActive = true, { tenantId } 
   const id = newId();
   const times = { createdAt: now(), updatedAt: now() };
   const data = { id, tenantId, reviewerRef: id, name: 'Ada', npi: '1234567893', isActive, ...times };
-  await db.provider.create({ data });
+  await db.prisma.provider.create({ data });
   const row = { id: newId(), tenantId, providerId: id, state, number: '1', asynchronousAllowed };
-  await db.providerLicence.create({ data: { ...row, expiresOn: new Date(expiresOn) } });
+  await db.prisma.providerLicence.create({ data: { ...row, expiresOn: new Date(expiresOn) } });
   return id;
 }
 
@@ -67,7 +67,7 @@ it('claim and review need an active provider with a licence in force in the stat
       expect([status, body.code]).toEqual(isLicensed ? [200, undefined] : [409, 'provider_not_licensed']);
       if (!isLicensed) return;
       const where = { tenantId: partner.tenantId, providerId: reviewerRef };
-      await harness.domain.db.providerLicence.deleteMany({ where });
+      await harness.domain.db.prisma.providerLicence.deleteMany({ where });
       for (const [action, json] of [
         ['review', { ...reviewBody(body), reviewerRef }],
         ['claim', { reviewerRef }],

@@ -32,7 +32,7 @@ beforeAll(async () => {
   };
   products = { yearly: await product(), once: await product(), prescription: await product(true) };
   const where = { tenantId, id: products.once.categoryId };
-  await harness.domain.db.category.updateMany({ where, data: { reviewRecurring: false } });
+  await harness.domain.db.prisma.category.updateMany({ where, data: { reviewRecurring: false } });
 });
 afterAll(() => harness.close());
 
@@ -173,7 +173,7 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
       life.documents.push({ at: now, isClinical: each.docType !== 'id-card' });
     } else if (each.what === 'history') {
       const data = { medicalHistory: `at ${now}`, updatedAt: new Date(now) };
-      await harness.domain.db.patient.updateMany({ where: { tenantId: partner.tenantId, id: patientId }, data });
+      await harness.domain.db.prisma.patient.updateMany({ where: { tenantId: partner.tenantId, id: patientId }, data });
       life.historyChanges.push(now);
     } else if (each.what === 'wait') {
       // Nothing is open for long.
@@ -190,7 +190,7 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
 
 /** Of every encounter, what is stored of its items, and which encounter they reuse. */
 async function storedItems(patientId: string): Promise<unknown[]> {
-  const rows = await harness.domain.db.encounter.findMany({
+  const rows = await harness.domain.db.prisma.encounter.findMany({
     where: { tenantId: partner.tenantId, patientId },
     include: { gfeItems: { orderBy: { position: 'asc' } } },
     orderBy: { encounterNo: 'asc' },

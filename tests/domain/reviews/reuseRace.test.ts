@@ -98,7 +98,7 @@ interface Told {
   readonly status: string | null;
 }
 
-const told = (patientId: string): Promise<Told[]> => harness.domain.db.$queryRaw`
+const told = (patientId: string): Promise<Told[]> => harness.domain.db.prisma.$queryRaw`
   SELECT position, type::text, (data->>'encounter_id')::int AS encounter, data->>'status' AS status FROM event
   WHERE tenant_id = ${partner.tenantId} AND (data->>'patientId' = ${patientId} OR data->>'user_id' = ${patientId})
   ORDER BY position`;
@@ -115,7 +115,7 @@ async function race({ event, prepare }: (typeof kinds)[string] & object, isFirst
   const end = events.find(({ type }) => type === event)?.position;
   if (end === undefined) return [`no ${event}`];
   const { db } = harness.domain;
-  const items = await db.gfeItem.findMany({
+  const items = await db.prisma.gfeItem.findMany({
     where: { tenantId: partner.tenantId, encounter: { is: { tenantId: partner.tenantId, patientId } } },
     select: { status: true, reusedFromEncounterId: true, encounter: { select: { encounterNo: true } } },
   });

@@ -78,11 +78,11 @@ async function informLater(): Promise<Encounter> {
 }
 const store = async (docType: string): Promise<string> => {
   const id = await newDocument(harness, partner, body.patientId);
-  await harness.domain.db.document.updateMany({ where: { tenantId: partner.tenantId, id }, data: { docType } });
+  await harness.domain.db.prisma.document.updateMany({ where: { tenantId: partner.tenantId, id }, data: { docType } });
   return id;
 };
 const writeHistory = () =>
-  harness.domain.db.patient.updateMany({
+  harness.domain.db.prisma.patient.updateMany({
     where: { tenantId: partner.tenantId, id: body.patientId },
     data: { medicalHistory: 'Myasthenia gravis', updatedAt: harness.domain.now() },
   });
@@ -131,9 +131,9 @@ const waits: readonly Case[] = [
       const { id } = await create(notes);
       const where = { tenantId: partner.tenantId, encounterId: id };
       const { db } = harness.domain;
-      await db.$transaction([
-        db.encounter.updateMany({ where: { tenantId: partner.tenantId, id }, data: { status: 'expired' } }),
-        db.gfeItem.updateMany({ where, data: { status: 'expired' } }),
+      await db.prisma.$transaction([
+        db.prisma.encounter.updateMany({ where: { tenantId: partner.tenantId, id }, data: { status: 'expired' } }),
+        db.prisma.gfeItem.updateMany({ where, data: { status: 'expired' } }),
       ]);
     },
   ],
@@ -278,7 +278,10 @@ describe('a denial', () => {
     const old = await approve();
     const { tenantId } = partner;
     const validUntil = harness.clock.now;
-    await harness.domain.db.gfeItem.updateMany({ where: { tenantId, encounterId: old.id }, data: { validUntil } });
+    await harness.domain.db.prisma.gfeItem.updateMany({
+      where: { tenantId, encounterId: old.id },
+      data: { validUntil },
+    });
     await refuse(notes);
     expect((await read(old)).gfe_data).toMatchObject([{ status: 'expired' }]);
   });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await db.$disconnect();
+  await db.close();
   await database.drop();
   await rm(dataDir, { recursive: true });
 });
@@ -35,7 +35,10 @@ it('creates two sandbox tenants with credentials that work, once', async () => {
   const created = await createDemo(context, store);
   expect(created.map(({ name }) => name)).toEqual(['demo', 'Harbor Wellness']);
   for (const { name, clientId, clientSecret } of created) {
-    const client = await db.apiClient.findUnique({ where: { clientId }, include: { tenant: true, secrets: true } });
+    const client = await db.prisma.apiClient.findUnique({
+      where: { clientId },
+      include: { tenant: true, secrets: true },
+    });
     expect(client).toMatchObject({ isActive: true, tenant: { name, mode: 'sandbox' } });
     expect(client?.permissions).toEqual(expect.arrayContaining([...presets.partner]));
     expect(client?.secrets.map(({ secretHash }) => Buffer.from(secretHash))).toEqual([
@@ -43,7 +46,7 @@ it('creates two sandbox tenants with credentials that work, once', async () => {
     ]);
   }
 
-  const { blobPath } = await db.document.findFirstOrThrow({ where: { tenantId: 'demo' } });
+  const { blobPath } = await db.prisma.document.findFirstOrThrow({ where: { tenantId: 'demo' } });
   expect((await readFile(join(dataDir, 'documents', blobPath))).toString()).toMatch(/^%PDF-[^]*%%EOF$/);
 
   const before = await storedCatalog(db, 'demo');
@@ -91,11 +94,11 @@ it('gives the first tenant the clinics and products of the contract’s examples
 
 it('gives the first tenant what every sandbox has, and the other one nothing else than its catalog', async () => {
   const numbers = async (tenantId: string) =>
-    (await db.encounter.findMany({ where: { tenantId } })).map(({ encounterNo }) => Number(encounterNo)).sort();
+    (await db.prisma.encounter.findMany({ where: { tenantId } })).map(({ encounterNo }) => Number(encounterNo)).sort();
   expect(await numbers('demo')).toEqual([100_123, 100_124, 100_125, 100_126, 100_127, 100_131]);
-  const patients = await db.patient.findMany({ where: { tenantId: 'demo' } });
+  const patients = await db.prisma.patient.findMany({ where: { tenantId: 'demo' } });
   expect(patients.map(({ email }) => email)).toEqual(['jane.miller@example.com', 'noah.reed@example.com']);
-  expect([await numbers('harbor'), await db.patient.count({ where: { tenantId: 'harbor' } })]).toEqual([[], 0]);
+  expect([await numbers('harbor'), await db.prisma.patient.count({ where: { tenantId: 'harbor' } })]).toEqual([[], 0]);
 });
 
 it('has an id in its file for every element of that catalog, so that a reset changes none', async () => {

@@ -31,11 +31,11 @@ it('a simulation that meets a claim gives only responses that it declares', asyn
   const requests: Promise<Answer>[] = [];
   const waiting = async (count: number): Promise<void> => {
     for (let sessions: unknown[] = []; sessions.length < count; await delay(5)) {
-      sessions = await db.$queryRaw`
+      sessions = await db.prisma.$queryRaw`
         SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     }
   };
-  await db.$transaction(
+  await db.prisma.$transaction(
     async (transaction) => {
       await transaction.$queryRaw`
       SELECT 1 FROM encounter WHERE tenant_id = ${partner.tenantId} AND encounter_no = ${encounter_id} FOR UPDATE`;

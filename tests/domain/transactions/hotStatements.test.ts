@@ -99,15 +99,15 @@ it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
     inZone(zone, async () => {
       const { tenantId } = partner;
       const { db } = harness.domain;
-      const { id: countryState } = await db.refState.findFirstOrThrow();
+      const { id: countryState } = await db.prisma.refState.findFirstOrThrow();
       const changes = { email: `same${zone.length}@example.com`, stateId: countryState, notes: 'x', gender: 'female' };
       const id = await newPatient(harness, partner, changes);
       const metadata = { a: [1, { b: 'ö' }] };
-      const patient = await db.patient.update({ where: { tenantId_id: { tenantId, id } }, data: { metadata } });
+      const patient = await db.prisma.patient.update({ where: { tenantId_id: { tenantId, id } }, data: { metadata } });
       // Some of its columns, and exactly one patient.
       expect([patient]).toMatchObject(await findPatients(lookup(tenantId), changes.email.toUpperCase()));
       const omit = { countryCode: true } as const;
-      const state = await db.refState.findUniqueOrThrow({ where: { id: countryState }, omit });
+      const state = await db.prisma.refState.findUniqueOrThrow({ where: { id: countryState }, omit });
       expect(await getPatient(lookup(tenantId), id)).toEqual({ ...patient, state });
 
       const documentIds = [await newDocument(harness, partner, id), await newDocument(harness, partner, id)];
@@ -125,45 +125,53 @@ it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
     }),
 );
 
-it('a statement does not run without its tenant as the first parameter', async () => {
+it('refuses a statement that does not mention its tenant, in a transaction and outside of one', async () => {
   const { db } = harness.domain;
-  const { tenantId = '' } = {} as { tenantId?: string };
-  const wrong = [
-    Prisma.sql`SELECT id FROM client WHERE tenant_id = ${tenantId}`,
-    Prisma.sql`SELECT id FROM client WHERE tenant_id = ${undefined}`,
-    Prisma.sql`SELECT id FROM client WHERE email_key = ${'jane@example.com'} AND tenant_id = ${partner.tenantId}`,
-    Prisma.sql`SELECT id FROM client`,
+  const { tenantId } = partner;
+  const wrong: [string, Prisma.Sql][] = [
+    [tenantId, Prisma.sql`SELECT id FROM client`],
+    [tenantId, Prisma.sql`SELECT id FROM client WHERE tenant_id = ${sandbox.tenantId}`],
+    [tenantId, Prisma.sql`SELECT id FROM client WHERE tenant_id = ${undefined}`],
+    ['', Prisma.sql`SELECT id FROM client WHERE tenant_id = ${''}`],
   ];
-  for (const sql of wrong) {
-    await expect(db.rows(sql)).rejects.toThrow('does not begin with its tenant');
-    await expect(db.$transaction(async (tx) => tx.rows(sql))).rejects.toThrow('does not begin with its tenant');
-    const transaction = db.$statements(async (tx) => ({ result: await tx.rows(sql), last: null }));
-    await expect(transaction).rejects.toThrow('does not begin with its tenant');
+  for (const [tenant, sql] of wrong) {
+    const transaction = db.transaction(async (inside) => ({ result: await inside.of(tenant).rows(sql), last: null }));
+    await expect(db.of(tenant).rows(sql)).rejects.toThrow('does not mention its tenant');
+    await expect(transaction).rejects.toThrow('does not mention its tenant');
   }
 });
 
-it('statements in a transaction of either kind are part of it', async () => {
+it('undoes the statements of a transaction whose work, last statement or savepoint fails', async () => {
   const { db } = harness.domain;
   const { tenantId } = partner;
   const count = Prisma.sql`SELECT count(*) AS n FROM clinic WHERE tenant_id = ${tenantId}`;
-  const insert = Prisma.sql`INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at,
-    updated_at) VALUES (${harness.domain.newId()}::uuid, ${tenantId}, 'x', 'x', 'x@example.com', true, now(), now())`;
-  const [before] = await db.rows<{ n: bigint }>(count);
-  for (const transact of [db.$transaction.bind(db) as unknown as typeof db.$statements, db.$statements]) {
-    const failed = transact(async (tx) => {
-      await tx.$executeRaw(insert);
-      expect(await tx.rows(count)).toEqual([{ n: (before?.n ?? 0n) + 1n }]);
-      throw new Error('no more');
-    });
-    await expect(failed).rejects.toThrow('no more');
-    expect(await db.rows(count)).toEqual([before]);
-  }
-  const failed = db.$statements(async (tx) => {
-    await tx.$executeRaw(insert);
+  const insert = () => Prisma.sql`INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active,
+    created_at, updated_at) VALUES (${harness.domain.newId()}::uuid, ${tenantId}, ${harness.domain.newId()}, 'x',
+    'x@example.com', true, now(), now())`;
+  const clinics = async (): Promise<number> => Number((await db.of(tenantId).rows<{ n: bigint }>(count))[0]?.n);
+  const before = await clinics();
+  const thrown = db.transaction(async (inside) => {
+    await inside.of(tenantId).run(insert());
+    expect(await inside.of(tenantId).rows(count)).toEqual([{ n: BigInt(before + 1) }]);
+    throw new Error('no more');
+  });
+  await expect(thrown).rejects.toThrow('no more');
+  const failed = db.transaction(async (inside) => {
+    await inside.of(tenantId).run(insert());
     return { result: null, last: Prisma.sql`SELECT 1 / 0` };
   });
   await expect(failed).rejects.toThrow('division by zero');
-  expect(await db.rows(count)).toEqual([before]);
+  expect(await clinics()).toBe(before);
+  await db.transaction(async (inside) => {
+    await inside.of(tenantId).run(insert());
+    const undone = inside.savepoint(async () => {
+      await inside.of(tenantId).run(insert());
+      await inside.everyTenant.run`SELECT 1 / 0`;
+    });
+    await expect(undone).rejects.toThrow('division by zero');
+    return { result: null, last: null };
+  });
+  expect(await clinics()).toBe(before + 1);
 });
 
 it("a time of PostgreSQL's JSON is shown as JavaScript shows it, however many decimals it has", async () => {
@@ -173,7 +181,7 @@ it("a time of PostgreSQL's JSON is shown as JavaScript shows it, however many de
     '1904-02-29T23:59:59.05Z',
     '2099-12-31T23:59:59.999Z',
   ];
-  const rows = await harness.domain.db.$queryRaw<{ time: string }[]>`
+  const rows = await harness.domain.db.prisma.$queryRaw<{ time: string }[]>`
     SELECT to_json(time::timestamptz(3)) AS time FROM unnest(${times}::text[]) AS time`;
   expect(rows.map(({ time }) => isoTime(time))).toEqual(times.map((time) => new Date(time).toISOString()));
 });

@@ -33,9 +33,9 @@ const rows = async (): Promise<{ encounters: number; keys: number; events: numbe
   const { db } = harness.domain;
   const where = { tenantId: partner.tenantId };
   return {
-    encounters: await db.encounter.count({ where }),
-    keys: await db.idempotencyKey.count({ where }),
-    events: await db.event.count({ where: { ...where, type: 'encounter_created' } }),
+    encounters: await db.prisma.encounter.count({ where }),
+    keys: await db.prisma.idempotencyKey.count({ where }),
+    events: await db.prisma.event.count({ where: { ...where, type: 'encounter_created' } }),
   };
 };
 const grown = ({ encounters, keys, events }: Awaited<ReturnType<typeof rows>>, by: number) => ({
@@ -105,7 +105,7 @@ describe('two requests with one key at the same time', () => {
 
   it('do not wait for ever: the second is told to come back in a second', async () => {
     const { tenantId, clientId } = partner;
-    const { id } = await harness.domain.db.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
+    const { id } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
     const before = await rows();
     await other.query('BEGIN');
     await other.query(

@@ -22,23 +22,23 @@ beforeAll(async () => {
     'DROP TABLE idempotency_key',
     'ALTER TABLE partitioned RENAME TO idempotency_key',
   ])
-    await harness.domain.db.$executeRawUnsafe(statement);
+    await harness.domain.db.prisma.$executeRawUnsafe(statement);
 });
 afterAll(() => harness.close());
 
 beforeEach(async () => {
-  await harness.domain.db.$executeRaw`TRUNCATE idempotency_key`;
+  await harness.domain.db.prisma.$executeRaw`TRUNCATE idempotency_key`;
 });
 
 async function useKeys({ clientId, tenantId }: Partner, count: number, age: string): Promise<void> {
-  await harness.domain.db.$executeRaw`
+  await harness.domain.db.prisma.$executeRaw`
     INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint, created_at)
     SELECT tenant_id, id, 'createPatient', n, sha256(''), now() - ${age}::text::interval
     FROM api_client, generate_series(1, ${count}) AS n WHERE tenant_id = ${tenantId} AND client_id = ${clientId}`;
 }
 
 const keysOf = ({ tenantId }: Partner): Promise<number> =>
-  harness.domain.db.idempotencyKey.count({ where: { tenantId } });
+  harness.domain.db.prisma.idempotencyKey.count({ where: { tenantId } });
 
 it('a reset deletes no row of another tenant', async () => {
   for (const partner of [one, other]) await useKeys(partner, 3, '1 minute');

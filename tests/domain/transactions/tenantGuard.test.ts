@@ -2,7 +2,8 @@ import { Client } from 'pg';
 import { v7 } from 'uuid';
 import { Prisma } from '../../../generated/prisma/client.js';
 import { openDatabase } from '../../../src/adapters/database/database.js';
-import type { Database, Queries } from '../../../src/adapters/database/database.js';
+import type { Database } from '../../../src/adapters/database/database.js';
+import type { PrismaQueries } from '../../support/prismaQueries.js';
 import { assertTenantNamed } from '../../../src/adapters/database/tenantGuard.js';
 import { createTestDatabase } from '../../support/postgres.js';
 import type { TestDatabase } from '../../support/postgres.js';
@@ -35,16 +36,16 @@ let db: Database;
 beforeAll(async () => {
   database = await createTestDatabase();
   db = openDatabase(database.url);
-  await db.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', createdAt: at, updatedAt: at } });
-  await db.category.create({ data: category('a') });
+  await db.prisma.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', createdAt: at, updatedAt: at } });
+  await db.prisma.category.create({ data: category('a') });
 });
 
 afterAll(async () => {
-  await db.$disconnect();
+  await db.close();
   await database.drop();
 });
 
-const withoutTenant: Record<string, (tx: Queries) => Promise<unknown>> = {
+const withoutTenant: Record<string, (tx: PrismaQueries) => Promise<unknown>> = {
   findMany: (tx) => tx.category.findMany(),
   'findMany by a tenant that is undefined': (tx) => tx.category.findMany({ where: { tenantId: nothing.tenantId } }),
   'findMany by an empty tenant': (tx) => tx.category.findMany({ where: { tenantId: '' } }),
@@ -79,7 +80,7 @@ const withoutTenant: Record<string, (tx: Queries) => Promise<unknown>> = {
   'every apiClient with a client_id': (tx) => tx.apiClient.findMany({ where: { clientId: 'x' } }),
 };
 
-const withTenant: Record<string, (tx: Queries) => Promise<unknown>> = {
+const withTenant: Record<string, (tx: PrismaQueries) => Promise<unknown>> = {
   findMany: (tx) => tx.category.findMany({ where: { tenantId: 'a' } }),
   'findMany by a tenant in AND': (tx) => tx.category.findMany({ where: { AND: [{ tenantId: 'a' }, { id: v7() }] } }),
   'findUnique by the compound key': (tx) =>
@@ -104,16 +105,16 @@ const withTenant: Record<string, (tx: Queries) => Promise<unknown>> = {
 describe('a query on a tenant-owned model that names no tenant', () => {
   it.each(Object.keys(withoutTenant))('never reaches the database: %s', async (name) => {
     const query = withoutTenant[name] ?? (() => Promise.resolve());
-    await expect((async () => query(db))()).rejects.toThrow(/names no tenantId/);
-    await expect(db.$transaction(async (tx) => query(tx))).rejects.toThrow(/names no tenantId/);
+    await expect((async () => query(db.prisma))()).rejects.toThrow(/names no tenantId/);
+    await expect(db.prisma.$transaction(async (tx) => query(tx))).rejects.toThrow(/names no tenantId/);
   });
 
   it('never reaches the database in a batch either', async () => {
-    const before = await db.category.count({ where: { tenantId: 'a' } });
+    const before = await db.prisma.category.count({ where: { tenantId: 'a' } });
     await expect(
-      db.$transaction([db.category.create({ data: category('a') }), db.category.deleteMany()]),
+      db.prisma.$transaction([db.prisma.category.create({ data: category('a') }), db.prisma.category.deleteMany()]),
     ).rejects.toThrow('Category.deleteMany names no tenantId');
-    expect(await db.category.count({ where: { tenantId: 'a' } })).toBe(before);
+    expect(await db.prisma.category.count({ where: { tenantId: 'a' } })).toBe(before);
   });
 
   it('is refused for every table that has a tenant', async () => {
@@ -138,7 +139,7 @@ describe('a query on a tenant-owned model that names no tenant', () => {
 describe('a query that names its tenant', () => {
   it.each(Object.keys(withTenant))('runs: %s', async (name) => {
     const query = withTenant[name] ?? (() => Promise.reject(new Error(name)));
-    await query(db);
-    await db.$transaction(async (tx) => query(tx));
+    await query(db.prisma);
+    await db.prisma.$transaction(async (tx) => query(tx));
   });
 });
