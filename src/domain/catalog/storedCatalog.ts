@@ -3,9 +3,9 @@ import type { Kind, Row } from './import/matchRows.js';
 
 export type StoredCatalog = Awaited<ReturnType<typeof loadCatalog>>;
 
-/** Everything that a tenant's catalog holds, deleted products too. No import changes it until the transaction ends. */
+/** A tenant's catalog with deleted products. Locks out other imports until the transaction ends. */
 export async function loadCatalog({ db }: TransactionContext, tenantId: string) {
-  // What only refers to the tenant (FOR KEY SHARE) does not wait.
+  // Inserts with a foreign key to the tenant (FOR KEY SHARE) do not wait for this lock.
   await db.$queryRaw`SELECT id FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
   const where = { tenantId };
   const locations = { orderBy: { name: 'asc' } } as const;
@@ -19,38 +19,40 @@ export async function loadCatalog({ db }: TransactionContext, tenantId: string) 
   };
 }
 
-/** The pharmacies that these products name. */
+/** The pharmacies of products. */
 export function pharmaciesOf(products: StoredCatalog['products']): { id: string; name: string }[] {
   const names = new Map(products.map(({ pharmacyId, pharmacyName }) => [pharmacyId, pharmacyName]));
   return [...names].map(([id, name]) => ({ id, name }));
 }
 
-/** Clinics are one, whatever the case of their names (unique index on name_key, email_key). */
+/** Identifies a clinic, ignoring case (unique index on name_key, email_key). */
 export function clinicKey({ legalName, email }: { readonly legalName: string; readonly email: string }): string {
   return `${legalName}\n${email}`.toLowerCase();
 }
 
-/** A stored catalog as rows of each kind. */
+/** The key of a deleted product. No sku of a file has a line break, so only an id restores the product. */
+export const deletedKey = (sku: string): string => `\n${sku}`;
+
+/** The rows of a stored catalog by kind. */
 export function storedRows({ clinics, categories, products }: StoredCatalog): Record<Kind, Row[]> {
   const stored = (row: { readonly id: string }, parent: string, key: string): Row => {
     return { id: row.id, parent, key, columns: row };
   };
+  const locations = clinics.flatMap((clinic) => clinic.locations);
+  const subcategories = categories.flatMap((category) => category.subcategories);
   const offers = products.flatMap(({ offer }) => offer ?? []);
+  const variants = offers.flatMap((offer) => offer.variants);
+  const availability = products.flatMap((product) => product.availability);
   return {
     clinic: clinics.map((row) => stored(row, '', clinicKey(row))),
-    location: clinics.flatMap(({ locations }) => locations).map((row) => stored(row, row.clinicId, row.name)),
+    location: locations.map((row) => stored(row, row.clinicId, row.name)),
     category: categories.map((row) => stored(row, '', row.categoryName)),
-    subcategory: categories
-      .flatMap(({ subcategories }) => subcategories)
-      .map((row) => stored(row, row.categoryId, row.subCategoryName)),
+    subcategory: subcategories.map((row) => stored(row, row.categoryId, row.subCategoryName)),
     pharmacy: pharmaciesOf(products).map((row) => stored(row, '', row.name)),
-    // Only its id finds a deleted product again.
-    product: products.map((row) => stored(row, '', row.isDeleted ? `deleted ${row.id}` : row.sku)),
+    product: products.map((row) => stored(row, '', row.isDeleted ? deletedKey(row.sku) : row.sku)),
     prescription: products.flatMap(({ rx }) => rx ?? []).map((row) => stored(row, row.productId, '')),
     offer: offers.map((row) => stored(row, row.productId, '')),
-    variant: offers.flatMap(({ variants }) => variants).map((row) => stored(row, row.productOfferId, row.sku)),
-    availability: products
-      .flatMap(({ availability }) => availability)
-      .map((row) => stored(row, row.productId, row.clinicId)),
+    variant: variants.map((row) => stored(row, row.productOfferId, row.sku)),
+    availability: availability.map((row) => stored(row, row.productId, row.clinicId)),
   };
 }
