@@ -2,13 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { SingleBar } from 'cli-progress';
 import { exportCatalog } from '../domain/catalog/exportCatalog.js';
 import { catalogSchema, ownKeywords } from '../domain/catalog/import/catalogSchema.js';
-import {
-  importCatalog,
-  previewImport,
-  type CatalogReport,
-  type PlannedChange,
-  type Progress,
-} from '../domain/catalog/import/importCatalog.js';
+import { importCatalog, type CatalogReport, type PlannedChange } from '../domain/catalog/import/importCatalog.js';
 import { faultless, readText, remark } from './files.js';
 import { withTenant } from './operator.js';
 import { example, print, table } from './output.js';
@@ -43,18 +37,15 @@ function addImport(catalog: Command, terminal: CliIo): void {
     .option('--json', 'print JSON')
     .addHelpText('after', FORMAT)
     .addHelpText('after', example('catalog import catalog.json --tenant lakeside'))
-    .action(async (file, { tenant, dryRun, json }) => {
+    .action(async (file, { tenant, dryRun = false, json }) => {
       const text = await readText(file);
-      await withTenant(terminal, tenant, async (context, id) => {
-        if (dryRun) {
-          const { report, changes } = faultless(file, await previewImport(context, id, text));
-          print(terminal, json, { ...report, changes }, () => `${preview(file, changes)}\n${reportTable(report)}`);
-        } else {
-          const work = (progress: Progress) => importCatalog(context, id, text, progress);
-          const { report } = faultless(file, await withProgressBar(terminal, work));
-          print(terminal, json, report, () => reportTable(report));
-        }
-      });
+      const bar = progressBar(dryRun ? null : terminal.screen);
+      const importing = withTenant(terminal, tenant, async (context, id) =>
+        faultless(file, await importCatalog(context, id, text, { dryRun, progress: bar.progress })),
+      );
+      const { report, changes } = await importing.finally(bar.stop);
+      const told = dryRun ? `${preview(file, changes)}\n${reportTable(report)}` : reportTable(report);
+      print(terminal, json, dryRun ? { ...report, changes } : report, () => told);
     });
 }
 
@@ -96,14 +87,13 @@ function reportTable(report: CatalogReport): string {
   return table(['', 'CREATED', 'UPDATED', 'DELETED', 'UNCHANGED'], rows);
 }
 
-/** Only on a screen: a file or a pipe gets no bar. */
-async function withProgressBar<T>({ screen }: CliIo, work: (progress: Progress) => Promise<T>): Promise<T> {
-  if (!screen) return work(() => {});
+/** Draws on a screen only: files and pipes get no bar. */
+function progressBar(stream: NodeJS.WriteStream | null) {
+  if (!stream) return { progress: () => {}, stop: () => {} };
   const format = 'importing {bar} {percentage} % ({value} of {total} rows)';
-  const bar = new SingleBar({ stream: screen, clearOnComplete: true, format });
-  try {
-    return await work((written, total) => (bar.isActive ? bar.update(written) : bar.start(total, written)));
-  } finally {
-    bar.stop();
-  }
+  const bar = new SingleBar({ stream, clearOnComplete: true, format });
+  return {
+    progress: (written: number, total: number) => (bar.isActive ? bar.update(written) : bar.start(total, written)),
+    stop: () => bar.stop(),
+  };
 }

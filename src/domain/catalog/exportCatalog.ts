@@ -1,5 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
+import { groupedBy } from '../transactions/rows.js';
 import { inTransaction } from '../transactions/transaction.js';
 import { catalogSchema } from './import/catalogSchema.js';
 import { loadCatalog, pharmaciesOf, type StoredCatalog } from './storedCatalog.js';
@@ -10,25 +11,33 @@ export async function exportCatalog(context: DomainContext, tenantId: string): P
   return inShape(catalogSchema, withFileNames(stored));
 }
 
-function withFileNames({ clinics, categories, products: all }: StoredCatalog) {
-  const category = new Map(categories.map(({ id, categoryName }) => [id, categoryName]));
-  const subcategories = categories.flatMap((one) => one.subcategories);
-  const subcategory = new Map(subcategories.map(({ id, subCategoryName }) => [id, subCategoryName]));
-  const products = all.filter(({ isDeleted }) => !isDeleted);
+function withFileNames(stored: StoredCatalog) {
+  const category = new Map(stored.category.map(({ id, categoryName }) => [id, categoryName]));
+  const subcategory = new Map(stored.subcategory.map(({ id, subCategoryName }) => [id, subCategoryName]));
+  const locations = groupedBy(stored.location, ({ clinicId }) => clinicId);
+  const subcategories = groupedBy(stored.subcategory, ({ categoryId }) => categoryId);
+  const prescription = new Map(stored.prescription.map((row) => [row.productId, row]));
+  const offer = new Map(stored.offer.map((row) => [row.productId, row]));
+  const variants = groupedBy(stored.variant, ({ productOfferId }) => productOfferId);
+  const availability = groupedBy(stored.availability, ({ productId }) => productId);
+  const products = stored.product.filter(({ isDeleted }) => !isDeleted);
   return {
-    clinics,
+    clinics: stored.clinic.map((row) => ({ ...row, locations: locations(row.id) })),
     pharmacies: pharmaciesOf(products),
-    categories,
-    products: products.map(({ rx, offer, availability, ...product }) => ({
-      ...product,
-      pharmacy: product.pharmacyName,
-      productId: product.externalCode,
-      category: category.get(product.categoryId),
-      subcategory: subcategory.get(product.subcategoryId),
-      productRx: rx,
-      productOffer: offer && { ...offer, offerVariants: offer.variants },
-      clinicAvailability: availability.map((one) => ({ ...one, clinic: one.clinicId })),
-    })),
+    categories: stored.category.map((row) => ({ ...row, subcategories: subcategories(row.id) })),
+    products: products.map((product) => {
+      const offered = offer.get(product.id);
+      return {
+        ...product,
+        pharmacy: product.pharmacyName,
+        productId: product.externalCode,
+        category: category.get(product.categoryId),
+        subcategory: subcategory.get(product.subcategoryId),
+        productRx: prescription.get(product.id) ?? null,
+        productOffer: offered ? { ...offered, offerVariants: variants(offered.id) } : null,
+        clinicAvailability: availability(product.id).map((one) => ({ ...one, clinic: one.clinicId })),
+      };
+    }),
   };
 }
 

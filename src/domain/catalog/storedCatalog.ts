@@ -1,64 +1,58 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import { findRows } from '../transactions/rows.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 import type { Kind, Row } from './import/matchRows.js';
 
 export type StoredCatalog = Awaited<ReturnType<typeof loadCatalog>>;
 
-/** Everything that a tenant's catalog holds, deleted products too. No import changes it until the transaction ends. */
+/** The rows of a tenant's catalog by kind, deleted products too. Locks out other imports until the transaction ends. */
 export async function loadCatalog({ db }: TransactionContext, tenantId: string) {
-  // What only refers to the tenant (FOR KEY SHARE) does not wait.
-  await db.of(tenantId).rows`SELECT id FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
-  const where = { tenantId };
-  const locations = { orderBy: { name: 'asc' } } as const;
-  const subcategories = { orderBy: { subCategoryName: 'asc' } } as const;
-  const offer = { include: { variants: { orderBy: { sku: 'asc' } } } } as const;
-  const parts = { rx: true, offer, availability: { orderBy: { clinicId: 'asc' } } } as const;
+  // Inserts with a foreign key to the tenant (FOR KEY SHARE) do not wait for this lock.
+  await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+  const rowsOf = <Model extends Prisma.ModelName>(model: Model, order: string) =>
+    findRows(db, tenantId, model, Prisma.sql`true ORDER BY ${Prisma.raw(order)}`);
   return {
-    clinics: await db.prisma.clinic.findMany({
-      where,
-      include: { locations },
-      orderBy: [{ nameKey: 'asc' }, { id: 'asc' }],
-    }),
-    categories: await db.prisma.category.findMany({
-      where,
-      include: { subcategories },
-      orderBy: { categoryName: 'asc' },
-    }),
-    products: await db.prisma.product.findMany({ where, include: parts, orderBy: [{ sku: 'asc' }, { id: 'asc' }] }),
+    clinic: await rowsOf('Clinic', 'name_key, id'),
+    location: await rowsOf('ClinicLocation', 'name'),
+    category: await rowsOf('Category', 'category_name'),
+    subcategory: await rowsOf('Subcategory', 'sub_category_name'),
+    product: await rowsOf('Product', 'sku, id'),
+    prescription: await rowsOf('ProductRx', 'product_id'),
+    offer: await rowsOf('ProductOffer', 'product_id'),
+    variant: await rowsOf('OfferVariant', 'sku'),
+    availability: await rowsOf('ClinicAvailability', 'clinic_id'),
   };
 }
 
-/** The pharmacies that these products name. */
-export function pharmaciesOf(products: StoredCatalog['products']): { id: string; name: string }[] {
+/** The pharmacies of products. */
+export function pharmaciesOf(products: StoredCatalog['product']): { id: string; name: string }[] {
   const names = new Map(products.map(({ pharmacyId, pharmacyName }) => [pharmacyId, pharmacyName]));
   return [...names].map(([id, name]) => ({ id, name }));
 }
 
-/** Clinics are one, whatever the case of their names (unique index on name_key, email_key). */
+/** Identifies a clinic, ignoring case (unique index on name_key, email_key). */
 export function clinicKey({ legalName, email }: { readonly legalName: string; readonly email: string }): string {
   return `${legalName}\n${email}`.toLowerCase();
 }
 
-/** A stored catalog as rows of each kind. */
-export function storedRows({ clinics, categories, products }: StoredCatalog): Record<Kind, Row[]> {
+/** The key of a deleted product. No sku of a file has a line break, so only an id restores the product. */
+export const deletedKey = (sku: string): string => `\n${sku}`;
+
+/** What an import compares with a file. */
+export function storedRows(catalog: StoredCatalog): Record<Kind, Row[]> {
   const stored = (row: { readonly id: string }, parent: string, key: string): Row => {
     return { id: row.id, parent, key, columns: row };
   };
-  const offers = products.flatMap(({ offer }) => offer ?? []);
   return {
-    clinic: clinics.map((row) => stored(row, '', clinicKey(row))),
-    location: clinics.flatMap(({ locations }) => locations).map((row) => stored(row, row.clinicId, row.name)),
-    category: categories.map((row) => stored(row, '', row.categoryName)),
-    subcategory: categories
-      .flatMap(({ subcategories }) => subcategories)
-      .map((row) => stored(row, row.categoryId, row.subCategoryName)),
-    pharmacy: pharmaciesOf(products).map((row) => stored(row, '', row.name)),
-    // Only its id finds a deleted product again.
-    product: products.map((row) => stored(row, '', row.isDeleted ? `deleted ${row.id}` : row.sku)),
-    prescription: products.flatMap(({ rx }) => rx ?? []).map((row) => stored(row, row.productId, '')),
-    offer: offers.map((row) => stored(row, row.productId, '')),
-    variant: offers.flatMap(({ variants }) => variants).map((row) => stored(row, row.productOfferId, row.sku)),
-    availability: products
-      .flatMap(({ availability }) => availability)
-      .map((row) => stored(row, row.productId, row.clinicId)),
+    clinic: catalog.clinic.map((row) => stored(row, '', clinicKey(row))),
+    location: catalog.location.map((row) => stored(row, row.clinicId, row.name)),
+    category: catalog.category.map((row) => stored(row, '', row.categoryName)),
+    subcategory: catalog.subcategory.map((row) => stored(row, row.categoryId, row.subCategoryName)),
+    pharmacy: pharmaciesOf(catalog.product).map((row) => stored(row, '', row.name)),
+    product: catalog.product.map((row) => stored(row, '', row.isDeleted ? deletedKey(row.sku) : row.sku)),
+    prescription: catalog.prescription.map((row) => stored(row, row.productId, '')),
+    offer: catalog.offer.map((row) => stored(row, row.productId, '')),
+    variant: catalog.variant.map((row) => stored(row, row.productOfferId, row.sku)),
+    availability: catalog.availability.map((row) => stored(row, row.productId, row.clinicId)),
   };
 }

@@ -1,133 +1,124 @@
 import { Problem } from '../../problem.js';
-import { firstBytes, trackJpeg, trackPng, trackTiff, lastBytes, type Tracker } from './formatParsers.js';
-import { trackHeic } from './trackHeic.js';
 import type { DocumentMediaType } from './fileRules.js';
 
-/** Programs that guess a type by content look no further than this. */
-const guessedFrom = 1024;
-/** Acrobat's tolerance: so far from the end of a PDF its last `%%EOF` may be. */
-const pdfTolerance = 1024;
-/** A ZIP archive's record at its end, with the longest comment. */
-const zipEndLength = 22;
-const longestZipEnd = zipEndLength + 0xffff;
-
-/** What makes a browser or a web server see a page or a program in a text. */
-const markup = /<(!doctype|html|head|body|script|iframe|svg|\?php)/i;
-/** How a file of another type starts: archives, programs, scripts, documents. */
-const foreignStarts = [
-  'PK\x03\x04',
-  'PK\x05\x06',
-  'Rar!',
-  '7z\xbc\xaf',
-  '\x1f\x8b',
-  'MZ',
-  '\x7fELF',
-  '#!',
-  '%PDF-',
-  'GIF8',
-  '{\\rtf',
-  '\xd0\xcf\x11\xe0',
-];
-/** What fills up the blocks of disks and old transfers: NUL, blanks, line ends, Ctrl-Z. */
-const padding: ReadonlySet<number> = new Set(Buffer.from('\0\t\n\f\r \x1a', 'latin1'));
-
-const cutOff = 'The file is cut off or damaged: its end is missing.';
-const mixed = 'The file holds something else besides the document.';
-
-/** What is known of a file when all of it has passed: its first `guessedFrom` bytes, its last `longestZipEnd` ones. */
-interface Passed {
-  readonly start: string;
-  readonly end: Buffer;
-  /** What lies behind the document's own end and the padding there, as far as that is known while it passes. */
-  readonly behind: { readonly start: string; readonly isText: boolean };
-  readonly isWhole: boolean;
+/** Follows a file chunk by chunk, with constant memory. */
+interface Follower {
+  push(chunk: Uint8Array): void;
+  /** Whether the chunks so far are a complete file. */
+  isComplete(): boolean;
 }
 
 /**
- * The same bytes, which end only if they are one whole document of the type and not a file of another type as well
- * (D-64). Holds some 70 KiB, whatever the size; looks at the frame of a file, never at its pages or pictures.
- * @throws Problem document_type_not_allowed, when everything has been read
+ * Passes the bytes on and checks at the end that the file is complete (D-64).
+ * @throws Problem document_type_not_allowed after the last byte
  */
-export async function* wholeDocument(
+export async function* completeDocument(
   type: DocumentMediaType,
   body: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  const [start, end, behind] = [firstBytes(guessedFrom), lastBytes(longestZipEnd), firstBytes(guessedFrom)];
   const follower = followers[type]();
-  let size = 0;
-  let isText = true;
   for await (const chunk of body) {
-    size += chunk.length;
-    start.push(chunk);
-    end.push(chunk);
-    const rest = follower.push(chunk);
-    behind.push(behind.bytes().length === 0 ? withoutPadding(rest) : rest);
-    isText &&= !rest.some(isBinary);
+    follower.push(chunk);
     yield chunk;
   }
-  const fault = faultOf(type, {
-    start: start.text(),
-    end: end.bytes(),
-    behind: { start: behind.text(), isText },
-    isWhole: follower.isWhole(size),
-  });
-  if (fault) throw new Problem('document_type_not_allowed', fault);
+  if (!follower.isComplete()) {
+    throw new Problem('document_type_not_allowed', 'The file is truncated or damaged: its end is missing.');
+  }
 }
 
-/** A PDF is judged by its end alone. */
-const trackPdf = (): Tracker => ({ push: () => new Uint8Array(), isWhole: () => true });
-
-const followers: Readonly<Record<DocumentMediaType, () => Tracker>> = {
-  'application/pdf': trackPdf,
-  'image/jpeg': trackJpeg,
-  'image/png': trackPng,
-  'image/tiff': trackTiff,
-  'image/heic': trackHeic,
+const followers: Readonly<Record<DocumentMediaType, () => Follower>> = {
+  'application/pdf': followPdf,
+  'image/jpeg': () => followBlocks(jpegBlock),
+  'image/png': () => followBlocks(pngChunk, { headerLength: 8 }),
+  'image/tiff': followTiff,
+  'image/heic': () => followBlocks(heicBox, { hasNoLastBlock: true }),
 };
 
-function faultOf(type: DocumentMediaType, file: Passed): string | undefined {
-  if (!file.isWhole) return cutOff;
-  if (endsAsZip(file.end)) return mixed;
-  if (type === 'application/pdf') return pdfFault(file);
-  if (markup.test(file.start) || file.start.includes('%PDF-')) return mixed;
-  const { start, isText } = file.behind;
-  if (start === '') return undefined;
-  // Nothing writes anything behind a PNG, except tools that forgot to remove what was cut away; a HEIC has boxes for all.
-  if (type === 'image/png' || type === 'image/heic') return mixed;
-  // Cameras put more pictures, a film or a record of their own behind a JPEG: in binary, all of them.
-  const last = file.end.subarray(-guessedFrom).toString('latin1');
-  return isText || isForeign(start) || markup.test(last) ? mixed : undefined;
+/** Disks and old transfer programs fill blocks with these: NUL, white space, Ctrl-Z. */
+const padding: ReadonlySet<number> = new Set(Buffer.from('\0\t\n\f\r \x1a', 'latin1'));
+
+/** `%%EOF` must be in the last 1024 bytes, as in Acrobat, padding not counted. */
+function followPdf(): Follower {
+  let tail = Buffer.alloc(0);
+  return {
+    push(chunk) {
+      tail = Buffer.concat([tail, chunk]).subarray(-32_768);
+    },
+    isComplete() {
+      const end = tail.findLastIndex((byte) => !padding.has(byte)) + 1;
+      return tail.subarray(Math.max(end - 1024, 0), end).includes('%%EOF');
+    },
+  };
 }
 
-/** Incremental updates are fine, as is whatever little a mail system left behind the last `%%EOF`. */
-function pdfFault({ start, end }: Passed): string | undefined {
-  const [beforeObjects = ''] = start.split(/\d obj\b/, 1);
-  if (!/^%PDF-\d\.\d/.test(start) || markup.test(beforeObjects)) return mixed;
-  const content = end.subarray(0, end.findLastIndex((byte) => !padding.has(byte)) + 1);
-  const mark = content.lastIndexOf('%%EOF');
-  if (mark < 0 || content.length - mark > pdfTolerance) return cutOff;
-  return isForeign(withoutPadding(content.subarray(mark + '%%EOF'.length)).toString('latin1')) ? mixed : undefined;
+/** TIFF has no end marker, but scanners write its directory last: it must start inside the file. */
+function followTiff(): Follower {
+  let head = Buffer.alloc(0);
+  let size = 0;
+  return {
+    push(chunk) {
+      if (head.length < 16) head = Buffer.concat([head, chunk.subarray(0, 16)]);
+      size += chunk.length;
+    },
+    isComplete() {
+      const isBigTiff = head.subarray(2, 4).includes(0x2b);
+      const offset = isBigTiff ? head.subarray(8, 16) : head.subarray(4, 8);
+      const bigEndian = head[0] === 0x49 ? offset.toReversed() : offset;
+      return Number(`0x${Buffer.from(bigEndian).toString('hex')}`) < size;
+    },
+  };
 }
 
-function isForeign(behind: string): boolean {
-  return foreignStarts.some((start) => behind.startsWith(start)) || markup.test(behind);
+/**
+ * The length of the block at an offset: Infinity for the last one, undefined if that takes more bytes to tell.
+ * Positive, or a file could keep the loop running forever.
+ */
+type BlockLength = (bytes: Buffer, at: number) => number | undefined;
+
+/** A file of blocks is complete after its last block; if the format marks none, where a block ends exactly. */
+function followBlocks(lengthOf: BlockLength, { headerLength = 0, hasNoLastBlock = false } = {}): Follower {
+  let pending = Buffer.alloc(0);
+  let next = headerLength;
+  return {
+    push(chunk) {
+      pending = Buffer.concat([pending, chunk]);
+      for (let length: number | undefined = 0; length !== undefined; next += length ?? 0) {
+        length = next < pending.length ? lengthOf(pending, next) : undefined;
+      }
+      const passed = Math.min(next, pending.length);
+      pending = pending.subarray(passed);
+      next -= passed;
+    },
+    isComplete: () => next === Infinity || (hasNoLastBlock && next === 0 && pending.length === 0),
+  };
 }
 
-function withoutPadding(bytes: Uint8Array): Buffer {
-  const first = bytes.findIndex((byte) => !padding.has(byte));
-  return Buffer.from(bytes.subarray(first < 0 ? bytes.length : first));
+/** PNG (W3C, 5.2): length, type, data, checksum. */
+function pngChunk(bytes: Buffer, at: number): number | undefined {
+  if (bytes.length < at + 12) return undefined;
+  return bytes.toString('latin1', at + 4, at + 8) === 'IEND' ? Infinity : bytes.readUInt32BE(at) + 12;
 }
 
-/** Whether the file can be opened as a ZIP archive, which is found by its end: a record whose comment is the rest. */
-function endsAsZip(end: Buffer): boolean {
-  const record = 'PK\x05\x06';
-  for (let at = end.indexOf(record); at >= 0 && at + zipEndLength <= end.length; at = end.indexOf(record, at + 1)) {
-    if (at + zipEndLength + end.readUInt16LE(at + zipEndLength - 2) === end.length) return true;
+/** JPEG (ITU-T T.81, B.1): a segment, whose data may hold a thumbnail with its own end, or coded data up to a marker. */
+function jpegBlock(bytes: Buffer, at: number): number | undefined {
+  if (bytes[at] !== 0xff) {
+    const marker = bytes.indexOf(0xff, at);
+    return (marker < 0 ? bytes.length : marker) - at;
   }
-  return false;
+  const marker = bytes[at + 1];
+  if (marker === undefined) return undefined;
+  if (marker === 0xff) return 1;
+  if (marker === 0xd9) return Infinity;
+  // Stuffing, restarts and the start of the image have no length.
+  if (marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd8)) return 2;
+  return bytes.length < at + 4 ? undefined : bytes.readUInt16BE(at + 2) + 2;
 }
 
-/** Control characters that no text has, and what is not ASCII. */
-function isBinary(byte: number): boolean {
-  return byte > 0x7e || (byte < 0x20 && !padding.has(byte));
+/** HEIC (ISO/IEC 14496-12, 4.2): length and type; length 1 stands for one of 64 bits, 0 for the rest of the file. */
+function heicBox(bytes: Buffer, at: number): number | undefined {
+  if (bytes.length < at + 8) return undefined;
+  const length = bytes.readUInt32BE(at);
+  if (length === 0) return Infinity;
+  if (length !== 1) return Math.max(length, 8);
+  return bytes.length < at + 16 ? undefined : Math.max(Number(bytes.readBigUInt64BE(at + 8)), 16);
 }

@@ -3,7 +3,7 @@ import { Problem } from '../../problem.js';
 
 const mebibyte = 1024 * 1024;
 
-/** Media types that documents are stored as, with the extensions that say so; the first one is added when none does. */
+/** Accepted media types with their extensions; a name without one gets the first. */
 const extensions = {
   'application/pdf': ['pdf'],
   'image/jpeg': ['jpg', 'jpeg', 'jpe', 'jfif'],
@@ -26,7 +26,7 @@ const form: DocumentRule = {
   maxBytes: 20 * mebibyte,
 };
 
-/** What each documentType of the interface may hold (D-25). */
+/** Accepted files by documentType (D-25). */
 export const documentRules = {
   'intake-forms': form,
   'lab-results': form,
@@ -52,7 +52,7 @@ const aliases: Readonly<Record<string, DocumentMediaType>> = {
   'image/heif': 'image/heic',
 };
 
-/** Content types that only say "some file": they claim nothing that could be wrong. */
+/** Content types that only say "some file" and therefore cannot contradict the content. */
 const unspecific: readonly string[] = [
   'application/octet-stream',
   'binary/octet-stream',
@@ -65,7 +65,7 @@ const unspecific: readonly string[] = [
   'application/x-force-download',
 ];
 
-/** Extensions of types that are no document here. Others claim nothing (`scan.final`), like a program's (`download.php`). */
+/** Extensions of types that are not accepted. Unknown ones (`scan.final`) and those of pages (`download.php`) claim no type. */
 const foreignExtensions: ReadonlySet<string> = new Set(
   `html htm xhtml xml svg svgz css js mjs json txt csv tsv rtf md eml msg
   doc docx docm xls xlsx xlsm ppt pptx odt ods odp pages ps eps ai epub
@@ -75,7 +75,7 @@ const foreignExtensions: ReadonlySet<string> = new Set(
   mp3 mp4 m4a mov avi mkv webm wav ogg`.split(/\s+/),
 );
 
-/** What the caller asked for. */
+/** The caller's request. */
 export interface UploadRequest {
   readonly documentType: DocumentType;
   readonly documentId: string;
@@ -84,18 +84,19 @@ export interface UploadRequest {
   readonly fileName: string | undefined;
 }
 
-/** What the fetch brought. */
+/** The evidence of a file's type. */
 export interface FileEvidence {
-  /** By its magic bytes; undefined when unknown. */
+  /** Detected from its first bytes; undefined if unknown. */
   readonly sniffedType: string | undefined;
   /** The server's Content-Type header. */
   readonly declaredType: string | undefined;
 }
 
 /**
- * Decides by content whether a file may be stored as the requested documentType, and how it is called (R-62): as the
- * caller says, else as the URL's path ends, else by documentType and documentId; with an extension that fits.
- * @throws Problem document_type_not_allowed by its content; document_type_mismatch by its name or Content-Type
+ * Checks that a file may be stored as the requested documentType, and names it (R-63, R-66): the caller's name, else the
+ * last segment of the URL's path, else documentType and documentId; with an extension that fits the content.
+ * @throws Problem document_type_not_allowed if the content is not accepted; document_type_mismatch if the name or
+ *   Content-Type contradicts it
  */
 export function describeFile(request: UploadRequest, evidence: FileEvidence) {
   const { types }: DocumentRule = documentRules[request.documentType];
@@ -109,14 +110,14 @@ export function describeFile(request: UploadRequest, evidence: FileEvidence) {
   return { contentType: type, fileName, originalFilename: nameInUrl ?? fileName };
 }
 
-/** A Content-Type that makes a claim, in lower case, without parameters and with aliases resolved. */
+/** A specific Content-Type in lower case, without parameters, aliases resolved. */
 function specificType(header: string | undefined): string | undefined {
   const type = header?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (!/^[^/\s]+\/[^/\s]+$/.test(type) || unspecific.includes(type)) return undefined;
   return aliases[type] ?? type;
 }
 
-/** The type that an extension names: an accepted one, 'other' for another known one, or undefined. */
+/** The accepted type that an extension names, 'other' for a type that is not accepted, or undefined. */
 function typeByExtension(name: string): DocumentMediaType | 'other' | undefined {
   const extension = extensionOf(name);
   return documentTypeOf(extension) ?? (foreignExtensions.has(extension) ? 'other' : undefined);
@@ -127,17 +128,17 @@ function documentTypeOf(extension: string): DocumentMediaType | undefined {
   return types.find((type) => extensions[type].some((known) => known === extension));
 }
 
-/** Without the dot and in lower case; '' when there is none. */
+/** The extension in lower case without the dot, or ''. */
 function extensionOf(name: string): string {
   return /\.([^.\s]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
 }
 
-/** File systems take 255 bytes for one name; it also keeps the limit of 255 characters. */
+/** The limit of file systems; it also keeps the contract's 255 characters. */
 const maxNameBytes = 255;
 
 /**
- * The base name of any text in Unicode's NFC, without control characters, invisible line and direction marks (they make
- * `fdp.exe` of `exe.pdf`), lone surrogates, and dots or blanks at the ends. Undefined when nothing is left.
+ * The base name in a text, in NFC, without control characters, lone surrogates, dots and blanks at the ends, and
+ * without direction marks, which display `exe.pdf` as `fdp.exe`. Undefined if no characters are left.
  */
 export function safeFileName(text: string): string | undefined {
   const base = text
@@ -148,7 +149,7 @@ export function safeFileName(text: string): string | undefined {
   return base && cut(base.replace(/^[.\s]+|[.\s]+$/g, ''));
 }
 
-/** The safe name in the last segment of a URL's path, or undefined when it has none. */
+/** The safe name in the last segment of a URL's path, if it has one. */
 function fileNameInUrl(url: string): string | undefined {
   const segment = URL.canParse(url) ? new URL(url).pathname.split('/').at(-1) : undefined;
   if (!segment) return undefined;
@@ -159,13 +160,13 @@ function fileNameInUrl(url: string): string | undefined {
   }
 }
 
-/** With an extension that fits the type, at most 255 bytes of UTF-8. */
+/** Adds the type's extension if the name has no fitting one; limited to 255 bytes of UTF-8. */
 function withExtension(name: string, type: DocumentMediaType): string {
   if (documentTypeOf(extensionOf(name)) === type) return name;
   return cut(`${name}.${extensions[type][0]}`);
 }
 
-/** Shortens the stem, by whole characters, until the name fits; a usual extension stays. */
+/** Cuts whole characters off the stem until the name fits; keeps an extension of up to 16 characters. */
 function cut(name: string): string {
   const suffix = /\.[^.\s]{1,16}$/u.exec(name)?.[0] ?? '';
   const room = maxNameBytes - Buffer.byteLength(suffix);
@@ -180,8 +181,8 @@ function cut(name: string): string {
 }
 
 /**
- * The key of a document's object, `blobPath` on the wire (R-64). The file's name, which may be a patient's, is not in it:
- * keys appear in logs and bills of object stores.
+ * The key of a document's object, `blobPath` on the wire (R-64). It excludes the file name, which may be a patient's:
+ * object stores put keys into their logs and bills.
  */
 export function blobPath({
   tenantId,

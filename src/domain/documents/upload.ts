@@ -3,7 +3,7 @@ import { isUnavailable } from '../../adapters/database/databaseErrors.js';
 import type { Context } from '../../context.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { wholeDocument } from './content.js';
+import { completeDocument } from './content.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
 import { linkDocument } from './links.js';
 import { visiblePatient } from '../access/visiblePatients.js';
@@ -12,7 +12,7 @@ import { lockPatient } from '../patients/patients.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 
-/** What a file comes through on its way into the store. */
+/** The part of the context that stores a file. */
 interface FileContext {
   readonly caller: Pick<Context['caller'], 'tenantId'>;
   readonly download: Context['download'];
@@ -20,7 +20,7 @@ interface FileContext {
   readonly scanner: Pick<Context['scanner'], 'scanned'>;
 }
 
-/** A file in the store, without a row yet. */
+/** A file in the store that has no row yet. */
 export type StoredFile = Omit<Document, 'tenantId' | 'uploadedById' | 'createdAt' | 'updatedAt'> & {
   readonly docType: DocumentType;
 };
@@ -33,9 +33,9 @@ export interface StoredDocument {
 }
 
 /**
- * Fetches a file, stores it and links it to the patient: the object before the row. It is removed again if the insert
- * fails, or if a concurrent duplicate was faster.
- * @param commit runs the insert in a transaction, unless a duplicate has done it
+ * Fetches a file, stores it and inserts its row. Removes the object if the insert fails or a concurrent duplicate has
+ * inserted its own row.
+ * @param commit runs the insert in a transaction, unless a duplicate has done so
  * @throws Problem patient_access_denied before anything is fetched; document_*; dependency_unavailable
  */
 export async function uploadDocument<T>(
@@ -61,7 +61,7 @@ export async function uploadDocument<T>(
   );
 }
 
-/** An unknown patient, another tenant's, and one that the caller may not see: the answer is about access, not existence. */
+/** Unknown, another tenant's and invisible patients get the same problem, so that it does not reveal which exist (R-61). */
 async function requirePatient({ db, caller }: ReadContext, id: string): Promise<string> {
   const [patient] = await db.of(caller.tenantId).rows<{ id: string }>`
     SELECT id FROM client WHERE tenant_id = ${caller.tenantId} AND id = ${id}::uuid
@@ -71,8 +71,8 @@ async function requirePatient({ db, caller }: ReadContext, id: string): Promise<
 }
 
 /**
- * Everything before the row: fetch, check, scan and store, in one stream. The object store keeps a body only when it
- * ended well, so nothing is there before content and scanner have been judged.
+ * Fetches, checks, scans and stores a file in one stream. The object store keeps a body only if its stream ends without
+ * an error, so a refused file is not stored.
  */
 export async function storeFile(
   { caller, download, objects, scanner }: FileContext,
@@ -85,7 +85,7 @@ export async function storeFile(
     const description = describeFile(request, file);
     const { contentType } = description;
     const key = blobPath({ tenantId: caller.tenantId, patientId, documentType, documentId });
-    await objects.put(key, scanner.scanned(wholeDocument(contentType, file.body)), contentType);
+    await objects.put(key, scanner.scanned(completeDocument(contentType, file.body)), contentType);
     return { ...description, blobPath: key };
   });
   const { provider: storageProvider, container } = objects;

@@ -16,7 +16,7 @@ import { mayUseClinic } from '../catalog/clinics.js';
 import { recordEvent } from '../events/record.js';
 import { itemKey } from '../values/itemKey.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
-import { findRows } from '../transactions/rows.js';
+import { findRows, groupedBy } from '../transactions/rows.js';
 import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
 
 /** A stored order with its lines, payments, refunds and fulfilments: everything that its views and events show. */
@@ -166,15 +166,22 @@ export async function ordersWhere(db: Queries, tenantId: string, where: Prisma.S
     findRows(db, tenantId, 'Fulfilment', Prisma.sql`${ofOrders} ORDER BY pharmacy_id`),
     findRows(db, tenantId, 'Encounter', Prisma.sql`id = ANY(${encounterIds}::uuid[])`),
   ]);
+  const orderOf = ({ orderId }: { readonly orderId: string }): string => orderId;
+  const parts = {
+    lines: groupedBy(lines, orderOf),
+    payments: groupedBy(payments, orderOf),
+    refunds: groupedBy(refunds, orderOf),
+    fulfilments: groupedBy(fulfilments, orderOf),
+    encounters: groupedBy(encounters, ({ id }) => id),
+  };
   return orders.map((order) => {
-    const isPart = ({ orderId }: { readonly orderId: string }): boolean => orderId === order.id;
-    const encounter = encounters.find(({ id }) => id === order.encounterId);
+    const [encounter] = parts.encounters(order.encounterId);
     if (!encounter) throw new Error('an order has its encounter');
     return {
-      lines: lines.filter(isPart),
-      payments: payments.filter(isPart),
-      refunds: refunds.filter(isPart),
-      fulfilments: fulfilments.filter(isPart),
+      lines: parts.lines(order.id),
+      payments: parts.payments(order.id),
+      refunds: parts.refunds(order.id),
+      fulfilments: parts.fulfilments(order.id),
       encounter,
       ...order,
     };

@@ -15,7 +15,7 @@ import type { DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf } from './review.js';
 import { nextState } from '../encounters/states.js';
 import { applyElapsedTime } from '../encounters/transitions.js';
-import { findRows } from '../transactions/rows.js';
+import { findRows, groupedBy } from '../transactions/rows.js';
 
 /** A treatment with what is prescribed. */
 export type ChartTreatment = EncounterTreatment & { readonly rx: ProductRx | null };
@@ -87,11 +87,12 @@ async function earlierReviews(db: Queries, { tenantId, patientId }: DetailedEnco
   const reviews = await findRows(db, tenantId, 'Encounter', where);
   const ofReviews = Prisma.sql`encounter_id = ANY(${reviews.map(({ id }) => id)}::uuid[])`;
   const decided = Prisma.sql`${ofReviews} AND decided_at IS NOT NULL AND reused_from_encounter_id IS NULL ORDER BY position`;
-  const items = await findRows(db, tenantId, 'GfeItem', decided);
+  const itemsOf = groupedBy(await findRows(db, tenantId, 'GfeItem', decided), ({ encounterId }) => encounterId);
   const addenda = await findRows(db, tenantId, 'EncounterAddendum', Prisma.sql`${ofReviews} ORDER BY added_at, id`);
+  const addendaOf = groupedBy(addenda, ({ encounterId }) => encounterId);
   return reviews.map((review) => ({
-    gfeItems: items.filter(({ encounterId }) => encounterId === review.id),
-    addenda: addenda.filter(({ encounterId }) => encounterId === review.id),
+    gfeItems: itemsOf(review.id),
+    addenda: addendaOf(review.id),
     ...review,
   }));
 }

@@ -47,3 +47,14 @@ export function updateRows<Model extends Prisma.ModelName>(
     UPDATE ${identifier(table)} SET (${columns}) = (SELECT ${columns} FROM ${recordset(table, [changes])})
     WHERE tenant_id = ${tenantId} AND ${where}`;
 }
+
+/** Rows by the value of a column. */
+export function groupedBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): (key: string) => Row[] {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const group = groups.get(keyOf(row));
+    if (group) group.push(row);
+    else groups.set(keyOf(row), [row]);
+  }
+  return (key) => groups.get(key) ?? [];
+}

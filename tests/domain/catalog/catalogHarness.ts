@@ -3,8 +3,8 @@ import { v7 } from 'uuid';
 import { openDatabase } from '../../../src/adapters/database/database.js';
 import type { DomainContext } from '../../../src/context.js';
 import { exportCatalog } from '../../../src/domain/catalog/exportCatalog.js';
-import { importCatalog, previewImport } from '../../../src/domain/catalog/import/importCatalog.js';
-import type { CatalogPreview, CatalogReport, Progress } from '../../../src/domain/catalog/import/importCatalog.js';
+import { importCatalog } from '../../../src/domain/catalog/import/importCatalog.js';
+import type { CatalogReport, CatalogResult, Progress } from '../../../src/domain/catalog/import/importCatalog.js';
 import type { JsonFault } from '../../../src/domain/catalog/import/jsonDocument.js';
 import { createTenant } from '../../../src/domain/access/tenants.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
@@ -19,7 +19,7 @@ export interface CatalogHarness {
   /** Imports what has no fault. */
   imported(catalog: unknown, tenantId?: string, progress?: Progress): Promise<CatalogReport>;
   /** What the import of a file would do. */
-  previewed(catalog: unknown): Promise<CatalogPreview>;
+  previewed(catalog: unknown): Promise<CatalogResult>;
   exported(): Promise<unknown>;
   /** The faults of a file; none if it was imported. */
   faultsOf(text: string, tenantId?: string): Promise<readonly JsonFault[]>;
@@ -57,11 +57,11 @@ export function useCatalogHarness(): CatalogHarness {
     },
     newTenant,
     async imported(catalog, tenant = tenantId, progress = () => {}) {
-      const result = await importCatalog(context, tenant, write(catalog), progress);
+      const result = await importCatalog(context, tenant, write(catalog), { progress });
       if ('faults' in result) throw new Error(write(result.faults));
       return result.report;
     },
-    previewed: (catalog) => previewImport(context, tenantId, write(catalog)),
+    previewed: (catalog) => importCatalog(context, tenantId, write(catalog), { dryRun: true }),
     exported: () => exportCatalog(context, tenantId),
     async faultsOf(text, tenant = tenantId) {
       const result = await importCatalog(context, tenant, text);

@@ -33,8 +33,7 @@ describe('the type of a file', () => {
     ['image/tiff', sampleFiles.tiff],
     ['image/tiff', Buffer.from('MM\0*\0\0\0\x08', 'latin1')],
     ['image/tiff', Buffer.from('II+\0\x08\0\0\0', 'latin1')],
-    ['image/png', sampleFiles.png.subarray(0, 8)],
-  ])('is told by its magic bytes: %s', async (type, content) => {
+  ])('is detected from its first bytes: %s', async (type, content) => {
     await expect(sniffType(content)).resolves.toBe(type);
   });
 
@@ -55,7 +54,7 @@ describe('the type of a file', () => {
     ['a PNG behind a byte order mark', Buffer.concat([Buffer.from('\ufeff'), sampleFiles.png])],
     ['the start of a signature', Buffer.from('%PD')],
     ['a camera’s raw picture', Buffer.from('II*\0\x10\0\0\0CR\x02\0\0\0\0\0', 'latin1')],
-  ])('is none that a document may have: %s', async (_name, content) => {
+  ])('is not accepted for a document: %s', async (_name, content) => {
     const type = await sniffType(content);
     expect(codeOf(() => describeAs({}, { sniffedType: type, declaredType: undefined }))).toBe(
       'document_type_not_allowed',
@@ -76,12 +75,12 @@ describe('a fetched file', () => {
     ['photos', 'image/png'],
     ['consent-forms', 'image/tiff'],
     ['consent-forms', 'application/pdf'],
-  ] as const)('of documentType %s may be %s', (documentType, type) => {
+  ] as const)('of documentType %s is accepted as %s', (documentType, type) => {
     const url = 'https://files.example.com/';
     expect(describeAs({ documentType, url }, { sniffedType: type, declaredType: type }).contentType).toBe(type);
   });
 
-  it('is a HEIC by its content, called .heic and declared as image/heif or not', async () => {
+  it('is accepted as a HEIC for photos but not for forms, also when it is declared as image/heif', async () => {
     const heic = { sniffedType: await sniffType(sampleFiles.heic), declaredType: 'image/heif' };
     expect(heic.sniffedType).toBe('image/heic');
     const { contentType, fileName } = describeAs({ documentType: 'photos', fileName: 'IMG_1.HEIC' }, heic);
@@ -91,7 +90,7 @@ describe('a fetched file', () => {
     }
   });
 
-  it('of documentType id-card may not be a TIFF, whatever it is declared as', () => {
+  it('of documentType id-card is refused as a TIFF for every declared type', () => {
     const tiff = { sniffedType: 'image/tiff', declaredType: 'image/tiff' };
     expect(codeOf(() => describeAs({ documentType: 'id-card' }, tiff))).toBe('document_type_not_allowed');
     expect(codeOf(() => describeAs({ documentType: 'id-card' }, { ...tiff, declaredType: 'application/pdf' }))).toBe(
@@ -99,7 +98,7 @@ describe('a fetched file', () => {
     );
   });
 
-  it('may have 20 MiB, an id-card 10 MiB', () => {
+  it('is limited to 20 MiB, an id-card to 10 MiB', () => {
     const limits = Object.entries(documentRules).map(([type, rule]) => [type, rule.maxBytes / 1024 / 1024]);
     expect(limits).toEqual([
       ['intake-forms', 20],
@@ -121,7 +120,7 @@ describe('a fetched file', () => {
     'APPLICATION/PDF',
     'application/pdf; charset=binary',
     'application/x-pdf',
-  ])('is stored when the server declares %j for a PDF', (declaredType) => {
+  ])('is accepted when the server declares %j for a PDF', (declaredType) => {
     expect(codeOf(() => describeAs({}, { declaredType }))).toBe('accepted');
   });
 
@@ -132,11 +131,11 @@ describe('a fetched file', () => {
     'application/json',
     'image/svg+xml',
     'application/zip',
-  ])('is a mismatch when the server declares %s for a PDF', (declaredType) => {
+  ])('is refused as a mismatch when the server declares %s for a PDF', (declaredType) => {
     expect(codeOf(() => describeAs({}, { declaredType }))).toBe('document_type_mismatch');
   });
 
-  it('is stored under another spelling of its type', () => {
+  it('is accepted when the server spells its type image/jpg', () => {
     const url = 'https://files.example.com/card.jpeg';
     expect(describeAs({ url }, { sniffedType: 'image/jpeg', declaredType: 'image/jpg' })).toEqual({
       contentType: 'image/jpeg',
@@ -146,14 +145,14 @@ describe('a fetched file', () => {
   });
 
   it.each(['scan.png', 'scan.PNG', 'scan.html', 'scan.pdf.exe', 'scan.svg', 'scan.docx'])(
-    'is a mismatch when a PDF is to be called %s, or is so in its URL',
+    'is refused as a mismatch when fileName or URL calls a PDF %s',
     (name) => {
       expect(codeOf(() => describeAs({ fileName: name }))).toBe('document_type_mismatch');
       expect(codeOf(() => describeAs({ url: `https://files.example.com/${name}` }))).toBe('document_type_mismatch');
     },
   );
 
-  it('is judged by the caller’s name, not by the URL’s, when there is one', () => {
+  it('is checked by fileName instead of the URL if both are given', () => {
     const url = 'https://files.example.com/scan.png';
     expect(codeOf(() => describeAs({ fileName: 'blood.pdf', url }))).toBe('accepted');
   });
@@ -217,18 +216,18 @@ describe('the name of a stored file', () => {
     ['"quoted"; x=1.pdf', '"quoted"; x=1.pdf'],
     ['100%.pdf', '100%.pdf'],
     ['__proto__', '__proto__'],
-  ])('made of %j is %j', (text, name) => {
+  ])('is made from %j as %j', (text, name) => {
     expect(safeFileName(text)).toBe(name);
   });
 
-  it('has at most 255 bytes, cut between characters, and keeps its extension', () => {
+  it('is cut to 255 bytes between characters and keeps its extension', () => {
     expect(describeAs({ fileName: `${'a'.repeat(400)}.pdf` }).fileName).toBe(`${'a'.repeat(251)}.pdf`);
     expect(describeAs({ fileName: 'b'.repeat(400) }).fileName).toBe(`${'b'.repeat(251)}.pdf`);
     expect(describeAs({ fileName: `${'😀'.repeat(100)}.pdf` }).fileName).toBe(`${'😀'.repeat(62)}.pdf`);
     expect(safeFileName(`x.${'y'.repeat(400)}`)).toHaveLength(255);
   });
 
-  it('is one safe segment of a path for any text', () => {
+  it('is a safe path segment for any text', () => {
     const units = (['binary', 'grapheme'] as const).map((unit) => fc.string({ unit, maxLength: 400 }));
     const text = fc.oneof(...units);
     fc.assert(
@@ -245,7 +244,7 @@ describe('the name of a stored file', () => {
 });
 
 describe('the key of a stored file', () => {
-  it('is tenant, patient, documentType and document, and has no name of a file', () => {
+  it('consists of tenant, patient, documentType and document without the file name', () => {
     const ids = { tenantId: 'glow', patientId: 'p', documentId: 'd' };
     const place = { ...ids, documentType: 'id-card' } as const;
     expect(blobPath(place)).toBe('glow/clients/p/id-card/d');

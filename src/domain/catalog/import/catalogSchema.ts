@@ -1,6 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
 
-// A description is the whole rule of a value: an operator reads it instead of the keyword that failed.
+// Descriptions state the whole rule of a value: operators read them instead of the failed keyword's message.
 const name = {
   type: 'string',
   maxLength: 255,
@@ -35,7 +35,7 @@ const list = <const Items>(items: Items, ...members: string[]) =>
 const optionalList = <const Items>(items: Items, ...members: string[]) =>
   ({ ...list(items, ...members), default: [] }) as const;
 
-/** The id is for what is renamed, or to fix that of something new; otherwise names identify. */
+/** An id renames a stored row or fixes the id of a new one; without an id, names identify rows. */
 const element = <const Required extends readonly string[], const Properties>(
   required: Required,
   properties: Properties,
@@ -146,7 +146,7 @@ const treatment = element(
   },
 );
 
-/** A product that is deleted needs no more than its sku. */
+/** A deletion needs only the sku. */
 const product = {
   ...treatment,
   required: ['sku'],
@@ -155,8 +155,8 @@ const product = {
 } as const;
 
 /**
- * JSON Schema 2020-12 of a catalog file, which an operator imports for one tenant. Members are named as in the
- * interface; a product names its pharmacy, category, subcategory and clinics, because a file need not hold ids.
+ * JSON Schema 2020-12 of a catalog file for one tenant. Members have the names of the interface, but a product refers
+ * to its pharmacy, category, subcategory and clinics by name, because a file need not hold ids.
  */
 export const catalogSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -171,7 +171,7 @@ export const catalogSchema = {
   },
 } as const;
 
-/** Keywords of the schema that readCatalog.ts adds to Ajv; no other validator knows them. */
+/** Keywords that readCatalog.ts adds to Ajv; other validators do not know them. */
 export const ownKeywords = ['exactlyOne', 'timeZone', 'uniqueBy'];
 
 /** A valid file with the schema's defaults filled in. */

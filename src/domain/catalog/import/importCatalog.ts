@@ -1,135 +1,113 @@
 import { Prisma } from '../../../../generated/prisma/client.js';
 import type { DomainContext } from '../../../context.js';
-import { columnsOf, identifier, insertion } from '../../transactions/bulkSql.js';
+import { columnsOf, fromExcluded, identifier, insertion } from '../../transactions/bulkSql.js';
+import { updateRows } from '../../transactions/rows.js';
 import { inTransaction, type TransactionContext } from '../../transactions/transaction.js';
-import { loadCatalog } from '../storedCatalog.js';
+import { loadCatalog, storedRows } from '../storedCatalog.js';
 import type { Catalog } from './catalogSchema.js';
 import type { JsonFault, JsonPlace } from './jsonDocument.js';
 import { tables, type Change } from './matchRows.js';
 import { planCatalog, type CatalogPlan } from './planCatalog.js';
 import { inFileOrder, readCatalog, type Faults, type ValidFile } from './readCatalog.js';
 
-/** How many elements of one kind an import found in which state. */
+/** The kinds of elements in a report. */
+const reported = {
+  clinics: 'clinic',
+  pharmacies: 'pharmacy',
+  categories: 'category',
+  subcategories: 'subcategory',
+  products: 'product',
+} as const;
+
+/** Number of elements in each state. */
 type Counts = Readonly<Record<Change['state'], number>>;
-export type CatalogReport = Readonly<
-  Record<'clinics' | 'pharmacies' | 'categories' | 'subcategories' | 'products', Counts>
->;
+export type CatalogReport = Readonly<Record<keyof typeof reported, Counts>>;
 
-type CatalogResult = { readonly report: CatalogReport } | Faults;
-
-/** What an import would do to an element of the file. */
+/** A change to an element of the file or to its parts. */
 export type PlannedChange = JsonPlace & Pick<Change, 'state'>;
-export type CatalogPreview = { readonly report: CatalogReport; readonly changes: readonly PlannedChange[] } | Faults;
+export type CatalogResult = { readonly report: CatalogReport; readonly changes: readonly PlannedChange[] } | Faults;
 
-/** Called with the number of rows written so far and the number of rows to write. */
+/** Receives the number of rows written so far, and of all rows to write. */
 export type Progress = (written: number, total: number) => void;
 
-/** Rows in one statement: large enough to save round trips, small enough for a progress bar to move. */
+/** Rows in a statement: enough to save round trips, few enough to move a progress bar. */
 const BATCH = 1_000;
 
+export interface ImportOptions {
+  /** Return the result without writing anything. */
+  readonly dryRun?: boolean;
+  readonly progress?: Progress;
+}
+
 /**
- * Imports a catalog file into a tenant: what the file names is as the file says afterwards, what it does not name
- * stays. A second import of the same file changes nothing. All or nothing.
- * @returns the counts, or every fault that was found; with faults nothing was written
+ * Imports a catalog file into a tenant: creates or updates the elements of the file and leaves other rows as they are.
+ * A second import of a file changes nothing.
+ * @returns the changes, or every fault; with faults nothing was written
  */
 export async function importCatalog(
   context: DomainContext,
   tenantId: string,
   text: string,
-  progress?: Progress,
+  options?: ImportOptions,
 ): Promise<CatalogResult> {
   const file = readCatalog(text);
   if ('faults' in file) return file;
-  return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, progress));
+  return inTransaction(context, (transaction) => writeCatalog(transaction, tenantId, file, options));
 }
 
-/**
- * What {@link importCatalog} would do. Writes nothing.
- * @returns the counts and the elements that would change, those whose parts would change too; or every fault
- */
-export async function previewImport(context: DomainContext, tenantId: string, text: string): Promise<CatalogPreview> {
-  const file = readCatalog(text);
-  if ('faults' in file) return file;
-  const plan = await inTransaction(context, (transaction) => planImport(transaction, tenantId, file));
-  if ('faults' in plan) return plan;
-  const { clinic, pharmacy, category, subcategory, product } = plan;
-  const changes = [clinic, pharmacy, category, subcategory, product]
-    .flat()
-    .filter(({ state }) => state !== 'unchanged');
-  const placed = changes.map(({ pointer, state }) => ({ ...file.document.placeOf(pointer), state }));
-  return { report: reportOf(plan), changes: inFileOrder(placed) };
-}
-
-/** The part of {@link importCatalog} that needs the database; with faults it has written nothing. */
+/** The part of {@link importCatalog} that runs in its transaction. */
 export async function writeCatalog(
   context: TransactionContext,
   tenantId: string,
-  file: ValidFile<Catalog>,
-  progress: Progress = () => {},
-): Promise<CatalogResult> {
-  const plan = await planImport(context, tenantId, file);
-  if ('faults' in plan) return plan;
-  await writePlan(context, tenantId, plan, progress);
-  return { report: reportOf(plan) };
-}
-
-async function planImport(
-  context: TransactionContext,
-  tenantId: string,
   { value: catalog, document }: ValidFile<Catalog>,
-): Promise<CatalogPlan | Faults> {
+  { dryRun = false, progress = () => {} }: ImportOptions = {},
+): Promise<CatalogResult> {
   const faults: JsonFault[] = [];
-  const fault = (pointer: string, message: string) => faults.push({ ...document.placeOf(pointer), message });
-  const newId = () => context.newId();
-  const plan = planCatalog({ newId, fault }, catalog, await loadCatalog(context, tenantId));
-  return faults.length > 0 ? { faults: inFileOrder(faults) } : plan;
-}
-
-function reportOf({ clinic, pharmacy, category, subcategory, product }: CatalogPlan): CatalogReport {
-  const counts = (changes: readonly Change[]): Counts => {
-    const found = { created: 0, updated: 0, deleted: 0, unchanged: 0 };
-    for (const { state } of changes) found[state] += 1;
-    return found;
+  const planning = {
+    stored: storedRows(await loadCatalog(context, tenantId)),
+    newId: () => context.newId(),
+    fault: (pointer: string, message: string) => faults.push({ ...document.placeOf(pointer), message }),
   };
+  const plan = planCatalog(planning, catalog);
+  if (faults.length > 0) return { faults: inFileOrder(faults) };
+  if (!dryRun) await writePlan(context, tenantId, plan, progress);
+  const counts = Object.entries(reported).map(([name, kind]) => [name, countsOf(plan[kind])]);
+  const changes = Object.values(reported).flatMap((kind) => plan[kind].filter(({ state }) => state !== 'unchanged'));
   return {
-    clinics: counts(clinic),
-    pharmacies: counts(pharmacy),
-    categories: counts(category),
-    subcategories: counts(subcategory),
-    products: counts(product),
+    report: Object.fromEntries(counts) as CatalogReport,
+    changes: inFileOrder(changes.map(({ pointer, state }) => ({ ...document.placeOf(pointer), state }))),
   };
 }
 
-/** What a plan does to each table, in the order in which they refer to each other. */
-function tableChanges(plan: CatalogPlan, tenantId: string, now: Date) {
-  const times = { createdAt: now, updatedAt: now };
-  return tables.map(({ kind, table }) => {
-    const written = plan[kind].filter(({ state }) => state === 'created' || state === 'updated');
-    const rows: object[] = written.map(({ id, columns }) => ({ id, tenantId, ...columns, ...times }));
-    const deletes = plan[kind].filter(({ state }) => state === 'deleted').map(({ id }) => id);
-    return { table, rows, deletes };
-  });
+function countsOf(changes: readonly Change[]): Counts {
+  const counts = { created: 0, updated: 0, deleted: 0, unchanged: 0 };
+  for (const { state } of changes) counts[state] += 1;
+  return counts;
 }
 
-/** Each table in a few statements, however many rows it has. What refers to others is deleted before them. */
+/** Writes each table in a few statements: deletions first, children before parents; then rows, parents first. */
 async function writePlan({ db, now }: TransactionContext, tenantId: string, plan: CatalogPlan, progress: Progress) {
   const at = now();
+  const times = { createdAt: at, updatedAt: at };
   for (const { id, key } of plan.pharmacy.filter(({ state }) => state === 'updated')) {
-    // Also in the products that the file does not name, deleted ones too: a pharmacy has one name.
+    // Rename the pharmacy in products that the file omits, too.
     const data = { pharmacyName: key, updatedAt: at };
-    await db.prisma.product.updateMany({ where: { tenantId, pharmacyId: id }, data });
+    await updateRows(db, tenantId, 'Product', data, Prisma.sql`pharmacy_id = ${id}::uuid`);
   }
-  const changes = tableChanges(plan, tenantId, at);
-  const statements = [
-    ...changes
-      .toReversed()
-      .flatMap(({ table, deletes }) => batches(deletes, (ids) => deletion(table, ids, tenantId, at))),
-    ...changes.flatMap(({ table, rows }) => batches(rows, (part) => upsert(table, part))),
-  ];
+  const deletions = tables.toReversed().flatMap(({ kind, table }) => {
+    const ids = plan[kind].filter(({ state }) => state === 'deleted').map(({ id }) => id);
+    return batches(ids, (part) => deletion(table, part, tenantId, at));
+  });
+  const upserts = tables.flatMap(({ kind, table }) => {
+    const written = plan[kind].filter(({ state }) => state === 'created' || state === 'updated');
+    const rows: object[] = written.map(({ id, columns }) => ({ id, tenantId, ...columns, ...times }));
+    return batches(rows, (part) => upsert(table, part));
+  });
+  const statements = [...deletions, ...upserts];
   const total = statements.reduce((sum, { size }) => sum + size, 0);
   let written = 0;
   for (const { size, sql } of statements) {
-    await db.$executeRaw(sql);
+    await db.everyTenant.run(sql);
     progress((written += size), total);
   }
 }
@@ -141,15 +119,13 @@ function batches<Item>(items: readonly Item[], statement: (part: readonly Item[]
   });
 }
 
-/** Rows are written one after the other in their order, each under the constraints of its table. */
 function upsert(table: string, rows: readonly object[]): Prisma.Sql {
   const kept = ['id', 'tenant_id', 'created_at'];
   const updated = columnsOf(rows).filter((column) => !kept.includes(column));
-  const assignments = updated.map(identifier).map((column) => Prisma.sql`${column} = excluded.${column}`);
-  return Prisma.sql`${insertion(table, rows)} ON CONFLICT (tenant_id, id) DO UPDATE SET ${Prisma.join(assignments)}`;
+  return Prisma.sql`${insertion(table, rows)} ON CONFLICT (tenant_id, id) DO UPDATE SET ${fromExcluded(updated)}`;
 }
 
-/** Encounters refer to products, so those are only marked. */
+/** Encounters refer to products: mark them as deleted instead. */
 function deletion(table: string, ids: readonly string[], tenantId: string, now: Date): Prisma.Sql {
   const where = Prisma.sql`WHERE tenant_id = ${tenantId} AND id = ANY(${[...ids]}::uuid[])`;
   return table === 'product'

@@ -1,27 +1,27 @@
 import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
 
-/** Where something is in a JSON file: line and column count from 1, the pointer is RFC 6901 ('' is the root). */
+/** A place in a JSON file: line and column from 1, and a pointer (RFC 6901; '' is the root). */
 export interface JsonPlace {
   readonly line: number;
   readonly column: number;
   readonly pointer: string;
 }
 
-/** What is wrong in a JSON file, and where. */
+/** A fault in a JSON file. */
 export interface JsonFault extends JsonPlace {
   readonly message: string;
 }
 
-/** A JSON text with the places of its values. */
+/** The value of a JSON text, and the places of its parts. */
 export interface JsonDocument {
-  /** undefined when the text is not JSON. */
+  /** undefined if the text is not JSON. */
   readonly value: unknown;
   /**
-   * The first break of the syntax (what follows is mostly its consequence); otherwise every repeated member and every
-   * value that PostgreSQL cannot store: U+0000, half a surrogate pair, a number beyond the range of a double.
+   * The first syntax error, because later ones mostly follow from it; otherwise every repeated member and every value
+   * that PostgreSQL cannot store: U+0000, half a surrogate pair, a number beyond the range of a double.
    */
   readonly faults: readonly JsonFault[];
-  /** The place of the value at the pointer or, with `at: 'name'`, of the name of that member. */
+  /** The place of the value at a pointer or, with `at: 'name'`, of its member's name. */
   placeOf(pointer: string, at?: 'name'): JsonPlace;
 }
 
@@ -55,7 +55,7 @@ function parseStrictly(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // the tolerant parser knows where and why
+    return undefined; // the tolerant parser reports where and why
   }
 }
 
@@ -81,7 +81,7 @@ function positionsOf(text: string): (offset: number) => { line: number; column: 
 
 type Visitor = (node: Node, pointer: string, fault: string | undefined) => void;
 
-/** Visits every value and, just before a member's value, its name: both have the same pointer. */
+/** Visits every value, and the name of each member under the same pointer before its value. */
 function visit(node: Node, pointer: string, found: Visitor): void {
   found(node, pointer, faultOf(node.value));
   const children = node.children ?? [];

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Prisma } from '../../../../generated/prisma/client.js';
 import { canonicalUuid } from '../../values/uuid.js';
 
-/** What a catalog consists of, in the order in which the tables refer to each other. */
+/** The tables of a catalog; each refers only to earlier ones. */
 export const tables = [
   { kind: 'clinic', table: 'clinic', columns: Prisma.ClinicScalarFieldEnum },
   { kind: 'location', table: 'clinic_location', columns: Prisma.ClinicLocationScalarFieldEnum },
@@ -15,7 +15,7 @@ export const tables = [
   { kind: 'availability', table: 'clinic_availability', columns: Prisma.ClinicAvailabilityScalarFieldEnum },
 ] as const;
 
-/** There is no table of pharmacies: they are what the products say. */
+/** Pharmacies have no table: products hold their ids and names. */
 export type Kind = (typeof tables)[number]['kind'] | 'pharmacy';
 
 /** An element of the file. */
@@ -23,11 +23,11 @@ export interface Place<Element> {
   readonly element: Element;
   /** JSON pointer. */
   readonly pointer: string;
-  /** Id of the row that it is a part of; '' for the tenant. */
+  /** Id of the row that it belongs to; '' for the tenant. */
   readonly parent: string;
 }
 
-/** A row; without its id it is found by its key among the parts of its parent. */
+/** A row, identified by its id, or by its key within its parent. */
 export interface Row {
   readonly id: string;
   readonly parent: string;
@@ -36,36 +36,36 @@ export interface Row {
   readonly columns: object;
 }
 
-/** What becomes of a row. Of its columns it has those that the file decides. */
+/** A change of a row, with the columns that the file decides. */
 export interface Change extends Row {
-  /** The element of the file; for a part that the file omits, the element that it is a part of. */
+  /** JSON pointer to the element; for a part that the file omits, to the element that it belongs to. */
   readonly pointer: string;
   readonly state: 'created' | 'updated' | 'deleted' | 'unchanged';
 }
 
-/** An element and what becomes of its row. */
+/** An element with the change of its row. */
 export type Match<Element> = Place<Element> & Change;
 
-/** What a plan takes from outside: new ids, and where its faults go. */
+/** The input of a plan, and the receiver of its faults. */
 export interface Planning {
+  readonly stored: Readonly<Record<Kind, readonly Row[]>>;
   newId(): string;
   fault(pointer: string, message: string): void;
 }
 
 /**
- * Finds the stored row of each element: by its id if the file gives one (so that a row can be renamed), else by its
- * key. Reports ids that contradict what is stored, and two elements for one row.
- * @param describe the key of an element and the columns that are not its members
+ * Finds the stored row of each element by its id, so that a row can be renamed, or else by its key. Reports ids that
+ * contradict the stored catalog, and two elements for one row.
+ * @param describe the key of an element, and the columns that are not its members
  */
 export function matchRows<Element extends { readonly id?: string }>(
-  { newId, fault }: Planning,
+  { stored, newId, fault }: Planning,
   kind: Kind,
   places: readonly Place<Element>[],
-  stored: readonly Row[],
   describe: (place: Place<Element>) => { readonly key: string },
 ): Match<Element>[] {
-  const byId = new Map(stored.map((row) => [row.id, row]));
-  const byName = new Map(stored.map((row) => [nameOf(row), row]));
+  const byId = new Map(stored[kind].map((row) => [row.id, row]));
+  const byName = new Map(stored[kind].map((row) => [nameOf(row), row]));
   const takenBy = new Map<string, string>();
   return places.map((place) => {
     const { element, pointer, parent } = place;
@@ -83,7 +83,7 @@ export function matchRows<Element extends { readonly id?: string }>(
     } else if (other !== undefined) {
       fault(pointer, `is the same ${kind} as ${other}`);
     }
-    // A duplicate goes on as a new row, so that its parts raise no further faults.
+    // Give a duplicate a new id: its parts would otherwise be reported as duplicates, too.
     const id = other === undefined ? (found?.id ?? given ?? newId()) : newId();
     takenBy.set(id, pointer).set(name, pointer);
     const state = !found ? 'created' : hasColumns(found.columns, columns) ? 'unchanged' : 'updated';
@@ -91,13 +91,13 @@ export function matchRows<Element extends { readonly id?: string }>(
   });
 }
 
-/** The members of an element that are columns of its table. */
+/** The members of an element that are columns of its table, without the id. */
 function columnsOf(kind: Kind, element: object): object {
   const columns = tables.find((table) => table.kind === kind)?.columns ?? { name: 'name' };
   return Object.fromEntries(Object.entries(element).filter(([name]) => name !== 'id' && name in columns));
 }
 
-/** Whether a stored row has all these values; money is compared as money, JSON without its order. */
+/** Whether a stored row has all these values. Compares money as numbers and ignores the order of JSON members. */
 function hasColumns(stored: object, wanted: object): boolean {
   return Object.entries(wanted).every(([column, value]: [string, unknown]) => {
     const present: unknown = Reflect.get(stored, column);
@@ -110,7 +110,7 @@ export function nameOf({ parent, key }: Pick<Row, 'parent' | 'key'>): string {
   return `${parent} ${key}`;
 }
 
-/** The elements of a list that other elements have under this name. */
+/** The elements of the lists that these elements have as a member of this name. */
 export function partsOf<Whole, Part>(
   wholes: readonly { readonly element: Whole; readonly pointer: string; readonly id: string }[],
   name: string,

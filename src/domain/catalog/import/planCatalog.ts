@@ -1,12 +1,12 @@
 import { canonicalUuid } from '../../values/uuid.js';
-import { clinicKey, storedRows, type StoredCatalog } from '../storedCatalog.js';
+import { clinicKey, deletedKey } from '../storedCatalog.js';
 import type { Catalog, CatalogProduct, CatalogTreatment } from './catalogSchema.js';
 import { matchRows, nameOf, partsOf } from './matchRows.js';
-import type { Change, Kind, Match, Place, Planning, Row } from './matchRows.js';
+import type { Change, Kind, Place, Planning, Row } from './matchRows.js';
 
 export type CatalogPlan = Record<Kind, readonly Change[]>;
 
-/** The file lists all parts of these elements: a stored one that it omits is deleted. */
+/** A file lists every part of these elements: stored parts that it omits are deleted. */
 const ownedParts = [
   ['location', 'clinic'],
   ['variant', 'offer'],
@@ -16,17 +16,16 @@ const ownedParts = [
 ] as const;
 
 /**
- * Decides what an import writes, by comparing a valid file with what is stored. What the file names is afterwards as
- * the file says, the rest stays. Faults go to `planning.fault`.
+ * Compares a valid file with the stored catalog. The import creates or updates the elements of the file and leaves
+ * other rows as they are. Reports faults to `planning.fault`.
  */
-export function planCatalog(planning: Planning, catalog: Catalog, storedCatalog: StoredCatalog): CatalogPlan {
-  const stored = storedRows(storedCatalog);
-  const groups = matchGroups(planning, catalog, stored);
-  const plan: CatalogPlan = { ...groups, ...matchProducts(planning, catalog, stored, groups) };
+export function planCatalog(planning: Planning, catalog: Catalog): CatalogPlan {
+  const groups = matchGroups(planning, catalog);
+  const plan: CatalogPlan = { ...groups, ...matchProducts(planning, catalog, groups) };
   for (const [part, whole] of ownedParts) {
     const wholes = new Map(plan[whole].map(({ id, pointer }) => [id, pointer]));
     const kept = new Set(plan[part].map(({ id }) => id));
-    const omitted = stored[part].flatMap((row): Change[] => {
+    const omitted = planning.stored[part].flatMap((row): Change[] => {
       const pointer = wholes.get(row.parent);
       return pointer === undefined || kept.has(row.id) ? [] : [{ ...row, pointer, state: 'deleted' }];
     });
@@ -37,70 +36,57 @@ export function planCatalog(planning: Planning, catalog: Catalog, storedCatalog:
       change.state === 'unchanged' && touched.has(change.id) ? { ...change, state: 'updated' } : change,
     );
   }
-  return { ...plan, product: [...plan.product, ...deletions(planning, catalog, storedCatalog)] };
+  return { ...plan, product: [...plan.product, ...deletions(planning, catalog)] };
 }
 
-/** Clinics, and what products are grouped by. */
-function matchGroups(planning: Planning, catalog: Catalog, stored: Stored) {
-  const match: MatchKind = (kind, places, describe) => matchRows(planning, kind, places, stored[kind], describe);
+/** Clinics, categories and pharmacies, which products refer to. */
+function matchGroups(planning: Planning, catalog: Catalog) {
   const root = [{ element: catalog, pointer: '', id: '' }];
   const clinics = partsOf(root, 'clinics', (all) => all.clinics);
-  const clinic = match('clinic', clinics, ({ element }) => ({ key: clinicKey(element) }));
+  const clinic = matchRows(planning, 'clinic', clinics, ({ element }) => ({ key: clinicKey(element) }));
   const locations = partsOf(clinic, 'locations', (whole) => whole.locations);
-  const location = match('location', locations, ({ element: { name, state }, parent }) => ({
-    key: name,
-    state: state.toUpperCase(),
-    clinicId: parent,
-  }));
-  // A clinic never has two primary locations, not even while they are written (unique index).
+  const location = matchRows(planning, 'location', locations, ({ element: { name, state }, parent }) => {
+    return { key: name, state: state.toUpperCase(), clinicId: parent };
+  });
+  // A unique index allows one primary location for each clinic: write the others first.
   location.sort((a, b) => Number(a.element.isPrimary) - Number(b.element.isPrimary));
   const categories = partsOf(root, 'categories', (all) => all.categories);
-  const category = match('category', categories, ({ element }) => ({ key: element.categoryName }));
+  const category = matchRows(planning, 'category', categories, ({ element }) => ({ key: element.categoryName }));
   const subcategories = partsOf(category, 'subcategories', (whole) => whole.subcategories);
-  const subcategory = match('subcategory', subcategories, ({ element, parent }) => ({
-    key: element.subCategoryName,
-    categoryId: parent,
-  }));
+  const subcategory = matchRows(planning, 'subcategory', subcategories, ({ element, parent }) => {
+    return { key: element.subCategoryName, categoryId: parent };
+  });
   const pharmacies = partsOf(root, 'pharmacies', (all) => all.pharmacies);
-  const pharmacy = match('pharmacy', pharmacies, ({ element }) => ({ key: element.name }));
+  const pharmacy = matchRows(planning, 'pharmacy', pharmacies, ({ element }) => ({ key: element.name }));
   const used = new Set(catalog.products.map((product) => (product.isDeleted ? undefined : product.pharmacy)));
   for (const { state, key, pointer } of pharmacy) {
-    // A new one is stored with the products that name it.
+    // Only products store a pharmacy.
     if (state === 'created' && !used.has(key)) planning.fault(pointer, 'is the pharmacy of no product in this file');
   }
   return { clinic, location, category, subcategory, pharmacy };
 }
 
-type Stored = ReturnType<typeof storedRows>;
 type Groups = ReturnType<typeof matchGroups>;
-type MatchKind = <Element extends { readonly id?: string }>(
-  kind: Kind,
-  places: readonly Place<Element>[],
-  describe: (place: Place<Element>) => { readonly key: string },
-) => Match<Element>[];
 
-function matchProducts(planning: Planning, catalog: Catalog, stored: Stored, groups: Groups) {
-  const references = referencesTo(planning, stored, groups);
-  const match: MatchKind = (kind, places, describe) => matchRows(planning, kind, places, stored[kind], describe);
+function matchProducts(planning: Planning, catalog: Catalog, groups: Groups) {
+  const references = referencesTo(planning, groups);
   const places = partsOf([{ element: catalog, pointer: '', id: '' }], 'products', ({ products }) => products);
-  const product = match('product', places.filter(isTreatment), (place) => ({
-    key: place.element.sku,
-    externalCode: place.element.productId,
-    pharmacyName: place.element.pharmacy,
-    ...references.ofProduct(place),
-  }));
-  const rxs = product.flatMap(({ element: { productRx: element }, pointer, id: parent }) =>
+  const product = matchRows(planning, 'product', places.filter(isTreatment), (place) => {
+    const { sku: key, productId: externalCode, pharmacy: pharmacyName } = place.element;
+    return { key, externalCode, pharmacyName, ...references.ofProduct(place) };
+  });
+  const prescriptions = product.flatMap(({ element: { productRx: element }, pointer, id: parent }) =>
     element ? [{ element, pointer: `${pointer}/productRx`, parent }] : [],
   );
   const offers = product.map(({ element, pointer, id: parent }) => {
     return { element: element.productOffer, pointer: `${pointer}/productOffer`, parent };
   });
-  const offer = match('offer', offers, ({ parent: productId }) => ({ key: '', productId }));
+  const offer = matchRows(planning, 'offer', offers, ({ parent: productId }) => ({ key: '', productId }));
   const variants = partsOf(offer, 'offerVariants', ({ offerVariants }) => offerVariants);
   const availability = partsOf(product, 'clinicAvailability', ({ clinicAvailability }) => clinicAvailability);
   return {
     product,
-    prescription: match('prescription', rxs, ({ element, parent: productId }) => ({
+    prescription: matchRows(planning, 'prescription', prescriptions, ({ element, parent: productId }) => ({
       key: '',
       productId,
       deaScheduleId: canonicalUuid(element.deaScheduleId),
@@ -108,8 +94,10 @@ function matchProducts(planning: Planning, catalog: Catalog, stored: Stored, gro
       refrigerationTypeId: canonicalUuid(element.refrigerationTypeId),
     })),
     offer,
-    variant: match('variant', variants, ({ element, parent }) => ({ key: element.sku, productOfferId: parent })),
-    availability: match('availability', availability, (place) => {
+    variant: matchRows(planning, 'variant', variants, ({ element, parent }) => {
+      return { key: element.sku, productOfferId: parent };
+    }),
+    availability: matchRows(planning, 'availability', availability, (place) => {
       const clinicId = references.clinicOf(place);
       return { key: clinicId, clinicId, productId: place.parent };
     }),
@@ -120,8 +108,8 @@ function isTreatment(place: Place<CatalogProduct>): place is Place<CatalogTreatm
   return !place.element.isDeleted;
 }
 
-/** Finds what products refer to, as it will be stored after the import. */
-function referencesTo({ fault }: Planning, stored: Stored, groups: Groups) {
+/** Resolves the references of products against the catalog after the import. */
+function referencesTo({ stored, fault }: Planning, groups: Groups) {
   const clinics = new Map<string, Set<string>>();
   for (const { id, key } of merged(stored.clinic, groups.clinic)) {
     for (const name of [id, ...key.split('\n')]) clinics.set(name, (clinics.get(name) ?? new Set()).add(id));
@@ -151,27 +139,26 @@ function referencesTo({ fault }: Planning, stored: Stored, groups: Groups) {
       if (others.length > 0) {
         fault(`${pointer}/clinic`, `is the name of ${others.length + 1} clinics: give the id of one of them`);
       }
-      // A name that is unknown or not unique stays as it is, so that its repetition is not a second fault.
+      // Keep an unknown or ambiguous name as the id, so that its repetition is no second fault.
       return id ?? clinic;
     },
   };
 }
 
-/** What will be stored after the import: the matches in place of the rows that they found. */
+/** The rows after the import: matches replace the rows that they found. */
 function merged(stored: readonly Row[], matches: readonly Row[]): Row[] {
   const found = new Set(matches.map(({ id }) => id));
   return [...stored.filter(({ id }) => !found.has(id)), ...matches];
 }
 
 /** The products that the file deletes. */
-function deletions({ fault }: Planning, { products }: Catalog, stored: StoredCatalog): Change[] {
-  const deleted = new Set(stored.products.filter(({ isDeleted }) => isDeleted).map(({ sku }) => sku));
-  const live = new Map(stored.products.filter(({ isDeleted }) => !isDeleted).map(({ sku, id }) => [sku, id]));
+function deletions({ stored, fault }: Planning, { products }: Catalog): Change[] {
+  const ids = new Map(stored.product.map(({ key, id }) => [key, id]));
   return products.flatMap(({ id: given, sku, isDeleted }, index): Change[] => {
     if (!isDeleted) return [];
     const pointer = `/products/${index}`;
-    const id = live.get(sku);
-    if (id === undefined && !deleted.has(sku)) fault(`${pointer}/sku`, 'is the sku of no stored product');
+    const id = ids.get(sku);
+    if (id === undefined && !ids.has(deletedKey(sku))) fault(`${pointer}/sku`, 'is the sku of no stored product');
     if (id !== undefined && given !== undefined && canonicalUuid(given) !== id) {
       fault(`${pointer}/id`, `contradicts the stored product of this sku, which has the id ${id}`);
     }

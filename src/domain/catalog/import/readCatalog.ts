@@ -5,13 +5,13 @@ import { isTimeZone } from '../../values/timeZone.js';
 import { catalogSchema, type Catalog } from './catalogSchema.js';
 import { escaped, parseJson, type JsonDocument, type JsonFault, type JsonPlace } from './jsonDocument.js';
 
-/** A file that keeps to its schema, and the places of its elements. */
+/** A file that matches its schema. */
 export interface ValidFile<Content> {
   readonly value: Content;
   readonly document: JsonDocument;
 }
 
-/** Reads a catalog file, and checks everything that needs no database. */
+/** Reads a catalog file and checks it without the database. */
 export function readCatalog(text: string): ValidFile<Catalog> | Faults {
   return readFile(text, (compiled ??= fileValidator<Catalog>(catalogSchema)));
 }
@@ -22,7 +22,7 @@ export interface Faults {
   readonly faults: readonly JsonFault[];
 }
 
-/** The content of a file, or every fault with its position. */
+/** The content of a file, or all its faults. */
 export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile<T> | Faults {
   const document = parseJson(text);
   const { value } = document;
@@ -31,12 +31,11 @@ export function readFile<T>(text: string, valid: ValidateFunction<T>): ValidFile
   return { faults: inFileOrder([...document.faults, ...schemaFaults(document, valid.errors ?? [])]) };
 }
 
-/** As a reader of the file comes upon them. */
 export function inFileOrder<Place extends JsonPlace>(places: readonly Place[]): Place[] {
   return places.toSorted((a, b) => a.line - b.line || a.column - b.column);
 }
 
-/** Compile when first needed: only an import needs it. */
+/** Compiles a schema with our keywords. */
 export function fileValidator<T>(schema: object): ValidateFunction<T> {
   const options = { allErrors: true, verbose: true, useDefaults: true, allowUnionTypes: true, strictTypes: false };
   const ajv = new Ajv2020(options);
@@ -45,7 +44,7 @@ export function fileValidator<T>(schema: object): ValidateFunction<T> {
   return ajv.compile<T>(schema);
 }
 
-/** One fault for each wrong value, although several keywords may have failed. */
+/** Reports a value once, even if several keywords failed. */
 function schemaFaults(document: JsonDocument, errors: readonly ErrorObject[]): JsonFault[] {
   const faults = errors.filter(({ keyword }) => keyword !== 'if').map((error) => faultOf(document, error));
   return [...new Map(faults.map((fault) => [`${fault.pointer} ${fault.message}`, fault])).values()];
@@ -63,7 +62,7 @@ function faultOf(document: JsonDocument, error: ErrorObject): JsonFault {
   return { ...place, message: typeof rule === 'string' ? rule : message };
 }
 
-/** Ajv keyword `timeZone: true`: the text is the name of a time zone. */
+/** Ajv keyword `timeZone: true`: the text names a time zone. */
 const timeZone: FuncKeywordDefinition = {
   keyword: 'timeZone',
   type: 'string',
@@ -76,8 +75,8 @@ interface UniqueBy {
 }
 
 /**
- * Ajv keyword `uniqueBy: { members, ignoreCase? }`: no two elements have the same text in all these members. Each
- * repetition is a fault of its own that names the element it repeats.
+ * Ajv keyword `uniqueBy: { members, ignoreCase? }`: no two elements have the same texts in these members. Each
+ * repetition is a fault that names the first such element.
  */
 const uniqueBy = arrayKeyword('uniqueBy', ({ members, ignoreCase }: UniqueBy, elements, path) => {
   const firsts = new Map<string, number>();
@@ -92,7 +91,7 @@ const uniqueBy = arrayKeyword('uniqueBy', ({ members, ignoreCase }: UniqueBy, el
   });
 });
 
-/** Ajv keyword `exactlyOne: member`: unless the array is empty, this flag is true in exactly one element. */
+/** Ajv keyword `exactlyOne: member`: this flag is true in exactly one element, unless the array is empty. */
 const exactlyOne = arrayKeyword('exactlyOne', (member: string, elements, path) => {
   const marked = elements.flatMap((element, index) => (memberOf(element, member) === true ? [index] : []));
   if (elements.length === 0 || marked.length === 1) return [];
@@ -100,7 +99,7 @@ const exactlyOne = arrayKeyword('exactlyOne', (member: string, elements, path) =
   return wrong.map((instancePath) => ({ instancePath, message: `${member} must be true in exactly one element` }));
 });
 
-/** Makes a keyword from a function that returns what is wrong, and where. */
+/** Makes a keyword from a function that returns the errors. */
 function arrayKeyword<Rule>(
   keyword: string,
   check: (rule: Rule, elements: readonly unknown[], path: string) => Partial<ErrorObject>[],
