@@ -29,7 +29,7 @@ export async function createTenant(
   const now = context.now();
   try {
     const row = { id, name, mode, createdAt: now, updatedAt: now };
-    return tenantOf(await context.db.of(id).rows`${insertion('tenant', [row])} RETURNING ${columns}`);
+    return tenantOf(await context.db.everyTenant.rows`${insertion('tenant', [row])} RETURNING ${columns}`);
   } catch (error) {
     if (isUniqueViolation(error, 'tenant_pkey')) throw new Error(`Tenant ${id} exists already.`, { cause: error });
     throw error;

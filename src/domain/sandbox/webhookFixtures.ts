@@ -6,9 +6,6 @@ const endpointId = '01a1f9b8-cbc0-7000-8000-00000000ab01';
 const deliveredId = '01a1f9b8-cbc0-7000-8000-00000000de01';
 const failedId = '01a1f9b8-cbc0-7000-8000-00000000de02';
 
-/** 32 bytes, as PostgreSQL reads them. */
-const NO_SECRET = `\\x${'00'.repeat(32)}`;
-
 /**
  * Restores the webhook endpoint of the examples and what was sent to it: one event with success, one without. Its API client
  * is not active, so it gets nothing, and its secret protects nothing.
@@ -24,7 +21,7 @@ export async function restoreWebhooks(context: CallerContext, events: readonly N
     description: 'Practice management',
     status: 'active',
     disabledReason: null,
-    secret: NO_SECRET,
+    secret: new Uint8Array(32),
     previousSecret: null,
     previousSecretUntil: null,
     fromPosition: 0n,

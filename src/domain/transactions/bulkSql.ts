@@ -28,11 +28,17 @@ export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
   const records = rows.map((row) => {
     const record: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(row)) {
-      record[columnOf(field)] = typeof value === 'bigint' ? String(value) : value;
+      record[columnOf(field)] = jsonValue(value);
     }
     return record;
   });
   return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records)}::jsonb)`;
+}
+
+/** A value that JSON lacks, as text that its column reads. */
+function jsonValue(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value;
 }
 
 /** Statements as parts of one, in which none sees what another writes; foreign keys are checked at its end. */
