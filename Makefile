@@ -32,9 +32,10 @@ check: install fresh lint breaking ## generated files are fresh, lint, types, no
 
 install: node node_modules/.installed ## install the pinned dependencies
 
-generate: install ## contract → generated/openapi.json and .d.ts; prisma → client
+generate: install ## contract → generated/openapi.json and .d.ts; prisma → client; src/cli → scripts/production/cli.md
 	$(TSX) scripts/generate.ts
 	@touch generated/.fresh
+	$(TSX) scripts/cliReference.ts
 
 build: install generated/.fresh generated/docs/index.html generated/build/.made ## compile to generated/build, which `npm start` runs
 
@@ -69,8 +70,9 @@ lint: install generated/.fresh ## the contract's rules (Redocly and ours), the c
 typecheck: install generated/.fresh ## compile everything without output
 	node_modules/.bin/tsc -p tsconfig.json
 
-fresh: generated/.fresh ## fail when the committed generated files are not what the sources give
-	@git diff --exit-code --stat -- generated || (echo 'generated/ is stale: commit what "make generate" wrote'; exit 1)
+fresh: generated/.fresh scripts/production/cli.md ## fail when the committed generated files are not what the sources give
+	@git diff --exit-code --stat -- generated scripts/production/cli.md || \
+	  (echo 'Generated files are stale: run "make generate" and commit them.'; exit 1)
 
 breaking: install generated/.fresh ## fail when the contract breaks partners of a released one
 	@for released in generated/released/*.json; do \
@@ -124,6 +126,9 @@ generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	$(call quietly,node_modules/.bin/esbuild $(COMPILED) --outbase=. --outdir=generated/build --format=esm --platform=node \
 	  --target=node20 --sourcemap --sources-content=false)
 	@touch $@
+
+scripts/production/cli.md: scripts/cliReference.ts $(wildcard src/cli/*.ts) | generated/.fresh
+	$(call quietly,$(TSX) scripts/cliReference.ts)
 
 generated/docs/index.html: generated/.fresh $(wildcard generated/released/*.json scripts/docs.ts scripts/samples.ts scripts/since.ts scripts/artifacts/*)
 	$(call quietly,$(TSX) scripts/docs.ts)

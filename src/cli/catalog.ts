@@ -10,18 +10,18 @@ import type { CliIo } from './cliIo.js';
 
 const FORMAT = `
 The file is JSON with any of "clinics", "pharmacies", "categories" and "products"; see prisma/demo/harbor.json
-and \`catalog schema\`. What the file names is afterwards as the file says, with all its locations, variants and
-availability; what it does not name stays. A second import of the same file changes nothing. With any fault
-nothing is imported. { "sku": "…", "isDeleted": true } deletes a product. An optional "id" fixes the id of
-something new, or finds something stored whose name changes.`;
+and \`catalog schema\`. The import creates or updates the elements of the file and replaces all their locations,
+variants and availability; it leaves other elements as they are. A second import of a file changes nothing.
+{ "sku": "…", "isDeleted": true } deletes a product. An optional "id" renames a stored element or sets the id of
+a new one.`;
 
 const SCHEMA_NOTE = `
-An import checks more than the schema says: no two elements of a list have the same name or sku, one location of a
-clinic is the primary one, and time zones and the names that products refer to exist.`;
+An import also checks that the elements of a list have different names or skus, that each clinic has one primary
+location, and that time zones and the references of products exist.`;
 
 /** Adds `catalog import|export|schema`. */
 export function addCatalogCommands(program: Command, terminal: CliIo): void {
-  const catalog = program.command('catalog').description('clinics and products of a tenant').helpCommand(false);
+  const catalog = program.command('catalog').description('the clinics and products of a tenant').helpCommand(false);
   addImport(catalog, terminal);
   addExport(catalog, terminal);
   addSchema(catalog, terminal);
@@ -30,10 +30,10 @@ export function addCatalogCommands(program: Command, terminal: CliIo): void {
 function addImport(catalog: Command, terminal: CliIo): void {
   catalog
     .command('import')
-    .description('import a catalog file: all of it or, if it has a fault, nothing')
+    .description('import a catalog file; a file with a fault changes nothing')
     .argument('<file>')
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
-    .option('--dry-run', 'print what would change, and change nothing')
+    .option('--dry-run', 'print the changes without importing them')
     .option('--json', 'print JSON')
     .addHelpText('after', FORMAT)
     .addHelpText('after', example('catalog import catalog.json --tenant lakeside'))
@@ -52,7 +52,7 @@ function addImport(catalog: Command, terminal: CliIo): void {
 function addExport(catalog: Command, terminal: CliIo): void {
   catalog
     .command('export')
-    .description("print a tenant's catalog as a file that import takes; deleted products are left out")
+    .description("print a tenant's catalog, without deleted products, as a file for import")
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
     .option('--json', 'print JSON, as without it')
     .addHelpText('after', example('catalog export --tenant lakeside > catalog.json'))

@@ -1,23 +1,24 @@
-/** A command of the operator, as the audit knows it. */
+/** A command in the audit. */
 export interface RunningCommand {
-  /** Its words, such as `client create`. */
+  /** Group and command, such as `client create`. */
   readonly name: string;
-  /** Who runs it, and where. */
+  /** User and host. */
   readonly operator: string;
-  /** Of whom it is: id or name of a tenant, or the argument that names one thing. */
+  /** Id or name of the tenant. */
   readonly tenant: string | null;
+  /** The argument that names the client, patient, order or endpoint. */
   readonly subject: string | null;
 }
 
-/** What the program reads and writes besides its database and files. */
+/** The environment and streams of the program. */
 export interface CliIo {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Standard output: results only. */
   out(text: string): void;
   /** Standard error: everything else. */
   err(text: string): void;
-  /** Where a progress bar can be drawn; null if nobody is looking. */
+  /** The terminal for progress bars; null for files and pipes. */
   readonly screen: NodeJS.WriteStream | null;
-  /** What runs; the program knows it before the command begins. */
+  /** The running command, set before it begins. */
   command?: RunningCommand;
 }

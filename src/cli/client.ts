@@ -17,10 +17,7 @@ import type { CliIo } from './cliIo.js';
 
 /** Adds `client create|update|list|show|rotate-secret|retire-secret|deactivate|revoke-tokens`. */
 export function addClientCommands(program: Command, terminal: CliIo): void {
-  const client = program
-    .command('client')
-    .description('API clients, the machine callers of a tenant')
-    .helpCommand(false);
+  const client = program.command('client').description('the API clients of a tenant').helpCommand(false);
   addCreate(client, terminal);
   addUpdate(client, terminal);
   addViewCommands(client, terminal);
@@ -28,7 +25,7 @@ export function addClientCommands(program: Command, terminal: CliIo): void {
 
   client
     .command('deactivate')
-    .description('refuse an API client and all its tokens for good')
+    .description('permanently refuse an API client and all its tokens')
     .argument('<client-id>')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client deactivate ${EXAMPLE_CLIENT}`))
@@ -39,7 +36,7 @@ export function addClientCommands(program: Command, terminal: CliIo): void {
 
   client
     .command('revoke-tokens')
-    .description('refuse every token issued so far; the client obtains new ones with its secret')
+    .description('revoke all tokens; the client obtains new ones with its secret')
     .argument('<client-id>')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client revoke-tokens ${EXAMPLE_CLIENT}`))
@@ -56,14 +53,18 @@ function addCreate(client: Command, terminal: CliIo): void {
     .join('\n');
   client
     .command('create')
-    .description('create an API client; prints its secret, this once')
+    .description('create an API client and print its secret, which cannot be shown again')
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
-    .addOption(new Option('--preset <preset>', 'permissions of a kind of caller').choices(Object.keys(presets)))
-    .option('--permissions <list>', 'more permissions, or all of them without a preset, in one argument', words)
-    .option('--name <name>', 'for people, unique in the tenant (default: made from preset and client id)')
+    .addOption(new Option('--preset <preset>', 'the permissions of a kind of caller').choices(Object.keys(presets)))
+    .option('--permissions <list>', 'more permissions in one argument, or all permissions if there is no preset', words)
+    .option('--name <name>', 'unique name in the tenant (default: preset and client id)')
     .option('--clinic <id...>', 'limit the client to these clinics (default: every clinic of the tenant)')
-    .option('--pharmacy <id...>', 'limit the client to the lines of orders of these pharmacies (default: all)')
-    .option('--requests-per-minute <number>', 'its own limit (default: that of the server)', requestsPerMinute)
+    .option('--pharmacy <id...>', 'limit the client to order lines of these pharmacies (default: every pharmacy)')
+    .option(
+      '--requests-per-minute <number>',
+      'request limit of the client (default: that of the server)',
+      requestsPerMinute,
+    )
     .option('--json', 'print JSON: clientId, clientSecret, permissions')
     .addHelpText('after', `\nPresets:\n${presetList}\nPermissions:\n  ${permissions.join(' ')}`)
     .addHelpText(

@@ -10,14 +10,15 @@ const MOST = 1_000_000;
 export function addUpdate(client: Command, terminal: CliIo): void {
   client
     .command('update')
-    .description('change limits of an API client')
+    .description('change the limits of an API client')
     .argument('<client-id>')
     .addOption(
-      new Option('--requests-per-minute <number>', 'its own limit, or "default" for that of the server').argParser(
-        (text) => (text === 'default' ? text : requestsPerMinute(text)),
-      ),
+      new Option(
+        '--requests-per-minute <number>',
+        'request limit of the client, or "default" for that of the server',
+      ).argParser((text) => (text === 'default' ? text : requestsPerMinute(text))),
     )
-    .option('--pharmacy <id...>', 'the only pharmacies whose lines of orders it sees, or "all"')
+    .option('--pharmacy <id...>', 'limit the client to order lines of these pharmacies, or "all"')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client update ${EXAMPLE_CLIENT} --requests-per-minute 6000`))
     .action(async (clientId, { requestsPerMinute: wanted, pharmacy, json }, command) => {

@@ -5,11 +5,11 @@ import { withDatabase } from './operator.js';
 import { example, EXAMPLE_CLIENT, fields, print, PROGRAM, SHOWN_ONCE } from './output.js';
 import type { CliIo } from './cliIo.js';
 
-/** Less would end a secret while its caller still changes over; `retire-secret` ends one at once. */
+/** Callers need time to change over; `retire-secret` ends a secret at once. */
 const SHORTEST_OVERLAP = 3_600;
-const EXPIRE_OLD = `end the old secret by itself after this time (at least ${SHORTEST_OVERLAP})`;
+const EXPIRE_OLD = `end the old secret after this time (at least ${SHORTEST_OVERLAP})`;
 
-/** Adds `rotate-secret` and `retire-secret`: a new secret, and the end of the old one once the caller has changed over. */
+/** Adds `client rotate-secret|retire-secret`. */
 export function addSecretCommands(client: Command, terminal: CliIo): void {
   addRotateSecret(client, terminal);
   addRetireSecret(client, terminal);
@@ -18,7 +18,7 @@ export function addSecretCommands(client: Command, terminal: CliIo): void {
 function addRotateSecret(client: Command, terminal: CliIo): void {
   client
     .command('rotate-secret')
-    .description('add a secret; the old one stays valid until it is retired, so that nobody is locked out')
+    .description('add a secret; the old one stays valid until you retire it')
     .argument('<client-id>')
     .option('--expire-old <seconds>', EXPIRE_OLD, overlap)
     .option('--json', 'print JSON: clientId, clientSecret, old')
@@ -43,10 +43,10 @@ function addRotateSecret(client: Command, terminal: CliIo): void {
 function addRetireSecret(client: Command, terminal: CliIo): void {
   client
     .command('retire-secret')
-    .description('end the older of two secrets, once the caller uses the new one; its refresh tokens end with it')
+    .description('end the older of two secrets and its refresh tokens, after the caller has used the new one')
     .argument('<client-id>')
     .option('--hint <last-four>', 'end the secret with these last four characters instead')
-    .option('--force', 'also if the other secret has never been used')
+    .option('--force', 'even if the other secret has never been used')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client retire-secret ${EXAMPLE_CLIENT}`))
     .action(async (clientId, { hint, force, json }) => {

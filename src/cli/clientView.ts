@@ -37,7 +37,7 @@ function addList(client: Command, terminal: CliIo): void {
 function addShow(client: Command, terminal: CliIo): void {
   client
     .command('show')
-    .description('show an API client and its secrets, each by its last four characters')
+    .description('show an API client with the last four characters of each secret')
     .argument('<client-id>')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`client show ${EXAMPLE_CLIENT}`))

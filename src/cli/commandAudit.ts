@@ -8,10 +8,10 @@ import type { CliIo, RunningCommand } from './cliIo.js';
 const CLIENT_ID = /^ces_[a-z2-7]{20}$/;
 const ORDER_NO = /^[A-Za-z]{2,10}-\d{1,18}$/;
 
-/** What is known of a command before it runs; `as` is who runs it, if that is not the user of the shell. */
+/** Describes a command before it runs; `as` replaces the shell's user. */
 export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, as: string | undefined): RunningCommand {
   const { parent } = command;
-  // The program itself is no part of a command's name.
+  // A command's name excludes the program.
   const group = parent?.parent ? parent.name() : undefined;
   const [first] = command.args;
   const { tenant, endpoint }: Readonly<Record<string, unknown>> = command.opts();
@@ -25,8 +25,8 @@ export function commandOf(command: CommandUnknownOpts, { environment }: CliIo, a
 }
 
 /**
- * Records that a command has run, for the tenant that it was about.
- * @param result what its work returned: it may name an API client that is new
+ * Records a command for its tenant.
+ * @param result the command's result, which may name a new API client
  * @throws Problem dependency_unavailable
  */
 export async function recordCommand(

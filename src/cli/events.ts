@@ -14,13 +14,13 @@ const PAGE = 100;
 
 /** Adds `events tail`. */
 export function addEventCommands(program: Command, terminal: CliIo): void {
-  const events = program.command('events').description('what happened in a tenant').helpCommand(false);
+  const events = program.command('events').description('the events of a tenant').helpCommand(false);
 
   events
     .command('tail')
-    .description('print events as they happen, one JSON object a line, until it is interrupted')
+    .description('print new events, one JSON object per line, until interrupted')
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
-    .option('--after <cursor>', 'begin after this place in the feed, a next_cursor (default: now)')
+    .option('--after <cursor>', 'start after this next_cursor of the feed (default: now)')
     .option('--json', 'print JSON, as without it')
     .addHelpText('after', example('events tail --tenant lakeside'))
     .action(async ({ tenant, after }) => {
@@ -54,7 +54,7 @@ interface Feed {
   readonly first: ScannedPage<FeedEvent>;
 }
 
-/** Prints the first page and what comes after it; returns the cursor of what was not printed. */
+/** Prints the first page and later events until the signal; returns the cursor behind the last one. */
 async function follow({ read, first }: Feed, { out }: CliIo, signal: AbortSignal): Promise<string> {
   for (let page = first; ; page = await read(page.nextCursor)) {
     for (const { id, type, timestamp, data } of page.rows) out(`${JSON.stringify({ id, type, timestamp, data })}\n`);

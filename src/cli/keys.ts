@@ -11,14 +11,14 @@ export function addKeyCommands(program: Command, terminal: CliIo): void {
 
   keys
     .command('rotate')
-    .description('sign tokens with a new key; tokens of the key before stay valid')
-    .option('--force', 'also if tokens of the key that is dropped are still alive')
+    .description('sign tokens with a new key; tokens of the previous key stay valid')
+    .option('--force', 'even if tokens of the dropped key are still valid')
     .option('--json', 'print JSON')
     .addHelpText('after', example('keys rotate'))
     .action(async ({ force, json }) => {
       const { signingKeysFile, accessTokenTtl, refreshTokenTtl } = readConfig(terminal.environment);
       const retireAfter = Math.max(accessTokenTtl, refreshTokenTtl);
-      // The database has the audit of it, and the time.
+      // The database records the audit and provides the time.
       const { kid, retired } = await withDatabase(terminal, ({ now, newId }) =>
         rotateSigningKeys(signingKeysFile, { now: now(), newId, retireAfter, force: force ?? false }),
       );

@@ -12,15 +12,14 @@ import { systemContext } from '../runtime/systemContext.js';
 import type { CliIo } from './cliIo.js';
 import { recordCommand } from './commandAudit.js';
 
-/** An operator waits longer than a caller: a catalog has thousands of rows. */
+/** Longer than for requests: a catalog has thousands of rows. */
 const TIMEOUT_MS = 120_000;
 
 /**
- * Runs a command on the service's database, which is started if it is the embedded one and no server runs it, and
- * records it in the audit. The database's clock counts, because the operator's may be wrong. A signal rolls the work
- * back.
- * @param asOwner work as the role that owns the schema, which may do what the service's may not
- * @param interruption what a signal aborts instead, for work that has no other end
+ * Runs a command on the service's database and records it in the audit. Starts the embedded database unless a server
+ * runs it. Uses the clock of the database, because the operator's may be wrong. A signal rolls the work back.
+ * @param asOwner connect as the owner of the schema, who has more rights than the service
+ * @param interruption aborted by a signal instead, for endless work
  * @throws Error when the database does not answer or its schema is not that of this build
  */
 export async function withDatabase<T>(
@@ -52,7 +51,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Runs a command on one tenant, which is named by id or name. */
+/** Runs a command on the tenant with this id or name. */
 export function withTenant<T>(
   terminal: CliIo,
   tenant: string,
@@ -61,7 +60,7 @@ export function withTenant<T>(
   return withDatabase(terminal, async (context) => work(context, (await findTenant(context, tenant)).id));
 }
 
-/** The same in a transaction, and in the time of the tenant. */
+/** Runs a command on a tenant in a transaction, by the tenant's clock. */
 export function inTenant<T>(
   terminal: CliIo,
   tenant: string,
@@ -73,7 +72,7 @@ export function inTenant<T>(
   });
 }
 
-/** Does the work of a command and records it, or that it failed: nothing is shown of one that could not be recorded. */
+/** Runs a command and records its outcome. Throws if it cannot be recorded, so that its result is not shown. */
 export async function recorded<T>(
   { command }: CliIo,
   context: DomainContext,
@@ -81,7 +80,7 @@ export async function recorded<T>(
 ): Promise<T> {
   if (!command) return work(context);
   const result = await work(context).catch(async (error: unknown) => {
-    // What failed first is what the operator needs to know.
+    // Report the first error, not that of the audit.
     await recordCommand(context, command, 'failed', null).catch(() => undefined);
     throw error;
   });
@@ -89,7 +88,7 @@ export async function recorded<T>(
   return result;
 }
 
-/** The store of the service's documents, to put objects into it. */
+/** The service's object store. */
 export function openStore(terminal: CliIo): Promise<ObjectStore> {
   const { dataDir, objectStore: store } = readConfig(terminal.environment);
   // Only links need the address of the service.

@@ -10,7 +10,7 @@ export function addOrderCommands(program: Command, terminal: CliIo): void {
 
   order
     .command('cancel')
-    .description('cancel an order of which nothing is paid; its encounter stays completed')
+    .description('cancel an unpaid order; its encounter stays completed')
     .argument('<order-no>')
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
     .option('--json', 'print JSON')

@@ -4,7 +4,7 @@ import { EFFECT_SECONDS } from '../domain/access/apiClients.js';
 import { messageOf } from '../failures.js';
 import type { CliIo } from './cliIo.js';
 
-/** Prints the result: JSON for scripts, or text for people. Nothing else is ever written to standard output. */
+/** Prints the result as JSON or text. Only results go to standard output. */
 export function print({ out }: CliIo, asJson: boolean | undefined, value: unknown, text: () => string): void {
   out(`${asJson ? JSON.stringify(value, null, 2) : text()}\n`);
 }
@@ -25,7 +25,7 @@ export function fields(values: Readonly<Record<string, string>>): string {
     .join('\n');
 }
 
-/** How a command is called, for examples and advice. */
+/** How to start the program, for examples and advice. */
 export const PROGRAM = 'npm run --silent cli --';
 
 /** The last part of a command's help. */
@@ -33,7 +33,7 @@ export function example(...lines: readonly string[]): string {
   return `\nExample:\n${lines.map((line) => `  $ ${PROGRAM} ${line}`).join('\n')}`;
 }
 
-/** Runs a check of what the command was given; what it throws is wrong usage. */
+/** Reports errors of a check as wrong usage. */
 export function assertUsage(command: { error(message: string): never }, check: () => void): void {
   try {
     check();
@@ -42,17 +42,17 @@ export function assertUsage(command: { error(message: string): never }, check: (
   }
 }
 
-/** What to say wherever a secret is printed. */
+/** Printed with every secret. */
 export const SHOWN_ONCE = 'Keep the secret now: it is never shown again.';
 
-/** When a change of who may call takes effect. */
+/** When changes of access take effect. */
 export const FOLLOW = `Running servers follow within ${EFFECT_SECONDS} seconds.`;
 
 export const yesNo = (state: boolean): string => (state ? 'yes' : 'no');
 
 export const EXAMPLE_CLIENT = 'ces_k5xw4zdpnrqw2y3imfzg';
 
-/** Reads an argument that is a UUID; otherwise the advice is what to say. */
+/** Reads a UUID; reports other arguments with this advice. */
 export const uuidOr =
   (advice: string) =>
   (text: string): string => {

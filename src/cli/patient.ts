@@ -10,14 +10,14 @@ const statuses = ['INVITED', 'VERIFIED', 'NOTVERIFIED'] as const;
 
 /** Adds `patient verify|export|erase`. */
 export function addPatientCommands(program: Command, terminal: CliIo): void {
-  const patient = program.command('patient').description('patients of a tenant').helpCommand(false);
+  const patient = program.command('patient').description('the patients of a tenant').helpCommand(false);
 
   patient
     .command('verify')
-    .description('record the result of an identity verification; INVITED again is a new invitation')
+    .description('record the result of an identity verification; INVITED again records a new invitation')
     .argument('<user-id>', 'id of the patient', uuid)
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
-    .addOption(new Option('--status <status>', 'the new state').choices(statuses).default('VERIFIED' as const))
+    .addOption(new Option('--status <status>', 'the new status').choices(statuses).default('VERIFIED' as const))
     .option('--json', 'print JSON')
     .addHelpText('after', example('patient verify 01a10caf-a4c0-7000-8000-00000000d001 --tenant lakeside'))
     .action(async (userId, { tenant, status, json }) => {

@@ -14,12 +14,10 @@ const EXAMPLE = '01a10caf-a4c0-7a11-8f00-3c5e6f7a8b9c --tenant lakeside';
 export function addPatientDataCommands(patient: Command, terminal: CliIo): void {
   patient
     .command('export')
-    .description(
-      'write all that is stored about a patient to a new folder: patient.ndjson, and the documents in files/',
-    )
+    .description('write all data about a patient to a new folder: patient.ndjson, and the documents in files/')
     .argument('<user-id>', 'id of the patient', uuid)
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
-    .requiredOption('--to <folder>', 'a folder that does not exist yet; it is readable by its owner only')
+    .requiredOption('--to <folder>', 'path of the new folder, which only its owner can read')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`patient export ${EXAMPLE} --to export`))
     .action(async (id, { tenant, to, json }) => {
@@ -42,8 +40,8 @@ export function addPatientDataCommands(patient: Command, terminal: CliIo): void 
   patient
     .command('erase')
     .description(
-      'make a person unknown for good: documents, texts and contact data are removed; encounters, orders and the audit stay ' +
-        'with ids, states and amounts. Refused while an encounter or an order is open',
+      'irreversibly anonymize a patient: removes documents, texts and contact data; keeps encounters, orders and the audit ' +
+        'with ids, statuses and amounts. Refused while an encounter or an order is open',
     )
     .argument('<user-id>', 'id of the patient', uuid)
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')

@@ -22,21 +22,21 @@ const FAILED = 1;
 const MISUSED = 2;
 
 /**
- * Runs one command of the operator's program. With --json, each message on standard error is a line of JSON, too.
+ * Runs one command of the operator's program. With --json, messages on standard error are lines of JSON.
  * @param args without the interpreter and the program itself
- * @returns the exit code: 0 done, 1 refused or failed, 2 not called as its help says
+ * @returns the exit code: 0 success, 1 refusal or failure, 2 wrong usage
  */
 export async function runCommand(args: readonly string[], terminal: CliIo): Promise<number> {
   const asJson = args.includes('--json');
   const err = (text: string): void => terminal.err(asJson ? lineOf({ notice: text.trimEnd() }) : text);
-  // What commander says of wrong usage comes with its error, too.
+  // Commander also throws its messages on wrong usage as errors.
   const usage = asJson ? () => {} : terminal.err;
   try {
     await createProgram({ ...terminal, err }, usage).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     const ofUsage = error instanceof CommanderError;
-    // Asking for help or the version is nothing wrong.
+    // --help and --version also end with an error.
     if (ofUsage && error.exitCode === 0) return 0;
     if (asJson) terminal.err(lineOf({ error: ofUsage ? { message: usageOf(error) } : jsonOf(error) }));
     else if (!ofUsage) terminal.err(`${toldOf(error)}\n`);
@@ -47,27 +47,28 @@ export async function runCommand(args: readonly string[], terminal: CliIo): Prom
 const lineOf = (value: object): string => `${JSON.stringify(value)}\n`;
 
 function usageOf({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return 'There is no command without its name: see --help.';
+  if (code === 'commander.help') return 'Missing command: see --help.';
   return message.replace('error: ', '');
 }
 
-/** An error with a list of faults, as that of a catalog, has them one by one. */
+/** Lists the faults of an error that has some, such as that of a catalog import. */
 function jsonOf(error: unknown): object {
   const faults = typeof error === 'object' && error !== null && 'faults' in error ? { faults: error.faults } : {};
   return { message: toldOf(error), ...faults };
 }
 
-function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
+/** The program with all its commands. @param usage receives the messages of wrong usage */
+export function createProgram(terminal: CliIo, usage: (text: string) => void): Command {
   const program = new Command(PROGRAM)
     .description(
-      'Provisions tenants, API clients, catalogs, providers and keys, cancels orders, verifies patients and the audit, follows events and migrates. It works on the database of ' +
-        'DATABASE_URL, else on the embedded one in DATA_DIR, whether a server is running or not.',
+      'Manages tenants, API clients, catalogs, providers, orders, patients, webhooks, keys, the audit and the schema. Works on ' +
+        'the database of DATABASE_URL or, without it, on the embedded one in DATA_DIR, with and without a running server.',
     )
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: usage })
     .version(packageVersion())
-    .option('--as <name>', 'who runs the command, for the audit (default: USER)')
+    .option('--as <name>', 'the name of the operator in the audit (default: USER)')
     .hook('preAction', (parent, command) => {
       configWarnings(terminal.environment).forEach((text) => terminal.err(`Warning: ${text}\n`));
       terminal.command = commandOf(command, terminal, parent.opts().as);
@@ -95,13 +96,13 @@ function packageVersion(): string {
   return version;
 }
 
-/** The message of an error, without its stack and, unless it is ours, on one line. */
+/** The message of an error; only our own may have several lines. */
 function toldOf(error: unknown): string {
   if (isUnavailable(error)) return `The database does not answer: ${lastLine(error)}`;
   return error instanceof Error && error.name === 'Error' ? error.message : lastLine(error);
 }
 
-/** Prisma puts the reason last; a refused connection to several addresses has no message, but a code. */
+/** Prisma puts the reason last. A refused connection to several addresses has a code but no message. */
 function lastLine(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? String(error.code) : error.name;

@@ -8,17 +8,16 @@ import type { CliIo } from './cliIo.js';
 const FORMAT = `
 The file is JSON: { "providers": [{ "reviewerRef": "…", "name": "…", "npi": "1234567893", "isActive": true,
 "licences": [{ "state": "TX", "number": "…", "expiresOn": "2027-12-31", "asynchronousAllowed": true }] }] }.
-reviewerRef is what the reviewing system sends; a licence is in force to the end of its last day (UTC). A provider
-that the file names is afterwards as the file says, one that it does not name stays. A second import of the same
-file changes nothing. With any fault nothing is imported. What needs a licence: \`tenant configure
---require-licensed-provider on\`.`;
+The reviewing system sends reviewerRef with its reviews. A licence is valid until the end of its last day (UTC). The
+import creates or updates the providers of the file and leaves others as they are. A second import of a file changes
+nothing. \`tenant configure --require-licensed-provider on\` makes licences necessary.`;
 
 /** Adds `provider import`. */
 export function addProviderCommands(program: Command, terminal: CliIo): void {
   const provider = program.command('provider').description('providers and their licences').helpCommand(false);
   provider
     .command('import')
-    .description('import a file of providers: all of it or, if it has a fault, nothing')
+    .description('import a file of providers; a file with a fault changes nothing')
     .argument('<file>')
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
     .option('--json', 'print JSON')

@@ -16,7 +16,7 @@ import type { CliIo } from './cliIo.js';
 
 /** Adds `tenant create|configure|deactivate|activate|list`. */
 export function addTenantCommands(program: Command, terminal: CliIo): void {
-  const tenant = program.command('tenant').description('partner organisations').helpCommand(false);
+  const tenant = program.command('tenant').description('partner organizations').helpCommand(false);
   addCreate(tenant, terminal);
   addConfigure(tenant, terminal);
   addActivity(tenant, terminal, false);
@@ -28,13 +28,10 @@ function addCreate(tenant: Command, terminal: CliIo): void {
   tenant
     .command('create')
     .description('create a tenant')
-    .argument('<name>', 'its name, for people')
-    .option(
-      '--id <slug>',
-      'its id in the API (tenantId): lower-case letters, digits, hyphens (default: made from the name)',
-    )
+    .argument('<name>', 'the display name')
+    .option('--id <slug>', 'the tenantId in the API: lower-case letters, digits, hyphens (default: made from the name)')
     .addOption(
-      new Option('--mode <mode>', 'live, or sandbox for trying out, with what the examples show')
+      new Option('--mode <mode>', 'live, or a sandbox with the data of the examples')
         .choices(['live', 'sandbox'])
         .default('live'),
     )
@@ -54,23 +51,19 @@ function addCreate(tenant: Command, terminal: CliIo): void {
     });
 }
 
-const LICENSED = 'whether claims and reviews need a licence (see provider import)';
+const LICENSED = 'require a licence for claims and reviews (see provider import)';
 /** At most a year: see R-50. */
 const REUSE_MONTHS = Array.from({ length: 12 }, (_, index) => String(index + 1));
 
 function addConfigure(tenant: Command, terminal: CliIo): void {
   tenant
     .command('configure')
-    .description('change settings of a tenant')
+    .description('change the settings of a tenant')
     .argument('<tenant>', 'its id or name')
-    .addOption(
-      new Option('--gfe-reuse <state>', 'whether a valid approval clears a treatment again').choices(['on', 'off']),
-    )
-    .addOption(
-      new Option('--gfe-reuse-months <months>', 'for how many months after its decision').choices(REUSE_MONTHS),
-    )
+    .addOption(new Option('--gfe-reuse <state>', 'let a valid approval clear a treatment again').choices(['on', 'off']))
+    .addOption(new Option('--gfe-reuse-months <months>', 'months for which an approval is valid').choices(REUSE_MONTHS))
     .addOption(new Option('--require-licensed-provider <state>', LICENSED).choices(['on', 'off']))
-    .option('--currency <code>', 'ISO 4217 code of the amounts of orders to come')
+    .option('--currency <code>', 'ISO 4217 code of the currency of future orders')
     .option('--json', 'print JSON')
     .addHelpText('after', example('tenant configure lakeside --gfe-reuse on --currency CAD'))
     .action(async (idOrName, { gfeReuse, gfeReuseMonths, requireLicensedProvider, currency, json }, command) => {
@@ -104,7 +97,7 @@ function addActivity(tenant: Command, terminal: CliIo, isActive: boolean): void 
   const name = isActive ? 'activate' : 'deactivate';
   tenant
     .command(name)
-    .description(isActive ? 'admit the callers of a tenant again' : 'refuse the callers of a tenant; its data stays')
+    .description(isActive ? 'accept the callers of a tenant again' : 'refuse the callers of a tenant and keep its data')
     .argument('<tenant>', 'its id or name')
     .option('--json', 'print JSON')
     .addHelpText('after', example(`tenant ${name} lakeside`))

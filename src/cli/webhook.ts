@@ -9,7 +9,7 @@ const EXAMPLE = '--tenant lakeside --endpoint 01a1f9b8-cbc0-7000-8000-00000000ab
 
 /** Adds `webhook list|disable|replay`. */
 export function addWebhookCommands(program: Command, terminal: CliIo): void {
-  const webhook = program.command('webhook').description('where events are sent').helpCommand(false);
+  const webhook = program.command('webhook').description('the webhook endpoints of a tenant').helpCommand(false);
   addList(webhook, terminal);
   addDisable(webhook, terminal);
   addReplay(webhook, terminal);
@@ -40,9 +40,7 @@ function addList(webhook: Command, terminal: CliIo): void {
 function addDisable(webhook: Command, terminal: CliIo): void {
   webhook
     .command('disable')
-    .description(
-      'send nothing more to a webhook endpoint, until its partner enables it; the tenant reads it in its feed',
-    )
+    .description('stop deliveries to a webhook endpoint until its partner enables it again; the feed reports it')
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
     .requiredOption('--endpoint <id>', 'id of the endpoint', endpointId)
     .option('--json', 'print JSON')
@@ -56,7 +54,7 @@ function addDisable(webhook: Command, terminal: CliIo): void {
 function addReplay(webhook: Command, terminal: CliIo): void {
   webhook
     .command('replay')
-    .description('send the events of a time to a webhook endpoint again, 10 000 at most, with the same webhook-id')
+    .description('deliver up to 10,000 past events to a webhook endpoint again, with the same webhook-id')
     .requiredOption('--tenant <tenant>', 'id or name of the tenant')
     .requiredOption('--endpoint <id>', 'id of the endpoint', endpointId)
     .requiredOption('--after <time>', 'after this moment, such as 2026-11-01 or 2026-11-01T06:00:00Z', moment)

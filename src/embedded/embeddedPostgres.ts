@@ -4,45 +4,45 @@ import { withClient } from '../adapters/database/withClient.js';
 import { prepareCluster, type Cluster } from './postgresCluster.js';
 import { findPostgres, startPostgres, stopPostgres, urlOf, type RunningPostgres } from './postgresProcess.js';
 
-/** The advisory lock that makes one process the owner: any two fixed numbers that nothing else locks. */
+/** The advisory lock of the owner: two fixed numbers that have no other use. */
 const ownerLock = [0x63_65_73, 1] as const;
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
-  /** `server` owns the cluster; `tool` (the command line) joins a running one, or owns it while it works. */
+  /** `server` owns the cluster; `tool` (the command line) joins a server's, or owns it while it works. */
   readonly role: 'server' | 'tool';
   readonly log: (message: string) => void;
-  /** How long to wait for another owner to go, in milliseconds; default 30 000. */
+  /** How long to wait for another owner, in milliseconds; default 30,000. */
   readonly timeoutMs?: number;
-  /** More PostgreSQL settings, for tests: name → value. */
+  /** More settings of PostgreSQL, for tests. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface EmbeddedPostgres {
-  /** Of the superuser, who owns everything. */
+  /** Address for the superuser, who owns everything. */
   readonly url: string;
-  /** Of the service's role, which has only the rights that the migrations grant. */
+  /** Address for the service's role, which has only the rights that the migrations grant. */
   readonly serviceUrl: string;
   /** This process started PostgreSQL. */
   readonly started: boolean;
-  /** This process made the cluster: it holds nothing yet. */
+  /** This process made the cluster, which is empty. */
   readonly firstStart: boolean;
   close(): Promise<void>;
 }
 
-/** Its password is the superuser's: both lie in DATA_DIR, which only the service reads. */
+/** It shares the superuser's password: a second one would lie in the same folder. */
 const SERVICE_ROLE = 'clinical_encounter_service';
 
 interface Session {
   readonly running: RunningPostgres;
-  /** The connection that holds the owner's lock; absent for a tool beside a server. */
+  /** The connection that holds the owner's lock; undefined for a tool beside a server. */
   readonly lock: Client | undefined;
 }
 
 /**
- * Opens the PostgreSQL of DATA_DIR, on loopback, started when it is not running. It outlives a killed service, and the
- * next one adopts it. One process owns it (by an advisory lock on a connection of its own) and stops it in `close()`.
- * @throws Error naming DATA_DIR and the other process when a second server finds it owned for longer than `timeoutMs`.
+ * Opens the PostgreSQL of DATA_DIR on loopback and starts it if necessary. One process owns it through an advisory lock
+ * and stops it in `close()`. PostgreSQL outlives a killed owner; the next owner adopts it.
+ * @throws Error with DATA_DIR and the owner's process if another owner keeps it for longer than `timeoutMs`
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { cluster, created } = await prepareCluster(options.dataDir);
@@ -51,7 +51,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   let closing = false;
   let restoring = Promise.resolve();
 
-  /** PostgreSQL went away under its owner: it comes back at the same address. */
+  /** Restarts a PostgreSQL that died, at the same address. */
   const restore = async (): Promise<void> => {
     while (!closing) {
       options.log('The embedded PostgreSQL is gone: starting it again');
@@ -88,7 +88,7 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   };
 }
 
-/** Made at every start, because a cluster may come from a build that had no such role. Two may do it at once. */
+/** Runs at every start, because older builds made clusters without this role. Two processes may run it at once. */
 async function createServiceRole(url: string, password: string): Promise<void> {
   const statement = `DO $$ BEGIN
       IF to_regrole('${SERVICE_ROLE}') IS NULL THEN
@@ -109,7 +109,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?
       const claim = await claimOwnership(cluster, found, options.role);
       if (typeof claim === 'object') return { running: found, lock: claim };
       holder = claim ?? holder;
-      // Beside a server a tool just works; beside another tool it waits, because that one is going to stop PostgreSQL.
+      // A tool joins a server, but waits for another tool, which will stop PostgreSQL.
       if (options.role === 'tool' && holder.startsWith('server')) return { running: found, lock: undefined };
     }
     const reason = `DATA_DIR ${options.dataDir} is in use by ${holder}`;
@@ -119,7 +119,7 @@ async function acquire(cluster: Cluster, options: EmbeddedPostgresOptions, port?
   }
 }
 
-/** A connection with the owner's lock, or who has it ("server process 123"); undefined when PostgreSQL is stopping. */
+/** A connection with the owner's lock, or the owner's name ("server process 123"); undefined if PostgreSQL is stopping. */
 async function claimOwnership(cluster: Cluster, { url }: RunningPostgres, role: string) {
   const client = new Client({ connectionString: url, application_name: `${role} process ${process.pid}` });
   client.on('error', () => {});
@@ -131,7 +131,7 @@ async function claimOwnership(cluster: Cluster, { url }: RunningPostgres, role: 
           WHERE locktype = 'advisory' AND classid = $1 AND objid = $2 AND granted LIMIT 1) AS holder`,
       [...ownerLock],
     );
-    // The last owner signals shutdown before unlocking, so a connection we still get is to a live server.
+    // An owner signals the shutdown before it unlocks: if PostgreSQL still accepts a new connection, it is not stopping.
     if (rows[0]?.owned === true && typeof (await findPostgres(cluster)) === 'object') return client;
     await client.end();
     return rows[0]?.holder ?? undefined;

@@ -10,7 +10,7 @@ import { errorCode, reasonOf } from '../failures.js';
 
 const run = promisify(execFile);
 
-/** The files of one embedded PostgreSQL and the command prefix that runs its programs as a permitted user. */
+/** The files of an embedded PostgreSQL, and the command prefix that runs its programs as a permitted user. */
 export interface Cluster {
   readonly pgdata: string;
   readonly logFile: string;
@@ -19,8 +19,8 @@ export interface Cluster {
 }
 
 /**
- * Finds or makes the cluster of DATA_DIR: `DATA_DIR/postgres/{data,password}`, log in `DATA_DIR/postgres.log`.
- * Made under another name and moved into place in one step, so a crash or a second process never meets half of one.
+ * Finds or makes the cluster of DATA_DIR: `DATA_DIR/postgres/{data,password}`, log in `DATA_DIR/postgres.log`. Makes it
+ * under another name and renames it, so that crashes and other processes never leave or see an incomplete cluster.
  */
 export async function prepareCluster(dataDir: string): Promise<{ cluster: Cluster; created: boolean }> {
   await makeDataDir(dataDir);
@@ -37,7 +37,7 @@ export async function prepareCluster(dataDir: string): Promise<{ cluster: Cluste
   return { cluster, created };
 }
 
-/** Runs initdb; false when another process was faster. */
+/** Runs initdb. @returns false if another process was faster */
 async function initialise(folder: string): Promise<boolean> {
   const draft = `${folder}.new.${process.pid}`;
   await mkdir(draft, { mode: 0o700 });
@@ -48,7 +48,7 @@ async function initialise(folder: string): Promise<boolean> {
     await chown(password, uid, gid);
     await chown(draft, uid, gid);
   }
-  // The builtin provider makes lower(), comparison and patterns the same on every machine.
+  // With the builtin provider, lower(), comparison and patterns behave the same on every machine.
   const locale = platform() === 'linux' ? 'C.UTF-8' : 'C';
   const [program = '', ...args] = [
     ...(await commandPrefix(draft)),
@@ -67,20 +67,20 @@ async function initialise(folder: string): Promise<boolean> {
   }
 }
 
-/** Drafts of processes that died inside initdb. */
+/** Removes the drafts of processes that died inside initdb. */
 async function removeAbandoned(home: string): Promise<void> {
   for (const name of await readdir(home)) {
     const pid = Number(/^postgres\.new\.(\d+)$/.exec(name)?.[1]);
     const abandoned = pid > 0 && (pid === process.pid || !exists(pid));
-    // An initdb that outlives its parent may still write: then the next start removes it.
+    // If an orphaned initdb still writes, the next start removes its draft.
     if (abandoned) await rm(join(home, name), { recursive: true, force: true }).catch(() => {});
   }
 }
 
 /**
- * PostgreSQL refuses to run as root: there it runs as the folder's owner (nobody, which exists everywhere). Where that
- * user cannot reach the folder or the programs, it gets the one capability to pass through, which access() honours only
- * with no_setuid_fixup (capabilities(7)).
+ * PostgreSQL refuses to run as root: run it as the folder's owner (`nobody`, which exists everywhere). If that user
+ * cannot reach the folder or the programs, add the capability dac_override, which access() honours only with
+ * no_setuid_fixup (capabilities(7)).
  */
 async function commandPrefix(folder: string): Promise<string[]> {
   if (process.getuid?.() !== 0) return [];
@@ -99,7 +99,7 @@ async function commandPrefix(folder: string): Promise<string[]> {
   );
 }
 
-/** Whether a process of this number is alive, of any user. */
+/** Whether a process with this id is alive, for any user. */
 export function exists(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -119,7 +119,7 @@ export function binary(name: 'initdb' | 'postgres'): string {
   }
 }
 
-/** PostgreSQL's programs get nothing else of this environment: PGDATA and the like would change what they do. */
+/** The environment of PostgreSQL's programs, without PGDATA and other variables that would change their behaviour. */
 export function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'], LC_ALL: 'C' };
 }
@@ -128,7 +128,7 @@ async function numericId(option: '-u' | '-g'): Promise<number> {
   return Number((await run('id', [option, 'nobody'])).stdout);
 }
 
-/** The file's text; undefined when there is no such file. */
+/** The file's text; undefined if it does not exist. */
 export async function readOptional(file: string): Promise<string | undefined> {
   return readFile(file, 'utf8').catch((error: unknown) => {
     if (['ENOENT', 'ESRCH'].includes(String(errorCode(error)))) return undefined;

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
 import { binary, environment, exists, readOptional, type Cluster } from './postgresCluster.js';
 
-/** A PostgreSQL that accepts connections; `process` is present when this process started it. */
+/** A PostgreSQL that accepts connections; `process` is set if this process started it. */
 export interface RunningPostgres {
   readonly pid: number;
   readonly port: number;
@@ -16,7 +16,7 @@ export interface RunningPostgres {
   readonly process?: ChildProcess;
 }
 
-/** Starts PostgreSQL in a process group of its own, which a Ctrl-C leaves alone; undefined when another was faster. */
+/** Starts PostgreSQL in a separate process group, which Ctrl-C does not reach; undefined if another process was faster. */
 export async function startPostgres(
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
@@ -24,10 +24,7 @@ export async function startPostgres(
 ): Promise<RunningPostgres | undefined> {
   await removeStaleLock(cluster);
   const port = wantedPort ?? (await freePort());
-  const all = Object.entries({ ...defaultSettings, ...settings }).flatMap(([name, value]) => [
-    '-c',
-    `${name}=${value}`,
-  ]);
+  const all = Object.entries({ ...defaultSettings, ...settings }).map(([name, value]) => `--${name}=${value}`);
   const command = [binary('postgres'), '-D', cluster.pgdata, '-p', String(port), ...all];
   const [program = '', ...args] = [...cluster.prefix, ...command];
   const log = await open(cluster.logFile, 'a', 0o600);
@@ -55,7 +52,7 @@ const defaultSettings = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // Statements and the details of errors carry health data: neither belongs in a log file.
+  // Keep statements and details of errors out of the log: they hold health data.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
@@ -63,12 +60,12 @@ const defaultSettings = {
   log_parameter_max_length_on_error: '0',
 };
 
-/** The address of the cluster for one of its roles. */
+/** The address of the cluster for a role. */
 export function urlOf(role: string, password: string, port: number): string {
   return `postgresql://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`;
 }
 
-/** The PostgreSQL of this cluster; 'busy' while it starts up or shuts down, undefined when there is none. */
+/** The PostgreSQL of this cluster; 'busy' while it starts up or shuts down, undefined if none runs. */
 export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 'busy' | undefined> {
   const [line, , , portLine] = ((await readOptional(join(cluster.pgdata, 'postmaster.pid'))) ?? '').split('\n');
   const pid = Number(line);
@@ -82,7 +79,7 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
     await client.connect();
     return { pid, port, url };
   } catch (error) {
-    // Refused, cut, silent, or SQLSTATE 57P0x: it starts up or shuts down. What else it says is final.
+    // A refused, broken or silent connection and SQLSTATE 57P0x mean 'busy'; other answers are final.
     if (error instanceof DatabaseError && error.code?.startsWith('57P') === false) throw error;
     return 'busy';
   } finally {
@@ -91,8 +88,8 @@ export async function findPostgres(cluster: Cluster): Promise<RunningPostgres | 
 }
 
 /**
- * Stops PostgreSQL and waits until it is gone. 'fast' ends other sessions; 'smart' lets them finish, but waits for 10 s
- * only. `release` ends our own session once PostgreSQL admits nobody else.
+ * Stops PostgreSQL and waits up to 10 s for its end. 'fast' ends other sessions; 'smart' lets them finish.
+ * @param release ends our own session, after PostgreSQL has stopped accepting new ones
  */
 export async function stopPostgres(
   cluster: Cluster,
@@ -104,7 +101,7 @@ export async function stopPostgres(
   await release();
   for (const deadline = Date.now() + 10_000; await isPostgres(cluster, pid);) {
     if (Date.now() > deadline) {
-      // An immediate shutdown loses nothing that was committed: the next start replays the log.
+      // An immediate shutdown keeps every commit: the next start replays the log.
       if (mode === 'fast') process.kill(pid, 'SIGQUIT');
       return;
     }
@@ -112,7 +109,7 @@ export async function stopPostgres(
   }
 }
 
-/** PostgreSQL trusts any live process of its own user that bears the recorded number, for example after a reboot. */
+/** Removes a lock whose process id now belongs to another program, such as after a reboot; PostgreSQL would trust it. */
 async function removeStaleLock(cluster: Cluster): Promise<void> {
   const lock = join(cluster.pgdata, 'postmaster.pid');
   const pid = Number(((await readOptional(lock)) ?? '').split('\n')[0]);
@@ -121,7 +118,7 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   if (!program.endsWith('postgres')) await rm(lock, { force: true });
 }
 
-/** Whether the process is alive and serves this cluster; a zombie or a reused number does not. */
+/** Whether the process is alive and serves this cluster, unlike a zombie or a process with a reused id. */
 async function isPostgres(cluster: Cluster, pid: number): Promise<boolean> {
   if (!exists(pid)) return false;
   if (platform() !== 'linux') return true;
