@@ -4,8 +4,8 @@ SHELL := /bin/bash
 PORT_MOCK ?= 4010
 TSX := node_modules/.bin/tsx
 REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly
-# The contract, its types and the Prisma client are made from these.
-CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts package-lock.json
+# The contract, its types, the Prisma client and the table of variables are made from these.
+CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts src/configVariables.ts package-lock.json
 
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }
@@ -71,7 +71,7 @@ typecheck: install generated/.fresh ## compile everything without output
 	node_modules/.bin/tsc -p tsconfig.json
 
 fresh: generated/.fresh scripts/production/cli.md ## fail when the committed generated files are not what the sources give
-	@git diff --exit-code --stat -- generated scripts/production/cli.md || \
+	@git diff --exit-code --stat -- generated scripts/production || \
 	  (echo 'Generated files are stale: run "make generate" and commit them.'; exit 1)
 
 breaking: install generated/.fresh ## fail when the contract breaks partners of a released one

@@ -4,8 +4,9 @@ import { parse } from 'node:querystring';
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import type { Services } from './context.js';
-import { createBackend, plansOf, type Backend } from './http/backend.js';
+import { createBackend, type Backend } from './http/backend.js';
 import { docsRoutes } from './http/docs.js';
+import { endpointsOf } from './http/endpoint.js';
 import { failureHandler } from './http/errors.js';
 import { fileRoutes } from './http/files.js';
 import { requestIdFor } from './http/requestId.js';
@@ -22,7 +23,7 @@ const PLAIN_TARGET = /^(\/[^?#\s]*)(?:\?([^#\s]*))?$/;
 type Registered = Operations & Record<Exclude<keyof typeof operations, keyof Operations>, never>;
 
 /** They depend on nothing but the contract and the code, so a process makes them once. */
-let plans: ReturnType<typeof plansOf> | undefined;
+let endpoints: ReturnType<typeof endpointsOf> | undefined;
 
 /**
  * The service as a request handler; it does not listen, so that tests and main decide where. An operation of the
@@ -30,7 +31,7 @@ let plans: ReturnType<typeof plansOf> | undefined;
  */
 export async function createApp(services: Services): Promise<RequestListener> {
   const backend = createBackend(
-    await (plans ??= plansOf(operations satisfies Registered)),
+    await (endpoints ??= endpointsOf(operations satisfies Registered)),
     services,
     protectiveHeaders(),
   );

@@ -1,87 +1,155 @@
-import type { FromSchema } from 'json-schema-to-ts';
+import { availableParallelism } from 'node:os';
+import { EnvError, makeExactValidator } from 'envalid';
 
-const text = { type: 'string', minLength: 1 } as const;
-const from1To = (maximum: number, fallback: number) =>
-  ({ type: 'integer', minimum: 1, maximum, default: fallback }) as const;
-const seconds = (fallback: number) => from1To(31_536_000, fallback);
-/** A month at least: what is removed cannot be had again, and a mistyped number would remove it. */
-const retentionDays = { type: 'integer', minimum: 30, maximum: 36_500 } as const;
-const quota = (fallback: number) => from1To(1_000_000, fallback);
-export const s3Variables = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY', 'S3_SECRET_KEY'];
-/** Name of the format of an address, and its description. */
-export const socketAddress = 'host:port or /path';
-const origin = 'http(s)://host without a path';
-const hosts = {
-  type: 'string',
-  pattern: '^$|^[^\\s,/:]+:\\d{1,5}(\\s*,\\s*[^\\s,/:]+:\\d{1,5})*$',
-  default: '',
-  description: 'host:port, or several with commas',
-} as const;
-const postgresUrl = { type: 'string', pattern: '^postgres(ql)?://.+', description: 'postgresql://…' } as const;
+/** Where a server listens: on TCP, or at the absolute path of a Unix socket. */
+export type SocketAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** Makes other variables required when `name` has this value. */
-const requires = (name: string, value: string, required: readonly string[]) => ({
-  if: { not: { properties: { [name]: { const: value } }, required: [name] } },
-  else: { required },
+/** A kind of variable. `parse` returns undefined for a wrong value; the error says the rule, never the value (a secret?). `example` holds the rule for the operator's table. */
+function kind<T>(rule: string, parse: (text: string) => T | undefined) {
+  const validator = makeExactValidator<T>((text) => {
+    const value = parse(text);
+    if (value === undefined) throw new EnvError(`must be ${rule}.`);
+    return value;
+  });
+  return {
+    or: (fallback: NonNullable<T>, desc: string) => validator({ default: fallback, desc, example: rule }),
+    optional: (desc: string) => validator({ default: undefined, desc, example: rule }),
+    requiredWith: (name: string, value: string, desc: string) =>
+      validator({ default: undefined, desc, example: rule, requiredWhen: (values) => values[name] === value }),
+  };
+}
+const matching = (rule: string, pattern: RegExp) => kind(rule, (text) => (pattern.test(text) ? text : undefined));
+const oneOf = <Choice extends string>(...choices: readonly Choice[]) =>
+  kind(`one of ${choices.join(', ')}`, (text) => choices.find((choice) => choice === text));
+const integer = (min: number, max: number) =>
+  kind(`a whole number from ${min} to ${max}`, (text) => {
+    const number = /^\d+$/.test(text) ? Number(text) : NaN;
+    return number >= min && number <= max ? number : undefined;
+  });
+
+const text = matching('a text', /./);
+const boolean = kind('true or false', (value) => (value === 'true' ? true : value === 'false' ? false : undefined));
+const port = integer(0, 65_535);
+const seconds = integer(1, 31_536_000);
+const quota = integer(1, 1_000_000);
+/** At least a month: deletion is final, and a typing error must not delete what is new. */
+const retentionDays = integer(30, 36_500);
+const httpUrl = kind('an http(s) URL', (value) => (/^https?:/.test(value) && URL.canParse(value) ? value : undefined));
+const origin = kind('an absolute http(s) URL without a path', (value) =>
+  /^https?:\/\/[^/?#@\s]+$/.test(value) && URL.canParse(value) ? value : undefined,
+);
+const postgresUrl = matching('a URL like postgresql://user:password@host:5432/database', /^postgres(ql)?:\/\/./);
+const redisUrl = matching('a URL like rediss://host:6379', /^rediss?:\/\/./);
+const hosts = kind('host:port, or several separated by commas', (value) => {
+  const list = value.split(',').map((host) => host.trim());
+  return list.every((host) => /^[^\s,/:]+:\d{1,5}$/.test(host)) ? list : undefined;
+});
+const workers = kind('auto or a number from 1 to 99', (value) =>
+  value === 'auto' ? availableParallelism() : /^[1-9]\d?$/.test(value) ? Number(value) : undefined,
+);
+/** IPv6 addresses are in brackets. */
+const socketAddress = kind('host:port or /path', (value): SocketAddress | undefined => {
+  if (/^\/[^\0]+$/.test(value)) return { path: value };
+  const [, literal, name, digits] = /^(?:\[([\da-f:.]+)\]|([^\s,/:@[\]]+)):(\d{1,5})$/i.exec(value) ?? [];
+  const [host, number] = [literal ?? name, Number(digits)];
+  return host !== undefined && number >= 1 && number <= 65_535 ? { host, port: number } : undefined;
 });
 
-/** The schema of the environment; a test holds the README's table of variables against it. */
+/** Every environment variable of the service; `make generate` writes the operator's table from it. */
 export const variables = {
-  type: 'object',
-  properties: {
-    HOST: { ...text, default: '127.0.0.1' },
-    PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3000 },
-    BASE_URL: { type: 'string', format: 'uri', pattern: '^https?://[^/?#@\\s]+$', description: origin },
-    LOG_LEVEL: { enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], default: 'info' },
-    DATA_DIR: { ...text, default: '.data' },
-    DATABASE_URL: postgresUrl,
-    DATABASE_OWNER_URL: postgresUrl,
-    DATABASE_POOL_SIZE: from1To(500, 10),
-    ACCESS_TOKEN_TTL: seconds(25_200),
-    REFRESH_TOKEN_TTL: seconds(2_592_000),
-    SIGNING_KEYS_FILE: text,
-    OBJECT_STORE: { enum: ['file', 's3'], default: 'file' },
-    S3_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://', description: 'http(s)://host[:port]' },
-    S3_REGION: { ...text, default: 'us-east-1' },
-    S3_BUCKET: text,
-    S3_ACCESS_KEY: text,
-    S3_SECRET_KEY: text,
-    DOCUMENT_FETCH_ALLOWED_HOSTS: hosts,
-    WEBHOOK_ALLOWED_HOSTS: hosts,
-    DOCUMENT_SCANNER: { enum: ['none', 'clamav'], default: 'none' },
-    CLAMAV_ADDRESS: { type: 'string', format: socketAddress, description: socketAddress },
-    VALIDATE_RESPONSES: { type: 'boolean', default: false },
-    // A timer of more than 24 days fires at once.
-    DRAIN_TIMEOUT: from1To(86_400, 75),
-    SHUTDOWN_DELAY: { type: 'integer', minimum: 0, maximum: 3_600, default: 0 },
-    MIN_FREE_DISK: { type: 'integer', minimum: 0, maximum: 1_000_000_000, default: 512 },
-    // Above the 60 s after which common load balancers give up an idle connection: they must be the ones to close it.
-    KEEP_ALIVE_TIMEOUT: from1To(3_600, 65),
-    MAX_CONNECTIONS: from1To(100_000, 5_000),
-    RATE_LIMIT: { enum: ['on', 'off'], default: 'on' },
-    RATE_LIMIT_REQUESTS: quota(1_200),
-    RATE_LIMIT_BURST: quota(200),
-    RATE_LIMIT_UPLOADS: quota(60),
-    RATE_LIMIT_BULK: quota(10),
-    RATE_LIMIT_TOKENS: quota(120),
-    RATE_LIMIT_TOKEN_FAILURES: quota(20),
-    RATE_LIMIT_REDIS_URL: { type: 'string', pattern: '^rediss?://.+', description: 'redis(s)://host[:port]' },
-    WORKERS: {
-      type: 'string',
-      pattern: '^(auto|[1-9]\\d?)$',
-      default: '1',
-      description: 'auto or a number from 1 to 99',
-    },
-    TRUSTED_PROXIES: { type: 'integer', minimum: 0, maximum: 10, default: 0 },
-    DOCUMENT_RETENTION_DAYS: retentionDays,
-    ENCOUNTER_RETENTION_DAYS: retentionDays,
-    METRICS_HOST: { ...text, default: '127.0.0.1' },
-    METRICS_PORT: { type: 'integer', minimum: 0, maximum: 65_535 },
-    OTEL_EXPORTER_OTLP_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://', description: 'http(s)://…' },
-    OTEL_SERVICE_NAME: { ...text, default: 'clinical-encounter-service' },
-  },
-  allOf: [requires('OBJECT_STORE', 's3', s3Variables), requires('DOCUMENT_SCANNER', 'clamav', ['CLAMAV_ADDRESS'])],
-} as const;
+  PORT: port.or(3000, 'Port; 0 = any free one'),
+  HOST: text.or('127.0.0.1', 'Address to listen on; `0.0.0.0` = all'),
+  BASE_URL: origin.optional('Public URL, the same on every server; default `http://HOST:PORT` ([install](install.md))'),
+  DATABASE_URL: postgresUrl.optional(
+    '`postgresql://…`, version 15 to 18; default: the embedded one ([database](database.md))',
+  ),
+  DATABASE_OWNER_URL: postgresUrl.optional('The same, as the role that owns the schema; default `DATABASE_URL`'),
+  DATABASE_POOL_SIZE: integer(1, 500).or(
+    10,
+    'Connections for requests of all workers; jobs and webhooks use up to 13 more',
+  ),
+  DATA_DIR: text.or('.data', 'Folder of the embedded database, signing keys, stored files and demo credentials'),
+  LOG_LEVEL: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').or(
+    'info',
+    'The least important lines to log',
+  ),
+  ACCESS_TOKEN_TTL: seconds.or(25_200, 'Seconds that an access token is valid'),
+  REFRESH_TOKEN_TTL: seconds.or(2_592_000, 'Seconds that a refresh token is valid'),
+  SIGNING_KEYS_FILE: text.optional(
+    'Existing file of private keys (JWKS); default: `signing-keys.json` in `DATA_DIR`, created',
+  ),
+  OBJECT_STORE: oneOf('file', 's3').or('file', 'Where documents are stored: `file` is `DATA_DIR`'),
+  S3_ENDPOINT: httpUrl.requiredWith('OBJECT_STORE', 's3', '`https://host[:port]`'),
+  S3_REGION: text.or('us-east-1', 'Region that requests are signed for'),
+  S3_BUCKET: text.requiredWith('OBJECT_STORE', 's3', 'Existing bucket'),
+  S3_ACCESS_KEY: text.requiredWith('OBJECT_STORE', 's3', 'Access key'),
+  S3_SECRET_KEY: text.requiredWith('OBJECT_STORE', 's3', 'Secret key'),
+  DOCUMENT_FETCH_ALLOWED_HOSTS: hosts.or([], '`host:port,…` to fetch documents from over http or at private addresses'),
+  WEBHOOK_ALLOWED_HOSTS: hosts.or([], '`host:port,…` to send webhooks to over http or at private addresses'),
+  DOCUMENT_SCANNER: oneOf('none', 'clamav').or('none', '`clamav`: clamd scans documents before they are stored'),
+  CLAMAV_ADDRESS: socketAddress.requiredWith(
+    'DOCUMENT_SCANNER',
+    'clamav',
+    '`host:port` of clamd or `/path` of its socket',
+  ),
+  VALIDATE_RESPONSES: boolean.or(false, 'Check every response against the contract; always on for sandbox tenants'),
+  // A timer of more than 24 days fires at once.
+  DRAIN_TIMEOUT: integer(1, 86_400).or(
+    75,
+    'Seconds for requests in flight after SIGTERM; a document upload may take 70 seconds',
+  ),
+  SHUTDOWN_DELAY: integer(0, 3_600).or(
+    0,
+    'Seconds after SIGTERM with open port and failing `/readyz`, for load balancers',
+  ),
+  MIN_FREE_DISK: integer(0, 1_000_000_000).or(
+    512,
+    'MiB free on the disk of `DATA_DIR`; below it `/readyz` reports `disk`',
+  ),
+  // Longer than the 60 s of common load balancers: they must be the ones to close an idle connection.
+  KEEP_ALIVE_TIMEOUT: integer(1, 3_600).or(
+    65,
+    'Seconds to keep an idle connection; longer than the load balancer does',
+  ),
+  MAX_CONNECTIONS: integer(1, 100_000).or(5_000, 'Connections per process; an idle one takes about 10 KiB'),
+  RATE_LIMIT: oneOf('on', 'off').or('on', '`off`: no limits, for load tests'),
+  RATE_LIMIT_REQUESTS: quota.or(
+    1_200,
+    'Requests of a client per minute, unless it has its own limit (`client update`)',
+  ),
+  RATE_LIMIT_BURST: quota.or(200, 'Requests of a client per second and process; proportional to its own limit'),
+  RATE_LIMIT_UPLOADS: quota.or(60, 'Document uploads of a client per minute'),
+  RATE_LIMIT_BULK: quota.or(10, 'Resets and clock moves of a sandbox, per client and minute'),
+  RATE_LIMIT_TOKENS: quota.or(120, 'Tokens issued to a client per minute'),
+  RATE_LIMIT_TOKEN_FAILURES: quota.or(20, 'Failed token requests per minute, by client and address'),
+  RATE_LIMIT_REDIS_URL: redisUrl.optional(
+    '`redis(s)://…`: all servers count together; without it each process counts alone',
+  ),
+  WORKERS: workers.or(1, 'Processes for requests: a number, or `auto` for one per core ([install](install.md))'),
+  TRUSTED_PROXIES: integer(0, 10).or(
+    0,
+    'Proxies in front that append to `X-Forwarded-For`; 0 = the peer is the caller',
+  ),
+  DOCUMENT_RETENTION_DAYS: retentionDays.optional(
+    'Days to keep unused documents; default: for ever ([retention](retention.md))',
+  ),
+  ENCOUNTER_RETENTION_DAYS: retentionDays.optional('Days to keep ended encounters; default: for ever'),
+  METRICS_PORT: port.optional(
+    'Port of Prometheus metrics; without it nothing is counted ([monitoring](monitoring.md))',
+  ),
+  METRICS_HOST: text.or('127.0.0.1', 'Address that `METRICS_PORT` listens on'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(
+    'OpenTelemetry collector for a span of every request ([monitoring](monitoring.md))',
+  ),
+  OTEL_SERVICE_NAME: text.or('clinical-encounter-service', 'Name of the service in traces'),
+};
 
-/** The environment variables of the service, after {@link variables} has coerced them. */
-export type Variables = FromSchema<Omit<typeof variables, 'allOf'> & { readonly additionalProperties: false }>;
+/** The condition `VARIABLE=value` or `VARIABLE` without which a variable has no effect, by prefix. */
+const CONDITIONS = {
+  S3_: 'OBJECT_STORE=s3',
+  CLAMAV_: 'DOCUMENT_SCANNER=clamav',
+  DATABASE_OWNER_URL: 'DATABASE_URL',
+  METRICS_HOST: 'METRICS_PORT',
+};
+export const conditionOf = (name: string): string | undefined =>
+  Object.entries(CONDITIONS).find(([prefix]) => name.startsWith(prefix))?.[1];

@@ -12,7 +12,7 @@ import type { RunningService, StartOptions } from './service.js';
 import { startTelemetry } from './telemetry.js';
 
 const program = new Command('clinical-encounter-service')
-  .description('Starts the HTTP server. Configuration is by environment variables, see the README.')
+  .description('Starts the HTTP server. Environment variables configure it: see scripts/production/configuration.md.')
   .option('--migrate', 'apply pending migrations to DATABASE_URL first')
   .option('--demo', 'create the demo tenants also with DATABASE_URL')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))

@@ -244,7 +244,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'response-check-in-sandboxes',
     guarantee: 'A response that breaks the contract is never sent to a sandbox, whatever VALIDATE_RESPONSES says.',
-    search: "else if (caller?.tenantMode === 'sandbox') plan.checkResponse(sampled(result));",
+    search: "else if (caller?.tenantMode === 'sandbox') endpoint.checkResponse(sampled(result));",
     replacement: '',
     tests: ['/privacy.test', '/answers.test'],
   },

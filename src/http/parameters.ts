@@ -1,102 +1,80 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ValidateFunction } from 'ajv';
-import type { Operation } from 'openapi-backend';
-import { Problem, type FieldError } from '../problem.js';
-import { validationProblem } from './validationFaults.js';
+import { validationProblem } from './validationProblem.js';
+import { requestValidator } from './validators.js';
 
 type Place = 'path' | 'query' | 'header';
 
-/** A parameter of the contract, as far as its text has to be made a value. */
-interface Parameter {
+/** A parameter of the contract. */
+export interface Parameter {
   readonly name: string;
-  readonly place: Place;
-  readonly type: unknown;
-  /** Whether each element of a list is a parameter of its own; otherwise commas part them. */
-  readonly explode: boolean;
-  /** Of a boolean, of an enum, or of the elements of a list: the contract's spelling of each value, by its lower case. */
-  readonly spellings: ReadonlyMap<string, string>;
+  readonly in: Place;
+  readonly required?: boolean;
+  /** Whether a list repeats the parameter; otherwise commas separate its elements. */
+  readonly explode?: boolean;
+  readonly schema: { readonly type?: unknown; readonly enum?: unknown[]; readonly items?: Parameter['schema'] };
 }
 
 /** A request without its body. */
 export interface Head {
-  /** As it was sent, without the query. */
+  /** As sent, without the query. */
   readonly path: string;
-  /** Of the path, by name. */
-  readonly params: Readonly<Record<string, string | undefined>>;
+  /** Path parameters by name. */
+  readonly params: Record<string, string | undefined>;
   readonly query: Record<string, unknown>;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Path and query with the types and defaults of the contract. */
+/** Path and query with the types and defaults of the contract. @throws Problem */
 export type ReadParameters = (head: Head) => { readonly path: object; readonly query: object };
 
-/**
- * Makes the function that reads the parameters of an operation.
- * @param validate openapi-backend's validator of all parameters, which coerces them and fills in defaults
- * @throws Error when the contract has a parameter of a kind that nobody reads
- */
-export function parameterReader(
-  declared: NonNullable<Operation['parameters']>,
-  validate: ValidateFunction,
-): ReadParameters {
-  const parameters = declared.map(parameterOf);
-  const headerNames = parameters.filter(({ place }) => place === 'header').map(({ name }) => name.toLowerCase());
-  const integers = parameters.filter(({ type }) => type === 'integer');
-  const lists = parameters.filter(({ type, place }) => type === 'array' && place === 'query');
-  const spelled = parameters.filter(({ spellings, place }) => spellings.size > 0 && place === 'query');
-  return ({ params, query, headers }) => {
+/** Makes the function that reads the parameters of an operation. */
+export function parameterReader(declared: readonly Parameter[]): ReadParameters {
+  // Node has the names of headers in lower case.
+  const parameters = declared.map((one) => (one.in === 'header' ? { ...one, name: one.name.toLowerCase() } : one));
+  const inPlace = (place: Place): Parameter[] => parameters.filter((parameter) => parameter.in === place);
+  const schemaOf = (place: Place): object => ({
+    type: 'object',
+    properties: Object.fromEntries(inPlace(place).map(({ name, schema }) => [name, schema])),
+    required: inPlace(place).flatMap(({ name, required }) => (required ? [name] : [])),
+    additionalProperties: false,
+  });
+  const properties = { path: schemaOf('path'), query: schemaOf('query'), header: schemaOf('header') };
+  const schema = { type: 'object', properties };
+  const headerNames = inPlace('header').map(({ name }) => name);
+  const readers = parameters.flatMap((parameter) => {
+    const read = readerOf(parameter);
+    return read ? [{ name: parameter.name, place: parameter.in, read }] : [];
+  });
+  return ({ params: path, query, headers }) => {
     const header = Object.fromEntries(headerNames.map((name) => [name, headers[name]]));
-    const values = { path: params, query, header, cookie: {} };
-    for (const { name, explode } of lists) {
-      const text = query[name];
-      if (typeof text === 'string') query[name] = explode || text === '' ? [text] : text.split(',');
+    const values: Record<Place, Record<string, unknown>> = { path, query, header };
+    for (const { name, place, read } of readers) {
+      if (values[place][name] !== undefined) values[place][name] = read(values[place][name]);
     }
-    for (const { name, spellings } of spelled) {
-      if (query[name] !== undefined) query[name] = respelled(query[name], spellings);
-    }
-    requireDigits(integers, values);
-    if (!validate(values)) throw validationProblem(validate.errors ?? []);
+    if (!requestValidator.validate(schema, values)) throw validationProblem(requestValidator.errors ?? []);
     return values;
   };
 }
 
-function parameterOf(parameter: NonNullable<Operation['parameters']>[number]): Parameter {
-  if ('name' in parameter && parameter.schema && ['path', 'query', 'header'].includes(parameter.in)) {
-    const { name, in: place, schema, explode = true } = parameter;
-    const type = 'type' in schema ? schema.type : undefined;
-    return { name, place: place as Place, type, explode, spellings: spellingsOf(schema as ValueSchema) };
+/** Turns text into a value; text that it cannot read stays and fails the schema. Undefined if text is the value. */
+function readerOf(parameter: Omit<Parameter, 'name'>): ((given: unknown) => unknown) | undefined {
+  const { type, enum: values = [], items } = parameter.schema;
+  if (type === 'integer') return ofText((text) => (/^-?(0|[1-9]\d*)$/.test(text) ? Number(text) : text));
+  if (parameter.in !== 'query') return undefined;
+  if (items) {
+    const read = readerOf({ in: 'query', schema: items }) ?? ((element) => element);
+    const split = ofText((text) => ((parameter.explode ?? true) ? [text] : text.split(',')));
+    return (given) => [split(given)].flat().map(read);
   }
-  throw new Error('The contract has a parameter that is neither in path, query nor header, or has no schema');
+  // Libraries write `True` and `PENDING_REVIEW`: letter case does not count.
+  const spellings = new Map(
+    (type === 'boolean' ? [true, false] : values).map((value) => [String(value).toLowerCase(), value]),
+  );
+  return spellings.size > 0 ? ofText((text) => spellings.get(text.toLowerCase()) ?? text) : undefined;
 }
 
-/** The parts of a JSON Schema that name values. */
-interface ValueSchema {
-  readonly type?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly items?: ValueSchema;
-}
-
-function spellingsOf({ type, enum: values = [], items }: ValueSchema): ReadonlyMap<string, string> {
-  if (items) return spellingsOf(items);
-  const texts = type === 'boolean' ? ['true', 'false'] : values.filter((value) => typeof value === 'string');
-  return new Map(texts.map((text) => [text.toLowerCase(), text]));
-}
-
-/** Values count in any letter case: libraries write `True` and `PENDING_REVIEW`. What is unknown is left to validation. */
-function respelled(value: unknown, spellings: ReadonlyMap<string, string>): unknown {
-  if (Array.isArray(value)) return value.map((element) => respelled(element, spellings));
-  return typeof value === 'string' ? (spellings.get(value.toLowerCase()) ?? value) : value;
-}
-
-/** Ajv takes "0x10", "1e2" and " 7 " for numbers: an integer has digits only here, so that a record has one address. @throws Problem */
-function requireDigits(
-  integers: readonly Parameter[],
-  values: Readonly<Record<Place, Readonly<Record<string, unknown>>>>,
-): void {
-  const errors = integers.flatMap(({ name, place }): FieldError[] => {
-    const given = values[place][name];
-    if (typeof given !== 'string' || /^-?(0|[1-9]\d*)$/.test(given)) return [];
-    return [{ parameter: name, code: 'type', detail: 'must be integer' }];
-  });
-  if (errors.length > 0) throw new Problem('validation_failed', undefined, { errors });
-}
+/** A repeated parameter is an array: the schema decides. */
+const ofText =
+  (read: (text: string) => unknown) =>
+  (given: unknown): unknown =>
+    typeof given === 'string' ? read(given) : given;

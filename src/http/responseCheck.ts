@@ -1,4 +1,4 @@
-import type { ValidateFunction } from 'ajv';
+import { responseValidator } from './validators.js';
 
 /** What an operation returns, to be sent. */
 export interface Answer {
@@ -18,20 +18,22 @@ export function sampled(answer: Answer): Answer {
   return { ...answer, body: { ...rest, data: Array.from({ length: SAMPLE }, elementAt) } };
 }
 
+/** The responses of an operation by status. */
+export type DeclaredResponses = Readonly<
+  Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: object }>> }>
+>;
+
+const NO_CONTENT = { 'application/json': { schema: { type: 'null' } } };
+
 /**
  * A response that breaks the contract is never sent (in tests and to sandbox tenants).
- * @param declared the responses that the contract has for the operation, by status, as `validators` have their bodies
- * @throws Error that names the places and rules, not the values
+ * @throws Error that names places and rules, not values
  */
-export function assertResponse(
-  operationId: string,
-  declared: object,
-  validators: Readonly<Record<string, ValidateFunction | undefined>>,
-  { status, body }: Answer,
-): void {
-  if (!(status in declared)) throw new Error(`${operationId} answered ${status}, which the contract does not declare`);
-  const validate = validators[status];
-  if (!validate || validate(body)) return;
-  const faults = (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
-  throw new Error(`${operationId} ${status} breaks the contract: ${faults.join('; ')}`);
+export function assertResponse(operationId: string, declared: DeclaredResponses, { status, body }: Answer): void {
+  const response = declared[status];
+  if (!response) throw new Error(`${operationId} answered ${status}, which the contract does not declare`);
+  const { 'application/json': json } = response.content ?? NO_CONTENT;
+  if (!json?.schema || responseValidator.validate(json.schema, body)) return;
+  const errors = (responseValidator.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+  throw new Error(`${operationId} ${status} breaks the contract: ${errors.join('; ')}`);
 }

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Caller } from '../context.js';
 import type { ProblemCode } from '../contract.js';
 import { Problem, type FieldError } from '../problem.js';
-import type { DocumentedProblems, Plan } from './plan.js';
+import type { DocumentedProblems, Endpoint } from './endpoint.js';
 import type { Behavior, Locals } from './route.js';
 import type { Alternatives } from './security.js';
 
@@ -20,7 +20,7 @@ const MAX_DELAYED = 100;
 export function behaviorOf(
   { [HEADER]: given }: IncomingHttpHeaders,
   { tenantMode }: Caller,
-  { problems, permissions }: Pick<Plan, 'problems' | 'permissions'>,
+  { problems, permissions }: Pick<Endpoint, 'problems' | 'permissions'>,
 ): Behavior | undefined {
   if (given === undefined) return undefined;
   if (tenantMode !== 'sandbox')

@@ -1,41 +1,31 @@
 import { closestMatch } from 'leven';
-import { variables } from '../configVariables.js';
+import { conditionOf, variables } from '../configVariables.js';
 
-const UNLIMITED = 'RATE_LIMIT=off: clients may send as much as they like. This is for load tests.';
+const names = Object.keys(variables);
 
-const names = Object.keys(variables.properties);
-
-/** Variables that only count while another one has a value. */
-const DEPENDENT = [
-  { prefix: 'S3_', needs: 'OBJECT_STORE', value: 's3' },
-  { prefix: 'CLAMAV_', needs: 'DOCUMENT_SCANNER', value: 'clamav' },
-  { prefix: 'DATABASE_OWNER_URL', needs: 'DATABASE_URL', value: undefined },
-  { prefix: 'METRICS_HOST', needs: 'METRICS_PORT', value: undefined },
-] as const;
-
-/** What in the environment is probably a mistake, though it is not wrong: a sentence each, without any value. */
+/** Probable mistakes in the environment that are no errors: a sentence each, without any value. */
 export function configWarnings(environment: Readonly<Record<string, string | undefined>>): string[] {
-  const given = Object.keys(environment).filter((name) => environment[name]);
-  const faults = given.flatMap((name) => {
-    if (!names.includes(name)) {
-      const meant = nearMiss(name);
-      if (meant === undefined || environment[meant]) return [];
-      return [`${name} is not a variable of this service: did you mean ${meant}?`];
-    }
-    const { needs, value } = DEPENDENT.find(({ prefix }) => name.startsWith(prefix)) ?? {};
-    if (!needs || (value === undefined ? environment[needs] : environment[needs] === value)) return [];
-    return [`${name} has no effect without ${needs}${value === undefined ? '' : `=${value}`}.`];
-  });
-  return environment['RATE_LIMIT'] === 'off' ? [...faults, UNLIMITED] : faults;
+  const warnings = Object.keys(environment)
+    .filter((name) => environment[name])
+    .flatMap((name) => {
+      const meant = names.includes(name) ? undefined : nearMiss(name);
+      if (meant && !environment[meant]) return `${name} is not a variable of this service: did you mean ${meant}?`;
+      const condition = names.includes(name) ? conditionOf(name) : undefined;
+      const [other = '', value] = condition?.split('=') ?? [];
+      const isMet = value === undefined ? environment[other] : environment[other] === value;
+      return condition && !isMet ? `${name} has no effect without ${condition}.` : [];
+    });
+  if (environment['RATE_LIMIT'] !== 'off') return warnings;
+  return [...warnings, 'RATE_LIMIT=off: clients may send any number of requests. Use it for load tests only.'];
 }
 
-/** The variable that a name was probably meant for: another spelling of its words, or one with a typing error or two. */
+/** The variable that a name was probably meant for: its words spelled otherwise, or with up to two typing errors. */
 function nearMiss(name: string): string | undefined {
   const letters = lettersOf(name);
-  const respelt = names.find((known) => lettersOf(known) === letters);
-  // Two errors make another word of a short name: HOME is not HOST.
+  const respelled = names.find((known) => lettersOf(known) === letters);
+  // Two errors turn a short name into another word: HOME is not HOST.
   const long = names.filter((known) => known.length >= 8);
-  return respelt ?? closestMatch(name.toUpperCase(), long, { maxDistance: 2 });
+  return respelled ?? closestMatch(name.toUpperCase(), long, { maxDistance: 2 });
 }
 
 const lettersOf = (name: string): string => name.toUpperCase().replace(/[^A-Z\d]/g, '');

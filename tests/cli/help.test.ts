@@ -120,7 +120,7 @@ describe('the operator’s program', () => {
     expect(all.map(({ stderr }) => JSON.parse(stderr) as unknown)).toEqual([
       { error: { message: "missing required argument 'name'" } },
       { error: { message: "unknown option '--json'" } },
-      { error: { message: 'Wrong configuration: BASE_URL must be http(s)://host without a path.' } },
+      { error: { message: 'Wrong configuration: BASE_URL must be an absolute http(s) URL without a path.' } },
     ]);
   });
 

@@ -36,6 +36,10 @@ it('nothing refers to documents that are not here', () => {
   expect(strays).toEqual([]);
 });
 
+it('README fits on one page', () => {
+  expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+});
+
 it('every relative link of a document leads to a file', () => {
   const broken = files
     .filter((file) => file.endsWith('.md'))

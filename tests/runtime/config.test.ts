@@ -20,7 +20,7 @@ function refusalOf(environment: Record<string, string>): string {
 }
 
 describe('without any variable', () => {
-  it('the embedded default is configured', () => {
+  it('configures the embedded database', () => {
     expect(readConfig({})).toEqual({
       host: '127.0.0.1',
       port: 3000,
@@ -56,7 +56,7 @@ describe('without any variable', () => {
     } satisfies Config);
   });
 
-  it('the configuration cannot be changed afterwards', () => {
+  it('freezes the configuration', () => {
     expect(Object.isFrozen(readConfig({}))).toBe(true);
   });
 });
@@ -100,19 +100,19 @@ describe('a variable', () => {
     ['MAX_CONNECTIONS', '100', { maxConnections: 100 }],
     ['RATE_LIMIT', 'off', { rateLimit: null }],
     ['TRUSTED_PROXIES', '1', { trustedProxies: 1 }],
-  ])('%s=%s changes just what it says', (name, value, expected) => {
+  ])('%s=%s changes its setting only', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });
 
   it.each(['PORT', 'DATABASE_URL', 'BASE_URL', 'OBJECT_STORE', 'DOCUMENT_FETCH_ALLOWED_HOSTS', 'SIGNING_KEYS_FILE'])(
-    'that is empty counts as absent: %s',
+    'counts as absent when it is empty: %s',
     (name) => {
       expect(readConfig({ [name]: '' })).toEqual(readConfig({}));
       expect(readConfig({ [name]: undefined })).toEqual(readConfig({}));
     },
   );
 
-  it('of somebody else has no meaning', () => {
+  it('of another program has no effect', () => {
     const others = ['PATH', 'PORTS', 'port', 'constructor', '__proto__', 'toString'];
     expect(readConfig(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual(readConfig({}));
   });
@@ -174,7 +174,7 @@ describe('a variable', () => {
     ['KEEP_ALIVE_TIMEOUT', '3601'],
     ['MAX_CONNECTIONS', '0'],
     ['MAX_CONNECTIONS', 'all'],
-  ])('%s=%s is refused by its name, and its value is not repeated', (name, value) => {
+  ])('%s=%s is refused with its name, without its value', (name, value) => {
     const message = refusalOf({ [name]: value });
     expect(message).toMatch(new RegExp(`^Wrong configuration: ${name} must `));
     expect(message).not.toContain('4711');
@@ -183,14 +183,14 @@ describe('a variable', () => {
 
 it.each([
   ['PORT', 'x', 'a whole number from 0 to 65535'],
-  ['BASE_URL', 'https://example.com/ces', 'http(s)://host without a path'],
+  ['BASE_URL', 'https://example.com/ces', 'an absolute http(s) URL without a path'],
   ['LOG_LEVEL', 'INFO', 'one of trace, debug, info, warn, error, fatal, silent'],
-  ['DATABASE_URL', 'mysql://db/x', 'postgresql://…'],
-  ['S3_ENDPOINT', 's3.example.com', 'http(s)://host[:port]'],
-  ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a', 'host:port, or several with commas'],
+  ['DATABASE_URL', 'mysql://db/x', 'a URL like postgresql://user:password@host:5432/database'],
+  ['S3_ENDPOINT', 's3.example.com', 'an http(s) URL'],
+  ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a', 'host:port, or several separated by commas'],
   ['CLAMAV_ADDRESS', 'a', 'host:port or /path'],
   ['VALIDATE_RESPONSES', 'yes', 'true or false'],
-])('the rule of %s is said in words', (name, value, rule) => {
+])('the error of %s=%s says the rule', (name, value, rule) => {
   expect(refusalOf({ [name]: value })).toBe(`Wrong configuration: ${name} must be ${rule}.`);
 });
 
@@ -220,12 +220,12 @@ describe('a warning', () => {
 
   it('says that RATE_LIMIT=off is for load tests', () => {
     expect(configWarnings({ RATE_LIMIT: 'off' })).toEqual([
-      'RATE_LIMIT=off: clients may send as much as they like. This is for load tests.',
+      'RATE_LIMIT=off: clients may send any number of requests. Use it for load tests only.',
     ]);
     expect(configWarnings({ RATE_LIMIT: 'on' })).toEqual([]);
   });
 
-  it('is not given for what is right, empty or somebody else’s', () => {
+  it('is not given for correct, empty or foreign variables', () => {
     const others = ['PATH', 'HOME', 'HOSTNAME', 'USER', 'PORTS', 'TEST_DATABASE_URL', 'AWS_REGION', 'XDG_DATA_DIRS'];
     expect(configWarnings(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual([]);
     const right = { ...s3, LOG_LEVEL: 'info', LOGLEVEL: 'info', BASEURL: '', CLAMAV_ADDRESS: '' };
@@ -233,8 +233,8 @@ describe('a warning', () => {
   });
 });
 
-describe('several wrong variables', () => {
-  it('are all named at once', () => {
+describe('an error', () => {
+  it('names all wrong and missing variables at once', () => {
     const s3WithoutPlace = { OBJECT_STORE: 's3', S3_SECRET_KEY: 'key-4711' };
     const message = refusalOf({ PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'pass-word-4711', ...s3WithoutPlace });
     for (const name of ['PORT', 'LOG_LEVEL', 'DATABASE_URL', 'S3_ENDPOINT', 'S3_BUCKET', 'S3_ACCESS_KEY']) {
@@ -245,7 +245,7 @@ describe('several wrong variables', () => {
 });
 
 describe('the object store s3', () => {
-  it('takes its place from four variables and a region with a default', () => {
+  it('is configured by four variables and a region with a default', () => {
     const place = {
       kind: 's3',
       endpoint: s3.S3_ENDPOINT,
@@ -261,7 +261,7 @@ describe('the object store s3', () => {
     expect(refusalOf({ ...s3, [name]: '' })).toBe(`Wrong configuration: ${name} is required with OBJECT_STORE=s3.`);
   });
 
-  it('is not used because its variables are there', () => {
+  it('is not used unless OBJECT_STORE names it', () => {
     expect(readConfig({ ...s3, OBJECT_STORE: '' }).objectStore).toEqual({ kind: 'file' });
   });
 });
@@ -272,7 +272,7 @@ describe('the scanner clamav', () => {
     ['clamd.internal:1', { host: 'clamd.internal', port: 1 }],
     ['[::1]:65535', { host: '::1', port: 65_535 }],
     ['/run/clamav/clamd.ctl', { path: '/run/clamav/clamd.ctl' }],
-  ])('is found at %s', (text, address) => {
+  ])('listens at %s', (text, address) => {
     expect(readConfig({ DOCUMENT_SCANNER: 'clamav', CLAMAV_ADDRESS: text }).documentScanner).toEqual({
       kind: 'clamav',
       address,
@@ -285,7 +285,7 @@ describe('the scanner clamav', () => {
     );
   });
 
-  it('is not used because its address is there', () => {
+  it('is not used unless DOCUMENT_SCANNER names it', () => {
     expect(readConfig({ CLAMAV_ADDRESS: '127.0.0.1:3310' }).documentScanner).toEqual({ kind: 'none' });
   });
 });

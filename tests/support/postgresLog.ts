@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 
 /**
- * PostgreSQL's log as it is with PostgreSQL's own settings, but for those that README asks for, and with every statement in
- * it. It counts for connections that are made after this.
+ * The log with PostgreSQL's default settings, those that scripts/production/database.md asks for, and every statement. New
+ * connections use it.
  */
 const settings = `
   SET log_min_messages = warning; SET log_min_error_statement = error; SET log_statement = 'all';

@@ -7,7 +7,7 @@ import { hasPromtool, promtool } from '../support/promtool.js';
 import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-const folder = join(import.meta.dirname, '../../scripts/monitoring');
+const folder = join(import.meta.dirname, '../../scripts/production/monitoring');
 const alerts = join(folder, 'alerts.yml');
 
 /** Before and after some requests to a server of two workers. */
