@@ -7,7 +7,7 @@ import createFetchClient, {
 import type { paths } from '../../generated/client/contract.js';
 import { keyedPaths } from '../../generated/client/values.js';
 import { ApiError } from './errors.js';
-import { itemsOf, type ItemOf, type ListPath, type QueryOf } from './lists.js';
+import { itemsOf, pagesOf, type ItemOf, type ListParameters, type ListPath, type PageOf } from './lists.js';
 import { authorizedFetch, type ClientOptions } from './transport.js';
 
 type PathOf<Method extends Methods> = ClientPathsWithMethod<FetchClient<paths>, Method>;
@@ -44,7 +44,9 @@ export interface Client {
   readonly patch: Call<'patch'>;
   readonly delete: Call<'delete'>;
   /** Every element of a list, page by page as you ask for them. */
-  list<Path extends ListPath>(path: Path, query?: QueryOf<Path>): AsyncGenerator<ItemOf<Path>>;
+  list<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<ItemOf<Path>>;
+  /** The pages of a list. Keep `next_cursor` of a page of events to go on from there later. */
+  pages<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<PageOf<Path>>;
 }
 
 /** Makes a client. It gets its token with the first call, and renews it in time. */
@@ -72,8 +74,9 @@ export function createClient(options: ClientOptions): Client {
     return (await request(method, path, init)).data;
   };
   const get = call('get');
+  const pages = (path: string, given?: object) => pagesOf((params) => get(path, { params }), path, given);
   return {
     ...{ get, post: call('post'), put: call('put'), patch: call('patch'), delete: call('delete') },
-    list: (path: string, query?: object) => itemsOf((asked) => get(path, { params: { query: asked } }), path, query),
+    ...{ pages, list: (path: string, given?: object) => itemsOf(pages(path, given)) },
   } as Client;
 }
