@@ -43,7 +43,7 @@ const manifest = {
   type: 'module',
   exports: { '.': { types: './index.d.ts', default: './index.js' } },
   sideEffects: false,
-  engines: { node: '>=20' },
+  engines: { node: '>=20.3' },
   dependencies: { 'openapi-fetch': devDependencies['openapi-fetch'] },
 };
 await writeFile(join(target, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

@@ -58,7 +58,7 @@ function sampled(method: string, path: string, operation: SampledOperation): Sam
     json: content[FORM] ? undefined : exampleOf(content['application/json']),
     file: type?.endsWith('/pdf') ? `${path.slice(path.lastIndexOf('/') + 1)}.pdf` : undefined,
     hasBody: type !== undefined,
-    isList: !path.includes('{') && returned['application/json']?.schema.properties?.['data']?.type === 'array',
+    isList: returned['application/json']?.schema.properties?.['data']?.type === 'array',
   };
 }
 
@@ -107,14 +107,14 @@ async function typescript(request: Sampled): Promise<string> {
       '',
     );
     const given = { path: some(params.path), query: some(params.query) };
-    const init = { params: some(given), body: json, parseAs: file && 'arrayBuffer' };
-    const shown = some(isList ? params.query : init);
+    const init = { params: some(given), body: json };
+    const shown = some(isList ? { ...params.path, ...params.query } : init);
     const call = `ces.${isList ? 'list' : method}(${[path, shown]
       .filter(Boolean)
       .map((one) => JSON.stringify(one))
       .join(', ')})`;
     if (isList) lines.push(`for await (const one of ${call}) {`, 'console.log(one);', '}');
-    else if (file) lines.push(`const file = await ${call};`, `await writeFile('${file}', Buffer.from(file));`);
+    else if (file) lines.push(`const file = await ${call};`, `await writeFile('${file}', file);`);
     else if (hasBody) lines.push(`const result = await ${call};`, 'console.log(result);');
     else lines.push(`await ${call};`);
   }

@@ -7,16 +7,26 @@ import createFetchClient, {
 import type { paths } from '../../generated/client/contract.js';
 import { keyedPaths } from '../../generated/client/values.js';
 import { ApiError } from './errors.js';
-import { itemsOf, type ItemOf, type ListPath, type QueryOf } from './lists.js';
+import { itemsOf, pagesOf, type ItemOf, type ListParameters, type ListPath, type PageOf } from './lists.js';
 import { authorizedFetch, type ClientOptions } from './transport.js';
 
 type PathOf<Method extends Methods> = ClientPathsWithMethod<FetchClient<paths>, Method>;
 type Methods = 'get' | 'post' | 'put' | 'patch' | 'delete';
-type Init<Path extends keyof paths, Method extends Methods> = MaybeOptionalInit<paths[Path], Method>;
+/** Without `parseAs`: the Content-Type of the response decides. */
+type Init<Path extends keyof paths, Method extends Methods> = Omit<
+  NonNullable<MaybeOptionalInit<paths[Path], Method>>,
+  'parseAs'
+>;
 type Arguments<Given> = Partial<Given> extends Given ? [init?: Given] : [init: Given];
 
-/** The body of an operation's success; undefined where it has none. */
-export type Result<Path extends keyof paths, Method extends Methods> = MethodResponse<
+/** The body of an operation's success: JSON, or the bytes of a file; undefined where it has none. */
+export type Result<Path extends keyof paths, Method extends Methods> =
+  paths[Path] extends Record<Method, { responses: { 200: { content: infer Content } } }>
+    ? 'application/json' extends keyof Content
+      ? Body<Path, Method>
+      : Uint8Array<ArrayBuffer>
+    : Body<Path, Method>;
+type Body<Path extends keyof paths, Method extends Methods> = MethodResponse<
   FetchClient<paths>,
   Method,
   Path extends PathOf<Method> ? Path : never
@@ -30,25 +40,28 @@ interface Call<Method extends Methods> {
   <Path extends PathOf<Method>>(path: Path, ...init: Arguments<Init<Path, Method>>): Promise<Result<Path, Method>>;
 }
 
-interface Get extends Call<'get'> {
-  /** Reads a file. */
-  <Path extends PathOf<'get'>>(path: Path, init: Init<Path, 'get'> & { parseAs: 'arrayBuffer' }): Promise<ArrayBuffer>;
-}
-
 /** A client of the Clinical Encounter Service, typed by its contract. */
 export interface Client {
-  readonly get: Get;
+  readonly get: Call<'get'>;
   /** Sends an Idempotency-Key of its own where the operation takes one, unless you give one. */
   readonly post: Call<'post'>;
   readonly put: Call<'put'>;
   readonly patch: Call<'patch'>;
   readonly delete: Call<'delete'>;
   /** Every element of a list, page by page as you ask for them. */
-  list<Path extends ListPath>(path: Path, query?: QueryOf<Path>): AsyncGenerator<ItemOf<Path>>;
+  list<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<ItemOf<Path>>;
+  /** The pages of a list. Keep `next_cursor` of a page of events to go on from there later. */
+  pages<Path extends ListPath>(path: Path, ...given: Arguments<ListParameters<Path>>): AsyncGenerator<PageOf<Path>>;
+}
+
+interface Streamed {
+  readonly data?: ReadableStream | null;
+  readonly response: Response;
 }
 
 /** Makes a client. It gets its token with the first call, and renews it in time. */
-export function createClient(options: ClientOptions): Client {
+export function createClient({ baseUrl, ...others }: ClientOptions): Client {
+  const options = { ...others, baseUrl: baseUrl.replace(/\/+$/, '') };
   const client = createFetchClient<paths>({
     baseUrl: options.baseUrl,
     fetch: authorizedFetch(options),
@@ -68,12 +81,16 @@ export function createClient(options: ClientOptions): Client {
   });
   const call = (method: Methods) => async (path: string, init?: object) => {
     // The types above are the contract's; openapi-fetch's own cannot be applied to a method that is not known here.
-    const request = client.request as (method: string, path: string, init?: object) => Promise<{ data?: unknown }>;
-    return (await request(method, path, init)).data;
+    const request = client.request as (method: string, path: string, init: object) => Promise<Streamed>;
+    const { data, response } = await request(method, path, { ...init, parseAs: 'stream' });
+    if (!data) return undefined;
+    const isJson = response.headers.get('Content-Type')?.includes('json');
+    return isJson ? (response.json() as Promise<unknown>) : new Uint8Array(await response.arrayBuffer());
   };
   const get = call('get');
+  const pages = (path: string, given?: object) => pagesOf((params) => get(path, { params }), path, given);
   return {
     ...{ get, post: call('post'), put: call('put'), patch: call('patch'), delete: call('delete') },
-    list: (path: string, query?: object) => itemsOf((asked) => get(path, { params: { query: asked } }), path, query),
+    ...{ pages, list: (path: string, given?: object) => itemsOf(pages(path, given)) },
   } as Client;
 }

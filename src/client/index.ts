@@ -1,7 +1,15 @@
+import type { components } from '../../generated/client/contract.js';
+
 export { createClient, type Client, type Result } from './client.js';
-export { ApiError, type Problem } from './errors.js';
-export type { ItemOf, ListPath, QueryOf } from './lists.js';
+export { ApiError, type ErrorCode, type Problem } from './errors.js';
+export type { ItemOf, ListParameters, ListPath, PageOf } from './lists.js';
 export type { ClientOptions } from './transport.js';
 export { verifyWebhook, WebhookError, type WebhookEvent } from './webhooks.js';
 export { knownValues } from '../../generated/client/values.js';
 export type { components, operations, paths } from '../../generated/client/contract.js';
+/** The records that most programs name; {@link components} has all. */
+export type Patient = components['schemas']['Patient'];
+export type Encounter = components['schemas']['Encounter'];
+export type Order = components['schemas']['Order'];
+export type Product = components['schemas']['Product'];
+export type Event = components['schemas']['Event'];

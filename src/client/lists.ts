@@ -1,54 +1,60 @@
 import type { paths } from '../../generated/client/contract.js';
 
-type Page = { readonly data: readonly unknown[] };
-type BodyOf<Path extends keyof paths> = paths[Path] extends {
-  get: { responses: { 200: { content: { 'application/json': infer Body } } } };
-}
-  ? Body
-  : never;
+type Responding<Body> = { get: { responses: { 200: { content: { 'application/json': Body } } } } };
 
-/** Paths of lists that belong to nothing. */
+/** Paths of lists. */
 export type ListPath = {
-  [Path in keyof paths]: Path extends `${string}{${string}` ? never : BodyOf<Path> extends Page ? Path : never;
+  [Path in keyof paths]: paths[Path] extends Responding<{ data: readonly unknown[] }> ? Path : never;
 }[keyof paths];
 
+/** A page of a list, as the service sends it. */
+export type PageOf<Path extends ListPath> = paths[Path] extends Responding<infer Page> ? Page : never;
+
 /** An element of a list. */
-export type ItemOf<Path extends ListPath> =
-  BodyOf<Path> extends { readonly data: readonly (infer Item)[] } ? Item : never;
+export type ItemOf<Path extends ListPath> = PageOf<Path> extends { data: readonly (infer Item)[] } ? Item : never;
 
-/** The parameters of a list. */
-export type QueryOf<Path extends ListPath> = paths[Path] extends { get: { parameters: { query?: infer Query } } }
-  ? NonNullable<Query>
+/** The parameters of a list by name, those in its path and those in its query. */
+export type ListParameters<Path extends ListPath> = paths[Path] extends {
+  get: { parameters: { query?: infer Query; path?: infer InPath } };
+}
+  ? Named<Query> & Named<InPath>
   : never;
+type Named<Parameters> = [NonNullable<Parameters>] extends [never] ? Record<never, never> : NonNullable<Parameters>;
 
-/** What the pages of the service's lists say of the next one. */
-interface AnyPage extends Page {
+/** The members by which the pages of all lists name the next one, if they do. */
+interface AnyPage {
+  readonly data: readonly unknown[];
   readonly next_cursor?: string | null;
   readonly has_more?: boolean;
   readonly pagination?: { readonly page: number; readonly totalPages: number };
   readonly meta?: { readonly page: number; readonly hasNext: boolean };
 }
 
-/** Feeds go on after a cursor, other lists are continued at it. */
+/** Feeds go on `after` a cursor, other lists at a `cursor`. */
 const feeds = ['/events', '/audit-events'];
 
-/** The elements of a list, whatever its form: by pages or by cursors. */
-export async function* itemsOf<Item>(
-  read: (query: object) => Promise<unknown>,
+/** The pages of a list; one that names no next page is the last. */
+export async function* pagesOf(
+  read: (params: { path: object; query: object }) => Promise<unknown>,
   path: string,
-  query: object = {},
-): AsyncGenerator<Item> {
-  let next: object | null = query;
+  parameters: object = {},
+): AsyncGenerator<AnyPage> {
+  const query = Object.fromEntries(Object.entries(parameters).filter(([name]) => !path.includes(`{${name}}`)));
+  let next: object | null = {};
   while (next) {
-    const page: AnyPage = (await read(next)) as AnyPage;
-    yield* page.data as Item[];
-    const following = nextOf(page, feeds.includes(path) ? 'after' : 'cursor');
-    next = following && { ...query, ...following };
+    const page = (await read({ path: parameters, query: { ...query, ...next } })) as AnyPage;
+    yield page;
+    next = nextOf(page, feeds.includes(path) ? 'after' : 'cursor');
   }
 }
 
+/** The elements of all pages. */
+export async function* itemsOf(pages: AsyncIterable<AnyPage>): AsyncGenerator {
+  for await (const { data } of pages) yield* data;
+}
+
 function nextOf({ next_cursor, has_more, pagination, meta }: AnyPage, cursor: string): object | null {
-  if (has_more !== undefined) return has_more ? { [cursor]: next_cursor } : null;
+  if (has_more !== undefined) return has_more && next_cursor ? { [cursor]: next_cursor } : null;
   if (pagination) return pagination.page < pagination.totalPages ? { page: pagination.page + 1 } : null;
   return meta?.hasNext ? { page: meta.page + 1 } : null;
 }

@@ -1,7 +1,7 @@
-import { ApiError } from './errors.js';
+import { ApiError, retryAfter } from './errors.js';
 
 export interface ClientOptions {
-  /** Where the service is, without a final slash. */
+  /** Where the service is. */
   readonly baseUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -11,6 +11,8 @@ export interface ClientOptions {
   readonly retries?: number;
   /** Milliseconds that are waited at most before sending again: after a longer Retry-After the call fails; 30 000. */
   readonly longestWait?: number;
+  /** Milliseconds after which an attempt to send a request and to read its response ends with a `TimeoutError`; 30 000. */
+  readonly timeout?: number;
   /** Replaces `globalThis.fetch`. */
   readonly fetch?: (request: Request) => Promise<Response>;
 }
@@ -24,17 +26,18 @@ const FIRST_WAIT = 500;
 
 /** Sends requests with a token and, where that cannot do harm, again after a failure that may pass. */
 export function authorizedFetch(options: ClientOptions): Fetch {
-  const { retries = 2, longestWait = 30_000 } = options;
+  const { retries = 2, longestWait = 30_000, timeout = 30_000 } = options;
   const send: Fetch = options.fetch ?? ((request) => globalThis.fetch(request));
   const tokenOf = tokens(options, (request) => repeated(request, true));
 
   async function repeated(request: Request, isRepeatable: boolean): Promise<Response> {
     for (let again = retries; ; again -= 1) {
-      const response = await send(request.clone()).catch((error: unknown) => {
+      const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeout)]);
+      const response = await send(new Request(request.clone(), { signal })).catch((error: unknown) => {
         if (again <= 0 || !isRepeatable || request.signal.aborted) throw error;
         return null;
       });
-      if (response && (again <= 0 || !mayPass(response, isRepeatable))) return response;
+      if (response && (again <= 0 || !mayPass(request, response, isRepeatable))) return response;
       const wait = waitAfter(response, retries - again);
       if (response && wait > longestWait) return response;
       await response?.body?.cancel();
@@ -49,7 +52,7 @@ export function authorizedFetch(options: ClientOptions): Fetch {
     const response = await repeated(withToken(request, token), isRepeatable);
     if (response.status !== 401) return response;
     // It has ended early, for example because the operator revoked it. Nothing was done.
-    const { code } = await ApiError.of(response.clone());
+    const { code } = await ApiError.of(response);
     if (code !== 'token_expired' && code !== 'token_invalid') return response;
     return repeated(withToken(request, await tokenOf(token)), isRepeatable);
   };
@@ -84,15 +87,19 @@ function withToken(request: Request, token: string): Request {
   return authorized;
 }
 
-/** Too early, or too busy: 429 comes before anything is done, 503 and 409 `idempotency_in_progress` may not. */
-function mayPass({ status, headers }: Response, isRepeatable: boolean): boolean {
+/**
+ * Too early, or too busy: 429 comes before anything is done, 503 and 409 `idempotency_in_progress` may not. After a 500
+ * the same key tells whether the work was done.
+ */
+function mayPass(request: Request, { status, headers }: Response, isRepeatable: boolean): boolean {
   if (status === 429) return true;
+  if (status === 500) return request.headers.has('Idempotency-Key');
   return isRepeatable && ([502, 503, 504].includes(status) || (status === 409 && headers.has('Retry-After')));
 }
 
 function waitAfter(response: Response | null, nth: number): number {
-  const seconds = Number(response?.headers.get('Retry-After') ?? NaN);
-  return Number.isFinite(seconds) ? seconds * 1000 : FIRST_WAIT * 2 ** nth * (0.5 + Math.random() / 2);
+  const seconds = response && retryAfter(response);
+  return seconds === null ? FIRST_WAIT * 2 ** nth * (0.5 + Math.random() / 2) : seconds * 1000;
 }
 
 const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>

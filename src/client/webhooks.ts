@@ -17,27 +17,28 @@ export class WebhookError extends Error {
  * Checks the signature of a webhook (Standard Webhooks 1.0).
  * @param secret of the endpoint, `whsec_…`
  * @param headers of the request
- * @param body of the request, byte for byte
+ * @param body of the request, byte for byte: its bytes (a `Buffer` is one form), or their text
  * @returns the event, and its id: the same in every attempt, so keep the ids that you have worked off
  * @throws WebhookError
  */
 export async function verifyWebhook(
   secret: string,
   headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>,
-  body: string,
+  body: string | Uint8Array,
 ): Promise<{ readonly id: string; readonly event: WebhookEvent }> {
   const get = (name: string): string => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? '');
   const [id, timestamp, signatures] = [get('webhook-id'), get('webhook-timestamp'), get('webhook-signature')];
   const age = Date.now() / 1000 - Number(timestamp || NaN);
   if (!(Math.abs(age) <= TOLERANCE)) throw new WebhookError('The webhook is too old, or has no time.');
+  const text = typeof body === 'string' ? body : new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
   const algorithm = { name: 'HMAC', hash: 'SHA-256' };
   const raw = bytesOf(secret.replace(/^whsec_/, ''));
   const key = await crypto.subtle.importKey('raw', raw, algorithm, false, ['verify']);
-  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
+  const signed = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
   for (const one of signatures.split(' ')) {
     const [version, signature = ''] = one.split(',');
     if (version === 'v1' && (await crypto.subtle.verify('HMAC', key, bytesOf(signature), signed))) {
-      return { id, event: JSON.parse(body) as WebhookEvent };
+      return { id, event: JSON.parse(text) as WebhookEvent };
     }
   }
   throw new WebhookError('No signature of the webhook is by this secret.');

@@ -5,10 +5,10 @@ import { packageRoot } from '../../src/packageRoot.js';
 
 const source = fileURLToPath(new URL('src/client', packageRoot));
 
-it('our own code of the client is less than 15 kB and imports nothing but the contract and openapi-fetch', async () => {
+it('our own code of the client is less than 20 kB and imports nothing but the contract and openapi-fetch', async () => {
   const names = (await readdir(source)).filter((name) => name.endsWith('.ts'));
   const sizes = await Promise.all(names.map(async (name) => (await stat(join(source, name))).size));
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(15_000);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(20_000);
   const texts = await Promise.all(names.map((name) => readFile(join(source, name), 'utf8')));
   const imported = texts.flatMap((text) => [...text.matchAll(/from '([^']+)'/g)].map(([, from = '']) => from));
   const foreign = imported.filter((from) => !/^\.\/\w+\.js$/.test(from));

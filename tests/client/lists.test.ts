@@ -1,0 +1,104 @@
+import { sealAudit } from '../../src/domain/audit/seal.js';
+import { createClient, type Client, type Event, type Order } from '../../src/client/index.js';
+import { operations } from '../support/contract.js';
+import { newPatient, patientBody, type Partner } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { completedEncounter } from '../support/reviews.js';
+import { newSandbox } from '../support/sandbox.js';
+import { newWebhooks, receiveExample } from '../support/webhooks.js';
+
+let harness: Harness;
+let partner: Partner;
+let ces: Client;
+/** Parameters that a list needs. The requests of a sandbox grow while they are read, so those of reading are left out. */
+let needed: Readonly<Record<string, object>>;
+
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newSandbox(harness);
+  const { clientId, clientSecret } = partner;
+  ces = createClient({ baseUrl: harness.baseUrl, clientId, clientSecret });
+  const { email } = patientBody();
+  await newPatient(harness, partner, { email });
+  for (let count = 0; count < 2; count += 1) await completedEncounter(harness, partner);
+  const { endpoint_id } = await newWebhooks(harness, partner);
+  await receiveExample(harness, partner);
+  await sealAudit(harness.domain);
+  needed = {
+    findPatients: { email },
+    listWebhookDeliveries: { endpoint_id },
+    listRequests: { operationId: 'createEncounter' },
+  };
+});
+afterAll(() => harness.close());
+
+const lists = operations.flatMap(({ method, path, operationId, parameters, responses }) => {
+  const { properties } = responses['200']?.content?.['application/json']?.schema ?? {};
+  if (method !== 'GET' || properties?.['data']?.type !== 'array') return [];
+  const isPaged = parameters.some(({ name }) => name === 'limit');
+  // More are waiting, but the response does not say how to read them.
+  const isHead = 'has_more' in properties && !('next_cursor' in properties);
+  return [{ operationId, path, isPaged, isHead }];
+});
+
+it.each(lists)('list() reads each element of $operationId once and ends', async ({ operationId, path, ...list }) => {
+  const one = list.isPaged && { limit: 1 };
+  const elements = await first(100, path, { ...needed[operationId], ...(list.isPaged && { limit: 100 }) });
+  if (list.isPaged && operationId !== 'findPatients') expect(elements.length).toBeGreaterThan(1);
+  expect(elements).not.toEqual([]);
+  const expected = list.isHead ? elements.slice(0, 1) : elements;
+  expect(await first(elements.length + 1, path, { ...needed[operationId], ...one })).toEqual(expected);
+});
+
+/** As many elements of a list. */
+async function first(most: number, path: string, parameters: object): Promise<unknown[]> {
+  const elements: unknown[] = [];
+  const list = ces.list as (path: string, parameters: object) => AsyncGenerator;
+  for await (const element of list(path, parameters)) if (elements.push(element) === most) break;
+  return elements;
+}
+
+it('list() reads no page before its elements are asked for', async () => {
+  let requests = 0;
+  const { clientId, clientSecret } = partner;
+  const fetch = (request: Request) => ((requests += 1), globalThis.fetch(request));
+  const counted = createClient({ baseUrl: harness.baseUrl, clientId, clientSecret, fetch });
+  for await (const _ of counted.list('/clinics', { limit: 1 })) break;
+  expect(requests).toBe(['the token', 'one page'].length);
+});
+
+it('pages() gives the cursor from which another process goes on', async () => {
+  const types: Event['type'][] = ['encounter.completed', 'order.created'];
+  const read: string[] = [];
+  let kept: string | undefined;
+  for (let process = 0; process < 4; process += 1) {
+    for await (const page of ces.pages('/events', { types, limit: 3, ...(kept && { after: kept }) })) {
+      read.push(...page.data.map(({ id }) => id));
+      kept = page.next_cursor;
+      break;
+    }
+  }
+  const all: string[] = [];
+  for await (const { id } of ces.list('/events', { types })) all.push(id);
+  expect(all.length).toBeGreaterThan(3);
+  expect(read).toEqual(all);
+});
+
+it('the types of lists name their parameters, elements and pages', () => {
+  const check = async (): Promise<void> => {
+    const endpoint_id = 'c3d54d4c-2d3b-4d1c-8f5a-1f2e3d4c5b6a';
+    for await (const delivery of ces.list('/webhook-endpoints/{endpoint_id}/deliveries', { endpoint_id, limit: 5 })) {
+      delivery.status satisfies string;
+    }
+    for await (const page of ces.pages('/orders')) page satisfies { data: Order[]; next_cursor: string | null };
+    // @ts-expect-error there is no such parameter
+    ces.list('/clinics', { serch: 'north' });
+    // @ts-expect-error a list of something is read with its parameters
+    ces.list('/webhook-endpoints/{endpoint_id}/deliveries');
+    // @ts-expect-error a single record is no list
+    ces.list('/clients/{id}');
+    // @ts-expect-error patients are found by e-mail only
+    ces.list('/clients');
+  };
+  expect(check).toBeInstanceOf(Function);
+});
