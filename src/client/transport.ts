@@ -84,10 +84,10 @@ function withToken(request: Request, token: string): Request {
   return authorized;
 }
 
-/** Too early, or too busy: 429 comes before anything is done, 503 and 409 `idempotency_in_progress` may not. */
+/** A 429 comes before any effect; a 5xx or a 409 `idempotency_in_progress` may not, so only what is safe to repeat is. */
 function mayPass({ status, headers }: Response, isRepeatable: boolean): boolean {
   if (status === 429) return true;
-  return isRepeatable && ([502, 503, 504].includes(status) || (status === 409 && headers.has('Retry-After')));
+  return isRepeatable && ([500, 502, 503, 504].includes(status) || (status === 409 && headers.has('Retry-After')));
 }
 
 function waitAfter(response: Response | null, nth: number): number {
