@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { v7 } from 'uuid';
 import { Prisma } from '../../generated/prisma/client.js';
 import { openDatabase } from '../../src/adapters/database/database.js';
-import { isUnavailable, isUniqueViolation } from '../../src/adapters/database/databaseErrors.js';
+import { isUnavailable, isUniqueViolation, sqlState } from '../../src/adapters/database/databaseErrors.js';
 import type { Database } from '../../src/adapters/database/database.js';
 import { createTestDatabase } from '../support/postgres.js';
 import type { TestDatabase } from '../support/postgres.js';
@@ -180,6 +180,22 @@ describe('a database that fails', () => {
     });
     expect(isUnavailable(await failure(cut))).toBe(true);
     expect(await db.tenant.count()).toBe(1);
+  });
+
+  it.each([
+    ['a transaction of Prisma', (write: Prisma.Sql) => db.$transaction((tx) => tx.$executeRaw(write))],
+    [
+      'a transaction of statements',
+      (write: Prisma.Sql) =>
+        db.$statements(async (tx) => ({ result: await tx.$executeRaw(write), last: Prisma.sql`SELECT 1` })),
+    ],
+  ])('is unavailable to %s when its session may only read, and the next one gets a new session', async (_, run) => {
+    const write = Prisma.sql`UPDATE tenant SET name = name WHERE id = 'a'`;
+    // As a primary leaves the sessions that it has when it is demoted.
+    await db.$executeRaw`SET default_transaction_read_only = on`;
+    const refused = await failure(run(write));
+    expect([sqlState(refused), isUnavailable(refused)]).toEqual(['25006', true]);
+    expect(await run(write)).toBe(1);
   });
 
   it('ends no process when it ends an idle connection, also of a pool that was only sent statements', async () => {
