@@ -83,7 +83,9 @@ export async function recorded<T>(
   if (!command) return work(context);
   const result = await work(context).catch(async (error: unknown) => {
     // What failed first is what the operator needs to know.
-    await recordCommand(context, command, error instanceof UnknownOutcome ? 'unknown' : 'failed', null).catch(() => undefined);
+    await recordCommand(context, command, error instanceof UnknownOutcome ? 'unknown' : 'failed', null).catch(
+      () => undefined,
+    );
     throw error;
   });
   await recordCommand(context, command, 'success', result);

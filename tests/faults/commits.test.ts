@@ -164,7 +164,7 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
     const ids = acknowledged(answers).map(({ body }) => body.documentId);
     expect(rows.sort()).toEqual([...before, ...ids].sort());
     expect(objects).toEqual(expect.arrayContaining(rows));
-  }, 1_800_000);
+  }, 3_600_000);
 
   it('recordPayment is 503 or acknowledged, and each payment that is acknowledged is recorded once', async () => {
     const { encounter_id } = await completedEncounter(harness, partner);
@@ -180,7 +180,7 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
     const rows = await harness.domain.db.payment.findMany({ where: { tenantId: partner.tenantId } });
     expect(rows.map(({ reference }) => reference).sort()).toEqual(references.sort());
     expect(acknowledged(answers)).toHaveLength(rows.length);
-  }, 1_800_000);
+  }, 3_600_000);
 
   it('submitReview is 503 or acknowledged, and each review that is acknowledged has made one order', async () => {
     const reviewed: number[] = [];
@@ -196,5 +196,5 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
     });
     expect(orders.map(({ encounter }) => Number(encounter.encounterNo)).sort()).toEqual(reviewed.sort());
     expect(acknowledged(answers)).toHaveLength(orders.length);
-  }, 1_800_000);
+  }, 3_600_000);
 });

@@ -1,4 +1,11 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import { inTenants, RETENTION_BATCH, type PurgeContext } from '../events/retention.js';
+import { identifier } from '../transactions/bulkSql.js';
+
+/** Tables with the parts of an order and of an encounter: what refers to another goes first. */
+const ofOrders = ['refund', 'fulfilment', 'payment', 'order_line'];
+const informed = ['encounter_information', 'encounter_addendum', 'encounter_document', 'encounter_treatment'];
+const ofEncounters = ['order', 'gfe_item', ...informed];
 
 /**
  * Removes ended encounters whose last change is longer ago than the operator keeps them, with their items, orders and
@@ -21,20 +28,19 @@ export function purgeEncounters(context: PurgeContext, days: number): Promise<nu
           AND NOT EXISTS (SELECT FROM "order" WHERE "order".tenant_id = ${tenantId} AND encounter_id = encounter.id
             AND order_status = 'pending')
         ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED`;
-      const encounterId = { in: old.map(({ id }) => id) };
-      const ofEncounter = { where: { tenantId, encounterId } };
-      const ofOrder = { where: { tenantId, order: { encounterId } } };
-      await transaction.refund.deleteMany(ofOrder);
-      await transaction.fulfilment.deleteMany(ofOrder);
-      await transaction.payment.deleteMany(ofOrder);
-      await transaction.orderLine.deleteMany(ofOrder);
-      await transaction.order.deleteMany(ofEncounter);
-      await transaction.gfeItem.deleteMany(ofEncounter);
-      await transaction.encounterInformation.deleteMany(ofEncounter);
-      await transaction.encounterAddendum.deleteMany(ofEncounter);
-      await transaction.encounterDocument.deleteMany(ofEncounter);
-      await transaction.encounterTreatment.deleteMany(ofEncounter);
-      await transaction.encounter.deleteMany({ where: { tenantId, id: encounterId } });
+      const ids = old.map(({ id }) => id);
+      const orders = Prisma.sql`
+        SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND encounter_id = ANY (${ids}::uuid[])`;
+      for (const part of ofOrders) {
+        await transaction.$executeRaw`
+          DELETE FROM ${identifier(part)} WHERE tenant_id = ${tenantId} AND order_id IN (${orders})`;
+      }
+      for (const part of ofEncounters) {
+        await transaction.$executeRaw`
+          DELETE FROM ${identifier(part)} WHERE tenant_id = ${tenantId} AND encounter_id = ANY (${ids}::uuid[])`;
+      }
+      await transaction.$executeRaw`
+        DELETE FROM encounter WHERE tenant_id = ${tenantId} AND id = ANY (${ids}::uuid[])`;
       return old.length;
     });
   return inTenants(context, purgeSome);

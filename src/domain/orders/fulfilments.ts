@@ -56,7 +56,9 @@ async function hasPrescription(
   { pharmacyId }: Fulfilment,
 ): Promise<boolean> {
   const productIds = lines.filter((line) => line.pharmacyId === pharmacyId).map(({ productId }) => productId);
-  return (await db.productRx.count({ where: { tenantId, productId: { in: productIds } } })) > 0;
+  const found = await db.$queryRaw<unknown[]>`
+    SELECT id FROM product_rx WHERE tenant_id = ${tenantId} AND product_id = ANY (${productIds}::uuid[]) LIMIT 1`;
+  return found.length > 0;
 }
 
 const noLine = [

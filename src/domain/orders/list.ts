@@ -1,7 +1,7 @@
 import { Prisma, type Order } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic } from '../catalog/clinics.js';
+import { mayUseClinic, ofClinics } from '../catalog/clinics.js';
 import { comparableInstant } from '../values/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../values/listCursor.js';
 import { canonicalUuid, onlyUuid } from '../values/uuid.js';
@@ -45,10 +45,16 @@ export async function listOrders(context: Context, filter: Filter): Promise<List
 async function ordersOf(context: Context, page: readonly Pick<Order, 'id'>[]): Promise<OrderRecord[]> {
   if (page.length === 0) return [];
   const ids = page.map(({ id }) => id);
-  const where = { tenantId: context.caller.tenantId, id: { in: ids } };
+  const where = { tenantId: context.caller.tenantId, id: { in: padded(ids) } };
   const rows = await context.db.order.findMany({ where, include: orderDetails });
   const byId = new Map(rows.map((order) => [order.id, ofPharmacies(context, order)]));
   return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** Repeats the last value up to a power of two: each length of a list is another statement of Prisma's. */
+function padded(ids: readonly string[]): string[] {
+  const length = 2 ** Math.ceil(Math.log2(ids.length));
+  return Array.from({ length }, (_, index) => ids[index] ?? ids.at(-1) ?? '');
 }
 
 /** The pharmacies of the filter and of the client's limit; null = all. */
@@ -64,16 +70,9 @@ function matching(context: Context, { status, clinicId, created_after }: Filter)
   return [
     Prisma.sql`"order".tenant_id = ${tenantId}`,
     ...(status === undefined ? [] : [Prisma.sql`"order".order_status = ${status}::order_status`]),
-    ...(clinics === null ? [] : [ofClinics(clinics)]),
+    ...(clinics === null ? [] : [ofClinics(Prisma.sql`"order".clinic_id`, clinics)]),
     ...(created_after === undefined ? [] : [Prisma.sql`"order".created_at > ${comparableInstant(created_after)}`]),
   ];
-}
-
-/** With one clinic a comparison, so that an index has the order. */
-function ofClinics([one, ...others]: readonly string[]): Prisma.Sql {
-  if (one === undefined) return Prisma.sql`false`;
-  if (others.length === 0) return Prisma.sql`"order".clinic_id = ${one}::uuid`;
-  return Prisma.sql`"order".clinic_id = ANY (${[one, ...others]}::uuid[])`;
 }
 
 const anyOf = (tenantId: string, pharmacies: readonly string[]): Prisma.Sql => Prisma.sql`

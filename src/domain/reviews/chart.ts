@@ -1,5 +1,6 @@
-import type { Prisma, Document } from '../../../generated/prisma/client.js';
+import { Prisma, type Document } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
+import { fieldsOf } from '../transactions/bulkSql.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { findDuplicates, type Duplicate } from '../encounters/duplicates.js';
 import type { DetailedEncounter } from '../encounters/lookup.js';
@@ -65,6 +66,8 @@ export async function openChart(
 
 async function includedDocuments({ db }: Context, { tenantId, documents }: DetailedEncounter): Promise<Document[]> {
   const ids = documents.map(({ documentId }) => documentId);
-  const found = await db.document.findMany({ where: { tenantId, id: { in: ids } } });
+  const found = await db.rows<Document>(Prisma.sql`
+    SELECT ${fieldsOf('Document', 'document')} FROM document
+    WHERE tenant_id = ${tenantId} AND id = ANY (${ids}::uuid[])`);
   return ids.flatMap((id) => found.find((document) => document.id === id) ?? []);
 }

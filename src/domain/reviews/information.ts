@@ -13,6 +13,7 @@ import { actorOf } from './review.js';
 import { informationEnds, waitsUntil } from '../encounters/schedule.js';
 import { nextState } from '../encounters/states.js';
 import { announce, changeEncounter, unclaimed } from '../encounters/transitions.js';
+import { tenantInsertion } from '../transactions/bulkSql.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
 /**
@@ -84,7 +85,7 @@ async function addDocuments(
   const ids = sent.flatMap((document) => document?.id ?? []);
   const added = ids.filter((id) => !documents.some(({ documentId }) => documentId === id));
   const data = added.map((documentId, index) => {
-    return { tenantId, encounterId, documentId, position: documents.length + index };
+    return { encounterId, documentId, position: documents.length + index };
   });
-  await db.encounterDocument.createMany({ data });
+  if (data.length > 0) await db.$executeRaw(tenantInsertion(tenantId, 'encounter_document', data));
 }
