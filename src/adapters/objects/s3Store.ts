@@ -7,6 +7,7 @@ import { create as contentDisposition } from 'content-disposition';
 import got, { type Response } from 'got';
 import { Client } from 'minio';
 import type { S3Config } from '../../config.js';
+import { errorCode } from '../../failures.js';
 import { Problem } from '../../problem.js';
 import { endsWithin } from '../endsWithin.js';
 import type { ListedObject, ObjectStore } from './objectStore.js';
@@ -37,8 +38,10 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     retry: { limit: 0 },
     throwHttpErrors: false,
     followRedirect: false,
-    timeout: { connect: 5000, secureConnect: 5000, request: timeout },
+    timeout: { connect: 5000, secureConnect: 5000 },
   });
+  // Not got's own limit, which a 101 ends without a response: the request would wait for ever.
+  const limited = () => ({ signal: AbortSignal.timeout(timeout) });
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
 
   return {
@@ -53,7 +56,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
         const url = await client.presignedPutObject(bucket, key, requestExpiry);
         const file = spool.createReadStream({ start: 0, autoClose: false });
         const headers = { 'content-length': String(size), 'content-type': contentType };
-        expectSuccess(await http.put(url, { body: file, headers }));
+        expectSuccess(await http.put(url, { body: file, headers, ...limited() }));
       } catch (error) {
         unavailable(error);
       } finally {
@@ -64,7 +67,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     async *read(key) {
       const url = await client.presignedGetObject(bucket, key, requestExpiry);
       try {
-        yield* http.stream(url, { throwHttpErrors: true });
+        yield* http.stream(url, { throwHttpErrors: true, ...limited() });
       } catch (error) {
         unavailable(error);
       }
@@ -72,7 +75,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
 
     async remove(key) {
       const url = await client.presignedUrl('DELETE', bucket, key, requestExpiry);
-      expectSuccess(await http.delete(url).catch(unavailable), 'NoSuchKey');
+      expectSuccess(await http.delete(url, limited()).catch(unavailable), 'NoSuchKey');
     },
 
     list: () => listObjects(client, bucket, timeout),
@@ -96,7 +99,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       // the connection.
       const query = { 'list-type': '2', 'max-keys': '1' };
       const url = await client.presignedUrl('GET', bucket, '', requestExpiry, query);
-      expectSuccess(await http.get(url).catch(unavailable));
+      expectSuccess(await http.get(url, limited()).catch(unavailable));
     },
   };
 }
@@ -175,7 +178,7 @@ function expectSuccess({ statusCode, body }: Response<string>, acceptedCode?: st
 function unavailable(error: unknown): never {
   if (error instanceof Problem) throw error;
   // got's errors carry the request with its signed URL: only the reason goes to the log.
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
-  const cause = error instanceof Error ? new Error(code ?? error.message) : error;
+  const code = errorCode(error) === 'ERR_ABORTED' ? 'ETIMEDOUT' : errorCode(error);
+  const cause = error instanceof Error ? new Error(typeof code === 'string' ? code : error.message) : error;
   throw new Problem('dependency_unavailable', undefined, { cause });
 }
