@@ -43,7 +43,11 @@ export const variables = {
     OBJECT_STORE: { enum: ['file', 's3'], default: 'file' },
     S3_ENDPOINT: { type: 'string', format: 'uri', pattern: '^https?://', description: 'http(s)://host[:port]' },
     S3_REGION: { ...text, default: 'us-east-1' },
-    S3_BUCKET: text,
+    S3_BUCKET: {
+      type: 'string',
+      pattern: '^(?!.*\\.\\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$',
+      description: '3 to 63 characters of a-z, 0-9, . and -',
+    },
     S3_ACCESS_KEY: text,
     S3_SECRET_KEY: text,
     DOCUMENT_FETCH_ALLOWED_HOSTS: hosts,

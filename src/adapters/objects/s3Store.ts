@@ -10,7 +10,7 @@ import type { S3Config } from '../../config.js';
 import { errorCode } from '../../failures.js';
 import { Problem } from '../../problem.js';
 import { endsWithin } from '../endsWithin.js';
-import type { ListedObject, ObjectStore } from './objectStore.js';
+import { WrongStoreSetting, type ListedObject, type ObjectStore } from './objectStore.js';
 import { removeFilesOlderThan } from './fileSweep.js';
 
 export interface S3StoreOptions extends S3Config {
@@ -165,13 +165,30 @@ async function openNameless(folder: string): Promise<FileHandle> {
   return handle;
 }
 
+/** Error codes that no retry helps against, and the settings that they are about. */
+const wrongSettings: ReadonlyMap<string, string> = new Map([
+  ['InvalidAccessKeyId', 'S3_ACCESS_KEY is unknown to the object store'],
+  ['SignatureDoesNotMatch', 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY'],
+  ['AccessDenied', 'S3_ACCESS_KEY lacks a right on S3_BUCKET'],
+  ['NoSuchBucket', 'S3_BUCKET does not exist'],
+  ['AuthorizationHeaderMalformed', 'S3_REGION is not the region of S3_BUCKET'],
+  ['AuthorizationQueryParametersError', 'S3_REGION is not the region of S3_BUCKET'],
+  ['PermanentRedirect', 'S3_ENDPOINT is not the endpoint of S3_BUCKET'],
+]);
+
 /** @throws Problem dependency_unavailable with the server's status and error code, never the signed URL */
 function expectSuccess({ statusCode, body }: Response<string>, acceptedCode?: string): void {
   // Not response.ok: without following redirects, got takes them for a success.
   if (statusCode >= 200 && statusCode < 300) return;
   const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? 'no error code';
   // Google's server alone says so when it removes what is not there.
-  if (code !== acceptedCode) unavailable(new Error(`The object store answered ${statusCode} (${code})`));
+  if (code === acceptedCode) return;
+  const wrong = wrongSettings.get(code);
+  unavailable(
+    wrong === undefined
+      ? new Error(`The object store answered ${statusCode} (${code})`)
+      : new WrongStoreSetting(`${wrong} (${code})`),
+  );
 }
 
 /** The body's own reason passes; everything else is the store's. */
@@ -179,6 +196,7 @@ function unavailable(error: unknown): never {
   if (error instanceof Problem) throw error;
   // got's errors carry the request with its signed URL: only the reason goes to the log.
   const code = errorCode(error) === 'ERR_ABORTED' ? 'ETIMEDOUT' : errorCode(error);
-  const cause = error instanceof Error ? new Error(typeof code === 'string' ? code : error.message) : error;
+  const isOurs = error instanceof WrongStoreSetting || !(error instanceof Error);
+  const cause = isOurs ? error : new Error(typeof code === 'string' ? code : error.message);
   throw new Problem('dependency_unavailable', undefined, { cause });
 }
