@@ -5454,8 +5454,8 @@ export interface components {
             requestId: string | null;
             /** @description Address that the request came from. */
             ip: string | null;
-            /** @description `failed` is a fault of the service. */
-            outcome: "success" | "refused" | "failed";
+            /** @description `failed` is a fault of the service, without effect. `unknown`: the connection to the database failed at the commit, and the effect may stand; if it does, the request has a second event with `success`. */
+            outcome: "success" | "refused" | "failed" | "unknown";
             /**
              * @description The provider that asked for a chart; null for everything else.
              * @example 1234567893

@@ -28,6 +28,7 @@ const integer = (min: number, max: number) =>
   });
 
 const text = matching('a text', /./);
+const bucket = matching('3 to 63 characters of a-z, 0-9, . and -', /^(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/);
 const boolean = kind('true or false', (value) => (value === 'true' ? true : value === 'false' ? false : undefined));
 const port = integer(0, 65_535);
 const seconds = integer(1, 31_536_000);
@@ -81,7 +82,7 @@ export const variables = {
   OBJECT_STORE: oneOf('file', 's3').or('file', 'Where documents are stored: `file` is `DATA_DIR`'),
   S3_ENDPOINT: httpUrl.requiredWith('OBJECT_STORE', 's3', '`https://host[:port]`'),
   S3_REGION: text.or('us-east-1', 'Region that requests are signed for'),
-  S3_BUCKET: text.requiredWith('OBJECT_STORE', 's3', 'Existing bucket'),
+  S3_BUCKET: bucket.requiredWith('OBJECT_STORE', 's3', 'Existing bucket'),
   S3_ACCESS_KEY: text.requiredWith('OBJECT_STORE', 's3', 'Access key'),
   S3_SECRET_KEY: text.requiredWith('OBJECT_STORE', 's3', 'Secret key'),
   DOCUMENT_FETCH_ALLOWED_HOSTS: hosts.or([], '`host:port,…` to fetch documents from over http or at private addresses'),

@@ -69,9 +69,18 @@ export interface AuditRow {
   readonly code: string | null;
   readonly requestId: string | null;
   readonly ip: string | null;
-  readonly outcome: 'success' | 'refused' | 'failed';
+  /** Unknown: of a commit that PostgreSQL did not answer. If it stands, there is a second row that says success. */
+  readonly outcome: 'success' | 'refused' | 'failed' | 'unknown';
   /** The provider that asked for a chart. */
   readonly reviewerRef: string | null;
+}
+
+/** What the audit takes from a response. */
+interface AuditedResponse {
+  readonly status: number;
+  readonly code?: string;
+  readonly body?: unknown;
+  readonly isUnknown?: boolean;
 }
 
 /** What the audit will say of a request. Who learns whom it concerns notes that here. */
@@ -84,7 +93,7 @@ export interface RequestAudit {
   /** Whether the transaction of the request's effect has committed the row. */
   isCommitted: boolean;
   /** The row of a response. */
-  rowOf(response: { readonly status: number; readonly code?: string; readonly body?: unknown }): AuditRow;
+  rowOf(response: AuditedResponse): AuditRow;
 }
 
 /** The limits that a request counts against; its response says what is left. */

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { openDatabase } from './adapters/database/database.js';
 import { startJobWorker } from './adapters/jobs/jobWorker.js';
+import { WrongStoreSetting } from './adapters/objects/objectStore.js';
 import { createApp } from './app.js';
 import type { Config } from './config.js';
 import type { Services } from './context.js';
@@ -54,9 +55,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
   try {
     const state = { baseUrl: () => baseUrl, isStopping: () => stopping };
     const services = await openServices({ config, domain, databaseUrl: database.url, log, ...state });
-    await services.objects.check().catch((cause: unknown) => {
-      throw new Error(`OBJECT_STORE cannot be used: ${reasonOf(cause)}`, { cause });
-    });
+    await checkStore(services);
     const wantsDemo = cluster.isPrimary && (databaseUrl === null || options.demo === true);
     baseUrl ||= `http://${urlHost(config.host)}:${config.port}`;
     // Before listening: once the service is ready, the credentials are there.
@@ -100,6 +99,17 @@ export async function startService({ config, options, opened, log, serveMetrics 
     await database.close();
     throw error;
   }
+}
+
+/** Uploads need S3, nothing else does: a failure that may pass does not keep the service from starting. */
+async function checkStore({ objects, config, log }: Services): Promise<void> {
+  await objects.check().catch((error: unknown) => {
+    const reason = reasonOf(error);
+    if (config.objectStore.kind === 'file' || (error as Error).cause instanceof WrongStoreSetting) {
+      throw new Error(`OBJECT_STORE cannot be used: ${reason}`, { cause: error });
+    }
+    log.warn({ reason }, 'the object store at S3_ENDPOINT does not answer; uploads fail until it does');
+  });
 }
 
 /** Listens in this process. */

@@ -10,8 +10,8 @@ function typeOf({ clientId, operationId }: AuditRecord): object {
   return { system, code: 'rest', display: 'RESTful Operation' };
 }
 
-/** Success, minor failure (the request was refused), serious failure (of the service). */
-const outcomes: Readonly<Record<string, string>> = { success: '0', refused: '4', failed: '8' };
+/** Success, minor failure (the request was refused), serious failure (of the service, perhaps after the effect). */
+const outcomes: Readonly<Record<string, string>> = { success: '0', refused: '4', failed: '8', unknown: '8' };
 
 /** A row of the audit as an AuditEvent of FHIR R4. */
 export function fhirAuditEvent(row: AuditRecord): object {
@@ -36,7 +36,7 @@ export function fhirAuditEvent(row: AuditRecord): object {
     subtype: [{ system: 'urn:clinical-encounter:operation', code: operationId.replaceAll(' ', '-') }],
     recorded: at.toISOString(),
     outcome: outcomes[row.outcome],
-    ...(row.code === null ? {} : { outcomeDesc: row.code }),
+    ...(row.outcome === 'unknown' ? { outcomeDesc: 'unknown' } : row.code === null ? {} : { outcomeDesc: row.code }),
     agent: [
       { who: { identifier: who }, requestor: true, ...(row.ip ? { network: { address: row.ip, type: '2' } } : {}) },
     ],

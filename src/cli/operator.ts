@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { databaseClock, openDatabase } from '../adapters/database/database.js';
+import { UnknownOutcome } from '../adapters/database/databaseErrors.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
 import { type ObjectStore } from '../adapters/objects/objectStore.js';
 import { openServiceDatabase } from '../runtime/serviceDatabase.js';
@@ -81,7 +82,8 @@ export async function recorded<T>(
   if (!command) return work(context);
   const result = await work(context).catch(async (error: unknown) => {
     // Report the first error, not that of the audit.
-    await recordCommand(context, command, 'failed', null).catch(() => undefined);
+    const outcome = error instanceof UnknownOutcome ? 'unknown' : 'failed';
+    await recordCommand(context, command, outcome, null).catch(() => undefined);
     throw error;
   });
   await recordCommand(context, command, 'success', result);

@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
-import { isUnavailable, sqlState } from '../adapters/database/databaseErrors.js';
+import { isUnavailable, sqlState, UnknownOutcome } from '../adapters/database/databaseErrors.js';
 import type { Services } from '../context.js';
 import type { OperationId } from '../contract.js';
 import { describeCauses } from '../failures.js';
@@ -41,11 +41,15 @@ function refusalOf(operationId: OperationId | undefined, error: unknown): Proble
   return isTokenFault ? tokenRequestFault(problem) : problem;
 }
 
-/** Status and code that a failure of an operation will be answered with. */
-export function failureOf(operationId: OperationId, error: unknown): { status: number; code: string } {
+/** Status and code that a failure of an operation will be answered with, and whether its effect may stand. */
+export function failureOf(
+  operationId: OperationId,
+  error: unknown,
+): { status: number; code: string; isUnknown?: boolean } {
   const problem = refusalOf(operationId, error);
   if (problem instanceof OAuthProblem) return { status: oauthStatuses[problem.error], code: problem.error };
-  return { status: problems[problem.code].status, code: problem.code };
+  const { code, cause } = problem;
+  return { status: problems[code].status, code, isUnknown: cause instanceof UnknownOutcome };
 }
 
 function problemOf(error: unknown): Problem | OAuthProblem {

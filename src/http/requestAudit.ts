@@ -25,7 +25,7 @@ export function requestAudit(
     patientId: null,
     isCommitted: false,
     request,
-    rowOf({ status, code = null, body }) {
+    rowOf({ status, code = null, body, isUnknown }) {
       const parts = { response: body, ...request };
       return {
         at: now(),
@@ -40,7 +40,7 @@ export function requestAudit(
         code,
         requestId,
         ip: callerAddress(req, config.trustedProxies),
-        outcome: status < 400 ? 'success' : status < 500 ? 'refused' : 'failed',
+        outcome: isUnknown ? 'unknown' : status < 400 ? 'success' : status < 500 ? 'refused' : 'failed',
         reviewerRef: rule?.reviewerOf(parts) ?? null,
       };
     },

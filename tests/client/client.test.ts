@@ -75,14 +75,17 @@ it('what is refused is an ApiError with the code, the fields and the request, fo
   expect((taken as ApiError).requestId).toMatch(/^[0-9a-f-]{36}$/);
   const wrong = watched(undefined, { clientSecret: 'wrong' });
   expect(await wrong.ces.get('/clinics').catch(refusal)).toMatchObject({ status: 401, code: 'invalid_client' });
-  const proxy = watched((name) => (name === 'GET /clinics' ? new Response('<html>', { status: 500 }) : undefined));
+  const html = (name: string) => (name === 'GET /clinics' ? new Response('<html>', { status: 500 }) : undefined);
+  const proxy = watched(html, { retries: 0 });
   expect(await proxy.ces.get('/clinics').catch(refusal)).toMatchObject({ status: 500, code: 'unknown', body: null });
 });
 
 it('a request is sent again where that cannot do harm: with the same key, after the time that the service names', async () => {
-  const busy = watched((name, nth) =>
-    name === 'POST /clients' && nth < 3 ? problem(503, 'dependency_unavailable', { 'Retry-After': '0' }) : undefined,
-  );
+  const passing = [
+    problem(500, 'internal_error', { 'Retry-After': '0' }),
+    problem(503, 'dependency_unavailable', { 'Retry-After': '0' }),
+  ];
+  const busy = watched((name, nth) => (name === 'POST /clients' ? passing[nth - 1] : undefined));
   const { user_id } = await busy.ces.post('/clients', { body: body() });
   const keys = busy.sent.filter(({ name }) => name === 'POST /clients').map(({ key }) => key);
   expect(keys).toHaveLength(3);

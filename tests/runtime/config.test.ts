@@ -187,6 +187,7 @@ it.each([
   ['LOG_LEVEL', 'INFO', 'one of trace, debug, info, warn, error, fatal, silent'],
   ['DATABASE_URL', 'mysql://db/x', 'a URL like postgresql://user:password@host:5432/database'],
   ['S3_ENDPOINT', 's3.example.com', 'an http(s) URL'],
+  ['S3_BUCKET', 'My_Documents', '3 to 63 characters of a-z, 0-9, . and -'],
   ['DOCUMENT_FETCH_ALLOWED_HOSTS', 'a', 'host:port, or several separated by commas'],
   ['CLAMAV_ADDRESS', 'a', 'host:port or /path'],
   ['VALIDATE_RESPONSES', 'yes', 'true or false'],

@@ -1,6 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 import { portOf } from './fileHost.js';
+
+/** @returns how many bytes of the chunk still pass before both ends are reset; null lets all of it pass */
+type Watch = (chunk: Buffer, from: 'client' | 'server') => number | null;
 
 /** The way to a server, which can be cut while the server goes on. */
 export interface Proxy {
@@ -12,6 +16,8 @@ export interface Proxy {
   hang(): void;
   /** Ends every connection and does this with new ones. */
   divert(onConnection: (socket: Socket) => unknown): void;
+  /** Sees each chunk from now on and may reset its connection (RST) at any byte; null ends it. */
+  watch(watch: Watch | null): void;
   /** As before, at the same address. */
   mend(): Promise<void>;
   close(): Promise<void>;
@@ -22,6 +28,7 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
   let diverted: ((socket: Socket) => unknown) | undefined;
+  let watching: Watch | null = null;
   const keep = (socket: Socket): void => {
     sockets.add(socket);
     // The other end is told by the pipe's end; why it failed is nobody's concern here.
@@ -35,7 +42,19 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     }
     const outer = connect(Number(target.port), target.hostname);
     keep(outer);
-    inner.pipe(outer).pipe(inner);
+    const watched = (from: 'client' | 'server') =>
+      new Transform({
+        transform(chunk: Buffer, _encoding, done) {
+          const passing = watching?.(chunk, from) ?? null;
+          if (passing === null) return done(null, chunk);
+          (from === 'client' ? outer : inner).write(chunk.subarray(0, passing));
+          inner.resetAndDestroy();
+          // The server is sent what passes, and only then sees the end.
+          outer.end();
+        },
+      });
+    inner.pipe(watched('client')).pipe(outer);
+    outer.pipe(watched('server')).pipe(inner);
     inner.once('close', () => outer.destroy());
     outer.once('close', () => inner.destroy());
   });
@@ -61,6 +80,9 @@ export async function startProxy(serverUrl: string): Promise<Proxy> {
     divert(onConnection) {
       diverted = onConnection;
       endAll();
+    },
+    watch(watch) {
+      watching = watch;
     },
     async mend() {
       diverted = undefined;

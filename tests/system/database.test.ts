@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
 import { openDatabase } from '../../src/adapters/database/database.js';
-import { isUnavailable, isUniqueViolation } from '../../src/adapters/database/databaseErrors.js';
+import { isUnavailable, isUniqueViolation, sqlState } from '../../src/adapters/database/databaseErrors.js';
 import type { Database } from '../../src/adapters/database/database.js';
 import { createTestDatabase } from '../support/postgres.js';
 import type { TestDatabase } from '../support/postgres.js';
@@ -185,6 +185,19 @@ describe('a database that fails', () => {
     });
     expect(isUnavailable(await failure(cut))).toBe(true);
     expect(await db.prisma.tenant.count()).toBe(1);
+  });
+
+  it('is unavailable to a transaction when its session may only read, and gives the next one a new session', async () => {
+    const write = () =>
+      db.transaction(async (tx) => ({
+        result: await tx.of('a').run`UPDATE tenant SET name = name WHERE id = ${'a'}`,
+        last: null,
+      }));
+    // As a primary leaves the sessions that it has when it is demoted.
+    await db.everyTenant.run`SET default_transaction_read_only = on`;
+    const refused = await failure(write());
+    expect([sqlState(refused), isUnavailable(refused)]).toEqual(['25006', true]);
+    expect(await write()).toBe(1);
   });
 
   it('ends no process when it ends an idle connection, also of a pool that was only sent statements', async () => {

@@ -221,16 +221,24 @@ describeOnS3('the S3 store', () => {
   }));
 
   it.each([
-    ['a wrong secret', { secretKey: 'wrong' }, '403 (SignatureDoesNotMatch)'],
-    ['an unknown key', { accessKey: 'test:nobody' }, '403 (SignatureDoesNotMatch)'],
-    ['a bucket that is missing', { bucket: 'missing' }, '404 (NoSuchBucket)'],
-  ])('is unavailable with %s, and tells the operator so', async (_fault, change, answer) => {
+    [
+      'a wrong secret',
+      { secretKey: 'wrong' },
+      'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY (SignatureDoesNotMatch)',
+    ],
+    [
+      'an unknown key',
+      { accessKey: 'test:nobody' },
+      'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY (SignatureDoesNotMatch)',
+    ],
+    ['a bucket that is missing', { bucket: 'missing' }, 'S3_BUCKET does not exist (NoSuchBucket)'],
+  ])('is unavailable with %s, and tells the operator so', async (_fault, change, message) => {
     const store = await openS3Store({ ...server.account, ...change, spoolFolder });
     // One after the other: what is refused while nobody waits for it would end the process.
     const attempts = [() => store.check(), () => store.put('a/b.pdf', bodyOf('x'), 'application/pdf')];
     for (const attempt of attempts) {
       const error: unknown = await attempt().catch((reason: unknown) => reason);
-      const cause = { message: `The object store answered ${answer}` };
+      const cause = { message };
       expect(error).toMatchObject({ code: 'dependency_unavailable', cause });
     }
   });

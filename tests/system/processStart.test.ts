@@ -131,17 +131,6 @@ describe('the service does not start', () => {
     expect(await readdir(folder)).not.toContain('missing.json');
   });
 
-  it('without its object store', async () => {
-    const said = await refusalOf({
-      OBJECT_STORE: 's3',
-      S3_ENDPOINT: 'http://127.0.0.1:1',
-      S3_BUCKET: 'documents',
-      S3_ACCESS_KEY: 'secret-4711',
-      S3_SECRET_KEY: 'secret-4711',
-    });
-    expect(said).toMatch(/OBJECT_STORE .*ECONNREFUSED/);
-  });
-
   it('when DATA_DIR is no folder', async () => {
     const file = join(folder, 'a-file');
     await writeFile(file, '');

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openS3Store } from '../../src/adapters/objects/s3Store.js';
 import { Problem } from '../../src/problem.js';
+import { startRawServer } from '../support/rawServer.js';
 import { bodyOf, closeServer, listen, outcomeOf } from '../support/objectStores.js';
 
 describe('the S3 store without its server', () => {
@@ -78,6 +79,23 @@ describe('the S3 store without its server', () => {
     expect(await readdir(spoolFolder)).toEqual([]);
     await closeServer(server);
     expect(await outcomeOf(store.check())).toBe('dependency_unavailable');
+  });
+
+  it('is unavailable when the server switches protocols and then is silent', async () => {
+    const answer = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
+    const server = await startRawServer(answer, false);
+    const store = await openS3Store({ ...account, endpoint: `http://${server.host}`, spoolFolder, timeout: 300 });
+    const read = async (): Promise<void> => {
+      for await (const _ of store.read('a/b.pdf'));
+    };
+    const attempts = [
+      store.put('a/b.pdf', bodyOf(randomBytes(3_000_000)), 'application/pdf'),
+      ...[read(), store.remove('a/b.pdf'), store.check()],
+      ...[store.removeUnfinished(new Date()), store.list()[Symbol.asyncIterator]().next()],
+    ];
+    expect(await Promise.all(attempts.map(outcomeOf))).toEqual(Array(6).fill('dependency_unavailable'));
+    expect(await readdir(spoolFolder)).toEqual([]);
+    server.close();
   });
 
   it('takes “no such key” for removed, as some servers answer, but no other 404', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { access, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { Problem } from '../../problem.js';
 import type { FileLinks } from './fileLinks.js';
@@ -47,10 +47,8 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
     },
 
     async remove(key) {
-      const target = pathOf(folder, key);
-      await rm(target, { force: true }).catch(unavailable);
-      // Only the document's own folder, which nobody else writes to; it may hold more, or be gone.
-      await rmdir(dirname(target)).catch(() => undefined);
+      // The folder stays: it is the patient's, and a concurrent upload may be between making it and moving its file there.
+      await rm(pathOf(folder, key), { force: true }).catch(unavailable);
     },
 
     async *list() {

@@ -17,6 +17,9 @@ export interface ListedObject {
   readonly modifiedAt: Date;
 }
 
+/** Why a store that answers will never serve: its message names the variable that is wrong. */
+export class WrongStoreSetting extends Error {}
+
 /** Where documents lie. A store that can't be reached or can't write rejects with Problem dependency_unavailable. */
 export interface ObjectStore {
   readonly provider: 'file' | 's3';
@@ -34,7 +37,7 @@ export interface ObjectStore {
   removeUnfinished(before: Date): Promise<number>;
   /** A GET link that works for `seconds` from `now`. */
   link(key: string, object: LinkedObject, now: Date, seconds: number): Promise<string>;
-  /** Rejects when the store can't serve, for readiness and for the start. */
+  /** Rejects when the store can't serve, for readiness and for the start; the cause may be a {@link WrongStoreSetting}. */
   check(): Promise<void>;
   /** If links lead to this service: the file of one's last segment; undefined when it is not ours or has expired. */
   readonly openLink?: (link: string, now: Date) => LinkedFile | undefined;

@@ -7,9 +7,10 @@ import { create as contentDisposition } from 'content-disposition';
 import got, { type Response } from 'got';
 import { Client } from 'minio';
 import type { S3Config } from '../../config.js';
+import { errorCode } from '../../failures.js';
 import { Problem } from '../../problem.js';
 import { endsWithin } from '../endsWithin.js';
-import type { ListedObject, ObjectStore } from './objectStore.js';
+import { WrongStoreSetting, type ListedObject, type ObjectStore } from './objectStore.js';
 import { removeFilesOlderThan } from './fileSweep.js';
 
 export interface S3StoreOptions extends S3Config {
@@ -37,8 +38,10 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     retry: { limit: 0 },
     throwHttpErrors: false,
     followRedirect: false,
-    timeout: { connect: 5000, secureConnect: 5000, request: timeout },
+    timeout: { connect: 5000, secureConnect: 5000 },
   });
+  // Not got's own limit, which a 101 ends without a response: the request would wait for ever.
+  const limited = () => ({ signal: AbortSignal.timeout(timeout) });
   await mkdir(spoolFolder, { recursive: true, mode: 0o700 });
 
   return {
@@ -53,7 +56,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
         const url = await client.presignedPutObject(bucket, key, requestExpiry);
         const file = spool.createReadStream({ start: 0, autoClose: false });
         const headers = { 'content-length': String(size), 'content-type': contentType };
-        expectSuccess(await http.put(url, { body: file, headers }));
+        expectSuccess(await http.put(url, { body: file, headers, ...limited() }));
       } catch (error) {
         unavailable(error);
       } finally {
@@ -64,7 +67,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
     async *read(key) {
       const url = await client.presignedGetObject(bucket, key, requestExpiry);
       try {
-        yield* http.stream(url, { throwHttpErrors: true });
+        yield* http.stream(url, { throwHttpErrors: true, ...limited() });
       } catch (error) {
         unavailable(error);
       }
@@ -72,7 +75,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
 
     async remove(key) {
       const url = await client.presignedUrl('DELETE', bucket, key, requestExpiry);
-      expectSuccess(await http.delete(url).catch(unavailable), 'NoSuchKey');
+      expectSuccess(await http.delete(url, limited()).catch(unavailable), 'NoSuchKey');
     },
 
     list: () => listObjects(client, bucket, timeout),
@@ -96,7 +99,7 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
       // the connection.
       const query = { 'list-type': '2', 'max-keys': '1' };
       const url = await client.presignedUrl('GET', bucket, '', requestExpiry, query);
-      expectSuccess(await http.get(url).catch(unavailable));
+      expectSuccess(await http.get(url, limited()).catch(unavailable));
     },
   };
 }
@@ -162,20 +165,38 @@ async function openNameless(folder: string): Promise<FileHandle> {
   return handle;
 }
 
+/** Error codes that no retry helps against, and the settings that they are about. */
+const wrongSettings: ReadonlyMap<string, string> = new Map([
+  ['InvalidAccessKeyId', 'S3_ACCESS_KEY is unknown to the object store'],
+  ['SignatureDoesNotMatch', 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY'],
+  ['AccessDenied', 'S3_ACCESS_KEY lacks a right on S3_BUCKET'],
+  ['NoSuchBucket', 'S3_BUCKET does not exist'],
+  ['AuthorizationHeaderMalformed', 'S3_REGION is not the region of S3_BUCKET'],
+  ['AuthorizationQueryParametersError', 'S3_REGION is not the region of S3_BUCKET'],
+  ['PermanentRedirect', 'S3_ENDPOINT is not the endpoint of S3_BUCKET'],
+]);
+
 /** @throws Problem dependency_unavailable with the server's status and error code, never the signed URL */
 function expectSuccess({ statusCode, body }: Response<string>, acceptedCode?: string): void {
   // Not response.ok: without following redirects, got takes them for a success.
   if (statusCode >= 200 && statusCode < 300) return;
   const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? 'no error code';
   // Google's server alone says so when it removes what is not there.
-  if (code !== acceptedCode) unavailable(new Error(`The object store answered ${statusCode} (${code})`));
+  if (code === acceptedCode) return;
+  const wrong = wrongSettings.get(code);
+  unavailable(
+    wrong === undefined
+      ? new Error(`The object store answered ${statusCode} (${code})`)
+      : new WrongStoreSetting(`${wrong} (${code})`),
+  );
 }
 
 /** The body's own reason passes; everything else is the store's. */
 function unavailable(error: unknown): never {
   if (error instanceof Problem) throw error;
   // got's errors carry the request with its signed URL: only the reason goes to the log.
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
-  const cause = error instanceof Error ? new Error(code ?? error.message) : error;
+  const code = errorCode(error) === 'ERR_ABORTED' ? 'ETIMEDOUT' : errorCode(error);
+  const isOurs = error instanceof WrongStoreSetting || !(error instanceof Error);
+  const cause = isOurs ? error : new Error(typeof code === 'string' ? code : error.message);
   throw new Problem('dependency_unavailable', undefined, { cause });
 }

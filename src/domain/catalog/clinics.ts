@@ -51,6 +51,13 @@ export async function listClinics(context: Context, filter: ClinicFilter) {
   return { clinics: rows, total, stats: { active, inactive } };
 }
 
+/** A condition on a column of clinics' ids. With one clinic it is a comparison, so that an index has the order. */
+export function ofClinics(column: Prisma.Sql, [one, ...others]: readonly string[]): Prisma.Sql {
+  if (one === undefined) return Prisma.sql`false`;
+  if (others.length === 0) return Prisma.sql`${column} = ${one}::uuid`;
+  return Prisma.sql`${column} = ANY (${[one, ...others]}::uuid[])`;
+}
+
 /** Whether the API client's clinic limit, if any, includes the clinic. */
 export function mayUseClinic({ caller }: Pick<Context, 'caller'>, clinicId: string): boolean {
   return caller.allowedClinicIds?.includes(canonicalUuid(clinicId)) ?? true;

@@ -1,5 +1,5 @@
 import type { Document } from '../../../generated/prisma/client.js';
-import { isUnavailable } from '../../adapters/database/databaseErrors.js';
+import { UnknownOutcome } from '../../adapters/database/databaseErrors.js';
 import type { Context } from '../../context.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
@@ -94,7 +94,7 @@ export async function storeFile(
 }
 
 /**
- * An orphaned object is harmless; a row without its object is not. If the outcome is unknown, keep the object.
+ * An orphaned object is harmless; a row without its object is not: keep the object unless the rollback is certain.
  * @param work calls `inserted` when it has written the row
  */
 async function keptIfInserted<T>(
@@ -112,7 +112,7 @@ async function keptIfInserted<T>(
     if (!row.isWritten) await remove();
     return result;
   } catch (error) {
-    if (!isUnavailable(error)) await remove();
+    if (!(error instanceof UnknownOutcome)) await remove();
     throw error;
   }
 }

@@ -29,6 +29,7 @@ export function findDuplicates(
     ORDER BY encounter.created_at DESC, encounter.encounter_no DESC, item.position LIMIT ${MOST}`;
 }
 
-/** The keys of items, to compare `(category_id, subcategory_id)` with. */
-export const keysOf = (items: readonly ItemIdentity[]): Prisma.Sql =>
-  Prisma.join(items.map((item) => Prisma.sql`(${item.categoryId}::uuid, ${item.subcategoryId}::uuid)`));
+/** Selects the keys of items, to look `(category_id, subcategory_id)` up in. */
+export const keysOf = (items: readonly ItemIdentity[]): Prisma.Sql => Prisma.sql`
+  SELECT * FROM unnest(${items.map(({ categoryId }) => categoryId)}::uuid[],
+    ${items.map(({ subcategoryId }) => subcategoryId)}::uuid[])`;

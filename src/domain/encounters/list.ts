@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic } from '../catalog/clinics.js';
+import { mayUseClinic, ofClinics } from '../catalog/clinics.js';
 import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
 import { comparableInstant } from '../values/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../values/listCursor.js';
@@ -31,16 +31,10 @@ function matching(context: Context, filter: EncounterFilter): Prisma.Sql[] {
     Prisma.sql`encounter.tenant_id = ${tenantId}`,
     ...(status === undefined ? [] : [Prisma.sql`encounter.status = ${status}::encounter_status`]),
     ...(patientId === undefined ? [] : [Prisma.sql`encounter.patient_id = ${patientId}::uuid`]),
-    ...(clinics === null ? [] : [ofClinics(clinics)]),
+    ...(clinics === null ? [] : [ofClinics(Prisma.sql`encounter.clinic_id`, clinics)]),
     ...(created_after === undefined ? [] : [Prisma.sql`encounter.created_at > ${comparableInstant(created_after)}`]),
     ...(cursor === undefined ? [] : [beyond(cursor)]),
   ];
-}
-
-/** With one clinic a comparison, so that an index has the order. */
-function ofClinics(ids: readonly string[]): Prisma.Sql {
-  const clinics = ids.map((id) => Prisma.sql`${id}::uuid`);
-  return clinics.length > 0 ? Prisma.sql`encounter.clinic_id IN (${Prisma.join(clinics)})` : Prisma.sql`false`;
 }
 
 /** A comparison of rows, so that an index begins at the position. */

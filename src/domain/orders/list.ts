@@ -2,7 +2,7 @@ import { Prisma, type Order } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic } from '../catalog/clinics.js';
+import { mayUseClinic, ofClinics } from '../catalog/clinics.js';
 import { comparableInstant } from '../values/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../values/listCursor.js';
 import { canonicalUuid, onlyUuid } from '../values/uuid.js';
@@ -66,16 +66,9 @@ function matching(context: Context, { status, clinicId, created_after }: Filter)
   return [
     Prisma.sql`"order".tenant_id = ${tenantId}`,
     ...(status === undefined ? [] : [Prisma.sql`"order".order_status = ${status}::order_status`]),
-    ...(clinics === null ? [] : [ofClinics(clinics)]),
+    ...(clinics === null ? [] : [ofClinics(Prisma.sql`"order".clinic_id`, clinics)]),
     ...(created_after === undefined ? [] : [Prisma.sql`"order".created_at > ${comparableInstant(created_after)}`]),
   ];
-}
-
-/** With one clinic a comparison, so that an index has the order. */
-function ofClinics([one, ...others]: readonly string[]): Prisma.Sql {
-  if (one === undefined) return Prisma.sql`false`;
-  if (others.length === 0) return Prisma.sql`"order".clinic_id = ${one}::uuid`;
-  return Prisma.sql`"order".clinic_id = ANY (${[one, ...others]}::uuid[])`;
 }
 
 const anyOf = (tenantId: string, pharmacies: readonly string[]): Prisma.Sql => Prisma.sql`

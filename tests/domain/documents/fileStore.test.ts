@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { openObjectStore } from '../../../src/adapters/objects/openObjectStore.js';
 import { bodyOf, filesBelow, openFileSubject, outcomeOf } from '../../support/objectStores.js';
 import type { FileSubject } from '../../support/objectStores.js';
@@ -112,6 +112,13 @@ describe('the file store', () => {
     await expect(subject.store.put(key, bodyOf('x'), 'application/pdf')).rejects.toThrow('not valid');
     await expect(subject.store.remove(key)).rejects.toThrow('not valid');
     expect(await filesBelow(dataDir)).toEqual(before);
+  });
+
+  it('removes an object without its folder, which a concurrent upload may be about to use', async () => {
+    const key = keyOf('scan.pdf');
+    await subject.store.put(key, bodyOf('x'), 'application/pdf');
+    await subject.store.remove(key);
+    expect(await readdir(join(dataDir, 'documents', dirname(key)))).toEqual([]);
   });
 
   it('keeps files and its secret from other users, and its links over a restart', async () => {

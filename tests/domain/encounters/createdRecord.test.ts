@@ -15,7 +15,7 @@ it('returns from createEncounter the columns that its last statement writes', as
   const patientId = await newPatient(harness, partner);
   const documentIds = [await newDocument(harness, partner, patientId)];
   const treatmentIds = [await newProduct(harness, partner), await newProduct(harness, partner)];
-  const body = await encounterBody(harness, partner, { patientId, documentIds, treatmentIds });
+  const body = { ...(await encounterBody(harness, partner)), patientId, documentIds, treatmentIds };
   const { id: apiClientId } = await domain.db.prisma.apiClient.findUniqueOrThrow({
     where: { clientId: partner.clientId },
   });

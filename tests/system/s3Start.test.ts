@@ -1,0 +1,69 @@
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { createTenant } from '../../src/domain/access/tenants.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { newToken, patientBody } from '../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
+import { call, type Answer } from '../support/http.js';
+import { startProxy, type Proxy } from '../support/proxy.js';
+import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
+import { startServer } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const describeOnS3 = hasS3Server() ? describe : describe.skip;
+
+describeOnS3('a start on S3', () => {
+  let s3: S3Server;
+  let proxy: Proxy;
+  let files: FileHost;
+  let stage: Stage;
+  let environment: Record<string, string>;
+  beforeAll(async () => {
+    [s3, files, stage] = await Promise.all([startS3Server(), startFileHost(), openStage()]);
+    proxy = await startProxy(s3.account.endpoint);
+    environment = {
+      ...stage.environment,
+      ...s3.environment,
+      ...{ S3_ENDPOINT: new URL(proxy.url).origin, DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
+    };
+  });
+  afterAll(async () => {
+    await stage.close();
+    await proxy.close();
+    await files.close();
+    await s3.close();
+  });
+
+  it.each([
+    ['S3_ACCESS_KEY', 'test:nobody'],
+    ['S3_SECRET_KEY', 'wrong-4711'],
+    ['S3_BUCKET', 'missing'],
+    ['S3_BUCKET', 'My_Documents'],
+    ['S3_REGION', 'elsewhere'],
+  ])('is refused with a message that names the variable when %s is %s', async (name, value) => {
+    const { ended, stderr } = startServer({ ...environment, [name]: value });
+    expect((await ended).code).toBe(1);
+    expect(stderr()).toContain(name);
+    expect(stderr()).not.toContain('4711');
+  });
+
+  it('succeeds while the server is away; uploads answer 503, and work when it is back', async () => {
+    await proxy.cut();
+    const server = startServer(environment);
+    const at = { baseUrl: await server.started };
+    const context = systemContext(stage.db);
+    const { id: tenant } = await createTenant(context, { name: 'Lakeside', mode: 'live' });
+    const token = await newToken(at, await createApiClient(context, { tenant, preset: 'partner' }));
+    const { body: patient } = await call(at, 'POST /clients', { token, json: patientBody() });
+    const url = files.serve('/scan.pdf', { content: sampleFiles.pdf });
+    const upload = (): Promise<Answer> =>
+      call(at, `POST /clients-documents/${patient.user_id}/upload-url/lab-results`, { token, json: { url } });
+
+    const refused = await upload();
+    expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '5']);
+    const { status, body } = await call(at, 'GET /readyz');
+    expect([status, body.checks.objectStore]).toEqual([200, 'failing']);
+    expect(server.logged().filter(({ reason }) => reason === 'ECONNREFUSED')).toHaveLength(1);
+    await proxy.mend();
+    expect((await upload()).status).toBe(200);
+  });
+});

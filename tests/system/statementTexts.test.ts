@@ -1,0 +1,156 @@
+import { purgeEncounters } from '../../src/domain/encounters/retention.js';
+import {
+  newClient,
+  newClinic,
+  newDocument,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newProduct,
+  type Partner,
+} from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call } from '../support/http.js';
+import {
+  askedEncounter,
+  cancelled,
+  claimedEncounter,
+  completedEncounter,
+  deny,
+  reviewBody,
+} from '../support/reviews.js';
+import { statementsOf } from '../support/statements.js';
+
+/** Both are padded to the same power of two where Prisma makes a list. */
+const [SHORT, LONG] = [5, 8];
+
+let harness: Harness;
+let partner: Partner;
+let patientId: string;
+let clinicIds: string[];
+let productIds: string[];
+let documentIds: string[];
+const pharmacyId = '0b0f4b7e-5d0c-4b43-9a43-0d9b8c1f0a11';
+
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  const { tenantId } = partner;
+  patientId = await newPatient(harness, partner);
+  const each = <T>(make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: LONG }, make));
+  clinicIds = await each(() => newClinic(harness, partner));
+  productIds = await each(() => newProduct(harness, partner));
+  documentIds = await each(() => newDocument(harness, partner, patientId));
+  await harness.domain.db.prisma.product.updateMany({ where: { tenantId }, data: { pharmacyId } });
+});
+afterAll(() => harness.close());
+
+/** References to so many things, of a new patient unless said otherwise. */
+const parts = async (length: number, ofPatient?: string) => ({
+  clinicId: clinicIds[0],
+  treatmentIds: productIds.slice(0, length),
+  patientId: ofPatient ?? (await newPatient(harness, partner)),
+});
+const body = async (length: number) => ({
+  ...(await parts(length, patientId)),
+  ...{ documentIds: documentIds.slice(0, length), reviewType: 'asynchronous', serviceQueue: 'provider_network' },
+});
+const send = async (target: string, json?: unknown, { token } = partner): Promise<void> => {
+  const headers: Record<string, string> = json === undefined ? {} : { 'Idempotency-Key': `${target} ${Math.random()}` };
+  const { status, text } = await call(harness, target, { token, json, headers });
+  if (status >= 300) throw new Error(`${target}: ${status} ${text}`);
+};
+const setReuse = async (gfeReuse: boolean): Promise<void> => {
+  await harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse } });
+  // The state of a caller is kept for a while.
+  harness.clock.advance(31);
+};
+
+/** What is made ready for a list of so many values, and then the work with it. */
+type Prepare = (length: number) => Promise<() => Promise<unknown>>;
+const reads = [
+  '/encounters',
+  '/orders',
+  '/clinics',
+  '/review-queue',
+  '/tenants/products',
+  '/events',
+  '/clients?email=a@example.com',
+];
+const operations: Record<string, Prepare> = {
+  async createEncounter(length) {
+    const json = await body(length);
+    // What has documents reuses nothing.
+    const { documentIds: _, ...reusing } = json;
+    await setReuse(true);
+    return async () => {
+      await send('POST /encounters', json);
+      await send('POST /encounters', reusing);
+      await setReuse(false);
+    };
+  },
+  async previewEncounter(length) {
+    const json = await body(length);
+    return () => send('POST /encounters/preview', json);
+  },
+  async submitReview(length) {
+    const of = await parts(length);
+    await completedEncounter(harness, partner, of);
+    const claimed = await claimedEncounter(harness, partner, of);
+    return () => send(`POST /encounters/${claimed.encounter_id}/review`, reviewBody(claimed, deny));
+  },
+  async revokeApprovals(length) {
+    const { encounter_id, gfe_data } = await completedEncounter(harness, partner, await parts(length));
+    const items = gfe_data.map(({ categoryId, subcategoryId }: any) => ({ categoryId, subcategoryId }));
+    const json = { reviewerRef: '1234567893', reason: 'Recalled.', items };
+    return () => send(`POST /encounters/${encounter_id}/revoke`, json);
+  },
+  async provideInformation(length) {
+    const { encounter_id } = await askedEncounter(harness, partner, await parts(1, patientId));
+    const json = { documentIds: documentIds.slice(0, length) };
+    return () => send(`POST /encounters/${encounter_id}/information`, json);
+  },
+  async getChart(length) {
+    const { encounter_id } = await claimedEncounter(harness, partner, await body(length));
+    return () => send(`GET /encounters/${encounter_id}/chart?reviewerRef=1234567893`);
+  },
+  async recordFulfilment(length) {
+    const { orderNo } = await orderOf(await completedEncounter(harness, partner, await parts(length)));
+    return () => send(`POST /orders/${orderNo}/fulfilments`, { pharmacyId, status: 'accepted' });
+  },
+  async listOrders(length) {
+    for (let count = 0; count < length; count += 1) await completedEncounter(harness, partner, await parts(1));
+    return () => send(`GET /orders?limit=${length}`);
+  },
+  async 'a list of an API client that is limited to clinics'(length) {
+    const limited = await newClient(harness, partner.tenantId, undefined, clinicIds.slice(0, length));
+    return async () => {
+      for (const path of reads) await send(`GET ${path}`, undefined, limited);
+    };
+  },
+  async purgeEncounters(length) {
+    const { domain } = harness;
+    for (let count = 0; count < length; count += 1) {
+      await cancelled(harness, partner, await newEncounter(harness, partner, await parts(1)));
+    }
+    return () => purgeEncounters(domain, 0);
+  },
+};
+
+const orderOf = ({ encounter_id: encounterNo }: any) =>
+  harness.domain.db.prisma.order.findFirstOrThrow({
+    where: { tenantId: partner.tenantId, encounter: { encounterNo } },
+  });
+
+it.each(Object.entries(operations))(
+  '%s sends statements whose texts do not depend on the length of its lists',
+  async (_, prepare) => {
+    const textsOf = async (length: number): Promise<string[]> => {
+      const work = await prepare(length);
+      return (await statementsOf(work)).map(({ text }) => text);
+    };
+    const known = new Set(await textsOf(SHORT));
+    expect(known.size).toBeGreaterThan(1);
+    expect((await textsOf(LONG)).filter((text) => !known.has(text))).toEqual([]);
+  },
+);
