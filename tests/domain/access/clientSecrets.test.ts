@@ -162,7 +162,7 @@ describe('checking a secret', () => {
       return used;
     };
     const wrongSecret = await asked(partner.clientId);
-    expect(wrongSecret).toEqual(['rows']);
+    expect(wrongSecret).toEqual(['everyTenant']);
     expect(await asked(`ces_${'a'.repeat(20)}`)).toEqual(wrongSecret);
     expect(await asked(inactive.clientId)).toEqual(wrongSecret);
   });
