@@ -5461,6 +5461,12 @@ export interface components {
              * @example 1234567893
              */
             reviewerRef: string | null;
+            /**
+             * Format: int32
+             * @description How many requests this event stands for; absent for one. Failed attempts of an API client to obtain a token share an event beyond 20 in a minute: time, request and address are those of the last of them.
+             * @example 37
+             */
+            count?: number;
         };
         AuditEventList: {
             /** @description Requests and commands, the oldest first. */

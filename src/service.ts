@@ -89,6 +89,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
         metrics?.close();
         await tracing?.stop().catch(() => undefined);
         services.limits?.close();
+        await services.auditLog.close();
         await webhookDb?.$disconnect();
         await domain.db.$disconnect();
         await database.close();

@@ -13,6 +13,9 @@ function typeOf({ clientId, operationId }: AuditRecord): object {
 /** Success, minor failure (the request was refused), serious failure (of the service). */
 const outcomes: Readonly<Record<string, string>> = { success: '0', refused: '4', failed: '8' };
 
+const outcomeText = ({ code, count }: AuditRecord): string =>
+  [code, count === null ? null : `${count} requests`].filter((part) => part !== null).join(', ');
+
 /** A row of the audit as an AuditEvent of FHIR R4. */
 export function fhirAuditEvent(row: AuditRecord): object {
   const { position, at, tenantId, clientId, operator, operationId, patientId, resourceType, resourceId } = row;
@@ -36,7 +39,7 @@ export function fhirAuditEvent(row: AuditRecord): object {
     subtype: [{ system: 'urn:clinical-encounter:operation', code: operationId.replaceAll(' ', '-') }],
     recorded: at.toISOString(),
     outcome: outcomes[row.outcome],
-    ...(row.code === null ? {} : { outcomeDesc: row.code }),
+    ...(row.code === null && row.count === null ? {} : { outcomeDesc: outcomeText(row) }),
     agent: [
       { who: { identifier: who }, requestor: true, ...(row.ip ? { network: { address: row.ip, type: '2' } } : {}) },
     ],

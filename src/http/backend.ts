@@ -2,7 +2,6 @@ import { OpenAPIBackend } from 'openapi-backend';
 import { withMembers, type Context, type PublicContext, type RequestAudit, type Services } from '../context.js';
 import type { LimitName } from '../adapters/limits/limits.js';
 import type { OperationId } from '../contract.js';
-import { auditRecorder } from '../domain/audit/recorder.js';
 import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
 import { inTenantTime } from '../domain/transactions/transaction.js';
 import type { Operations } from '../operations/operation.js';
@@ -45,7 +44,6 @@ export function createBackend(
   const common = { ...protective, 'API-Version': contractVersion(), 'Cache-Control': 'no-store' };
   const { authenticate, forget } = bearerAuthentication();
   const { validateResponses, databasePoolSize } = services.config;
-  const record = auditRecorder(services);
   const shares = openShares(databasePoolSize);
   const behave = sandboxBehavior();
   const routeOf = ({ method, path }: Plan) => ({ method: method.toUpperCase(), path });
@@ -104,7 +102,8 @@ export function createBackend(
     locals.route = plan;
     const audit = requestAudit(plan, plan.audit, services, req, locals.requestId);
     const recorded = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
-      if (plan.audit && audit.clientId !== null && !audit.isCommitted) await record(audit.rowOf(response));
+      if (plan.audit && audit.clientId !== null && !audit.isCommitted)
+        await services.auditLog.record(audit.rowOf(response));
     };
     const context = publicContext(services, req, locals, audit);
     const result = await run(plan, head, req, res, context, audit.request).catch(async (error: unknown) => {
