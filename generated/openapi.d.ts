@@ -670,7 +670,7 @@ export interface paths {
         /**
          * List audit events
          * @description Returns who saw or did what in the tenant, the oldest first: every request of its API clients, reads and refused
-         *     attempts included, and the operator's commands about it. A request appears when it is sealed, within some two minutes.
+         *     attempts included, reads of documents by their links (`openDocumentLink`), and the operator's commands about it. A request appears when it is sealed, within some two minutes.
          *     Keep `next_cursor` and ask again with it: nothing is left out.
          */
         get: operations["listAuditEvents"];
@@ -5424,9 +5424,9 @@ export interface components {
              * @description When it was answered, in real time also in a sandbox.
              */
             at: string;
-            /** @description `client_id` of the API client; null for a command of the operator. */
+            /** @description `client_id` of the API client; null for a command of the operator, and for `openDocumentLink`, which needs no token. */
             clientId: string | null;
-            /** @description As this document names it, or the words of a command such as `client create`. */
+            /** @description As this document names it, or the words of a command such as `client create`. `openDocumentLink` is the read of a document by its link (`fileUrl`), if this service serves it. */
             operationId: string;
             /** @description What kind of thing it was about; null for none. */
             resourceType: "audit" | "catalog" | "client" | "clinic" | "clock" | "document" | "encounter" | "event" | "order" | "patient" | "product" | "sandbox" | "tenant" | "token" | null;
@@ -5463,7 +5463,7 @@ export interface components {
             reviewerRef: string | null;
             /**
              * Format: int32
-             * @description How many requests this event stands for; absent for one. Failed attempts of an API client to obtain a token share an event beyond 20 in a minute: time, request and address are those of the last of them.
+             * @description How many requests this event stands for; absent for one. Beyond 20 in a minute, failed attempts of an API client to obtain a token share an event, and so do reads of a document by its links: time, request and address are those of the last of them.
              * @example 37
              */
             count?: number;

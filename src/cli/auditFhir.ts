@@ -3,8 +3,8 @@ import type { AuditRecord } from '../domain/audit/export.js';
 const DICOM = 'http://dicom.nema.org/resources/ontology/DCM';
 
 /** What kind of event it is, by the code systems that FHIR binds. */
-function typeOf({ clientId, operationId }: AuditRecord): object {
-  if (clientId === null) return { system: DICOM, code: '110100', display: 'Application Activity' };
+function typeOf({ operator, operationId }: AuditRecord): object {
+  if (operator !== null) return { system: DICOM, code: '110100', display: 'Application Activity' };
   if (operationId === 'issueToken') return { system: DICOM, code: '110114', display: 'User Authentication' };
   const system = 'http://terminology.hl7.org/CodeSystem/audit-event-type';
   return { system, code: 'rest', display: 'RESTful Operation' };
@@ -20,7 +20,8 @@ const outcomeText = ({ code, count }: AuditRecord): string =>
 export function fhirAuditEvent(row: AuditRecord): object {
   const { position, at, tenantId, clientId, operator, operationId, patientId, resourceType, resourceId } = row;
   const identifier = (kind: string, value: string) => ({ system: `urn:clinical-encounter:${kind}`, value });
-  const who = clientId === null ? identifier('operator', operator ?? 'unknown') : identifier('client', clientId);
+  const asker = clientId === null ? identifier('link', resourceId ?? 'unknown') : identifier('client', clientId);
+  const who = operator === null ? asker : identifier('operator', operator);
   const entities: object[] = [];
   if (patientId !== null) {
     entities.push({

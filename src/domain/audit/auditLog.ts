@@ -49,5 +49,6 @@ export function openAuditLog(context: Pick<DomainContext, 'db'>, minuteMs = MINU
   };
 }
 
-/** What requests have in common that may share a row: the client of failed logins. Null: the row is its own. */
-const sharedBy = ({ code, clientId }: AuditRow): string | null => (code === 'invalid_client' ? clientId : null);
+/** What requests that may share a row are about: a client's failed logins, or a document that was read by its link. */
+const sharedBy = ({ code, clientId, resourceId }: AuditRow): string | null =>
+  code === 'invalid_client' ? clientId : clientId === null ? resourceId : null;
