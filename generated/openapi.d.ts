@@ -806,7 +806,8 @@ export interface paths {
         /**
          * List received webhooks
          * @description Returns what the receiver of a sandbox tenant has got, for partners who have no public address yet: an endpoint whose `url`
-         *     is the address of this operation is sent to there. The last 100 messages, the newest first.
+         *     is the address of this operation is sent to there. The last 100 messages, the newest first. An API client that is limited to clinics sees those that were
+         *     sent to its own endpoints.
          */
         get: operations["listWebhookInbox"];
         put?: never;
