@@ -18,13 +18,15 @@ interface Response {
  * Does the work of a request in one transaction; if the request has an Idempotency-Key, at most once (R-67). Key,
  * effect and response are committed together: a concurrent duplicate waits and then gets the same response (R-69); a
  * failure or a crash leaves nothing, and a retry does the work.
+ * @param toStore what of the response is stored, and replayed: all, unless it shows a secret
  * @throws Problem idempotency_key_reused, idempotency_in_progress, and what the work throws
  */
 export async function withIdempotency<R extends Response>(
   context: Context,
   work: (context: CallerContext) => Promise<R>,
+  toStore: (response: R) => Response = (response) => response,
 ): Promise<R> {
-  return committed(context, await inCallerTransaction(context, (...begun) => once(context, work, ...begun)));
+  return committed(context, await inCallerTransaction(context, (...begun) => once(context, work, toStore, ...begun)));
 }
 
 /** The same for work that consists of statements. */
@@ -32,7 +34,10 @@ export async function statementsWithIdempotency<R extends Response>(
   context: Context,
   work: (context: StatementContext) => Promise<R>,
 ): Promise<R> {
-  return committed(context, await inCallerStatements(context, (...begun) => once(context, work, ...begun)));
+  return committed(
+    context,
+    await inCallerStatements(context, (...begun) => once(context, work, (all) => all, ...begun)),
+  );
 }
 
 interface Done<R> {
@@ -43,6 +48,7 @@ interface Done<R> {
 async function once<C extends StatementContext, R extends Response>(
   { idempotency, audit }: Context,
   work: (context: C) => Promise<R>,
+  toStore: (response: R) => Response,
   transaction: C,
   isFirst: boolean,
 ): Promise<Done<R>> {
@@ -50,7 +56,7 @@ async function once<C extends StatementContext, R extends Response>(
     return { response: replayed(await findResult(transaction, idempotency)) as R, isReplay: true };
   }
   const response = await work(transaction);
-  if (idempotency) storeResult(transaction, idempotency, response);
+  if (idempotency) storeResult(transaction, idempotency, toStore(response));
   transaction.audited.push(audit.rowOf(response));
   return { response, isReplay: false };
 }
