@@ -514,6 +514,9 @@ export interface paths {
          * @description Has the events to come sent to a URL, signed by Standard Webhooks 1.0. The endpoint belongs to your API client and gets what
          *     it may see in the feed. The response is the only one that shows the secret. A tenant can have five endpoints; those of
          *     deactivated API clients, which get nothing, do not count.
+         *
+         *     A replay by `Idempotency-Key` has no `secret`, because responses are stored without it. If the first response was lost, call
+         *     `rotateWebhookSecret`.
          */
         post: operations["createWebhookEndpoint"];
         delete?: never;
@@ -566,6 +569,9 @@ export interface paths {
          * Rotate the secret of a webhook endpoint
          * @description Makes a new secret. For 24 hours each delivery is signed with the secret before as well (two signatures in one header), so
          *     that nothing is refused while you change it. A second rotation within that time ends the secret before the previous one.
+         *
+         *     A replay by `Idempotency-Key` has no `secret`, because responses are stored without it. If the first response was lost, rotate
+         *     with another key.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -670,7 +676,7 @@ export interface paths {
         /**
          * List audit events
          * @description Returns who saw or did what in the tenant, the oldest first: every request of its API clients, reads and refused
-         *     attempts included, and the operator's commands about it. A request appears when it is sealed, within some two minutes.
+         *     attempts included, reads of documents by their links (`openDocumentLink`), and the operator's commands about it. A request appears when it is sealed, within some two minutes.
          *     Keep `next_cursor` and ask again with it: nothing is left out.
          */
         get: operations["listAuditEvents"];
@@ -806,7 +812,8 @@ export interface paths {
         /**
          * List received webhooks
          * @description Returns what the receiver of a sandbox tenant has got, for partners who have no public address yet: an endpoint whose `url`
-         *     is the address of this operation is sent to there. The last 100 messages, the newest first.
+         *     is the address of this operation is sent to there. The last 100 messages, the newest first. An API client that is limited to clinics sees those that were
+         *     sent to its own endpoints.
          */
         get: operations["listWebhookInbox"];
         put?: never;
@@ -5299,11 +5306,11 @@ export interface components {
             /** @description For people, what the endpoint is. At most 255 characters, enough for a line. */
             description?: components["schemas"]["NullableText"];
         };
-        /** @description Signs the deliveries (Standard Webhooks). Libraries take it as it is. Keep it now; it is not shown again. */
+        /** @description Signs the deliveries (Standard Webhooks). Libraries take it as it is. Keep it now; it is not shown again: a replay by `Idempotency-Key`, which has the header `Idempotent-Replayed`, lacks it. */
         secret: string;
-        /** @description An endpoint with its secret, which no other response shows. */
+        /** @description An endpoint with its secret, which no other response shows, nor a replay of this one. */
         NewWebhookEndpoint: components["schemas"]["WebhookEndpoint"] & {
-            secret: components["schemas"]["secret"];
+            secret?: components["schemas"]["secret"];
         };
         /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant that of `listWebhookInbox`, too. At most 2048 characters, the length that servers and proxies commonly accept. */
         url: string;
@@ -5325,8 +5332,8 @@ export interface components {
             status?: "active" | "disabled";
         };
         WebhookSecret: {
-            /** @description Signs the deliveries (Standard Webhooks). Libraries take it as it is. Keep it now; it is not shown again. */
-            secret: string;
+            /** @description Signs the deliveries (Standard Webhooks). Libraries take it as it is. Keep it now; it is not shown again: a replay by `Idempotency-Key`, which has the header `Idempotent-Replayed`, lacks it. */
+            secret?: string;
             /**
              * Format: date-time
              * @description Until then the secret before signs as well.
@@ -5424,9 +5431,9 @@ export interface components {
              * @description When it was answered, in real time also in a sandbox.
              */
             at: string;
-            /** @description `client_id` of the API client; null for a command of the operator. */
+            /** @description `client_id` of the API client; null for a command of the operator, and for `openDocumentLink`, which needs no token. */
             clientId: string | null;
-            /** @description As this document names it, or the words of a command such as `client create`. */
+            /** @description As this document names it, or the words of a command such as `client create`. `openDocumentLink` is the read of a document by its link (`fileUrl`), if this service serves it. */
             operationId: string;
             /** @description What kind of thing it was about; null for none. */
             resourceType: "audit" | "catalog" | "client" | "clinic" | "clock" | "document" | "encounter" | "event" | "order" | "patient" | "product" | "sandbox" | "tenant" | "token" | null;
@@ -5461,6 +5468,12 @@ export interface components {
              * @example 1234567893
              */
             reviewerRef: string | null;
+            /**
+             * Format: int32
+             * @description How many requests this event stands for; absent for one. Beyond 20 in a minute, failed attempts of an API client to obtain a token share an event, and so do reads of a document by its links: time, request and address are those of the last of them.
+             * @example 37
+             */
+            count?: number;
         };
         AuditEventList: {
             /** @description Requests and commands, the oldest first. */
@@ -6520,6 +6533,20 @@ export interface components {
         };
         /** @description The body or a parameter is malformed, or the URL is not allowed */
         UpdateWebhookEndpointBadRequest: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "API-Version": components["headers"]["ApiVersion"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                RateLimit: components["headers"]["RateLimit"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+                "application/json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A parameter or the key is unknown or malformed */
+        RotateWebhookSecretBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "API-Version": components["headers"]["ApiVersion"];
@@ -8689,6 +8716,11 @@ export interface operations {
             query?: never;
             header?: {
                 /**
+                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
@@ -8713,16 +8745,18 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "Cache-Control": components["headers"]["CacheControlNoStore"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookSecret"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["RotateWebhookSecretBadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookEndpointNotFound"];
+            409: components["responses"]["IdempotencyConflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["DependencyUnavailable"];

@@ -8,7 +8,7 @@ import { createBackend, type Backend } from './http/backend.js';
 import { docsRoutes } from './http/docs.js';
 import { endpointsOf } from './http/endpoint.js';
 import { failureHandler } from './http/errors.js';
-import { fileRoutes } from './http/files.js';
+import { documentLinks, fileRoutes } from './http/files.js';
 import { requestIdFor } from './http/requestId.js';
 import { logWhenClosed } from './http/requestLog.js';
 import type { Locals, Response } from './http/route.js';
@@ -66,7 +66,7 @@ function otherRoutes(services: Services, { match, answer, headers: common }: Bac
     next(failure);
   });
   app.use(docsRoutes(services));
-  app.use('/files', fileRoutes(services));
+  app.use('/files', fileRoutes(documentLinks(services)));
   app.use((req, res) => {
     const found = match(req.method, req.path);
     if (found === 'unknown_path') throw new Problem('route_not_found');

@@ -50,6 +50,7 @@ export interface Services extends DomainContext {
   readonly newRequestId: () => string;
   /** Whether the process has been told to stop: it serves what it has and takes no more. */
   readonly isStopping: () => boolean;
+  readonly auditLog: AuditLog;
 }
 
 /** A row of the audit: ids and codes, never values or names. */
@@ -73,6 +74,16 @@ export interface AuditRow {
   readonly outcome: 'success' | 'refused' | 'failed' | 'unknown';
   /** The provider that asked for a chart. */
   readonly reviewerRef: string | null;
+  /** How many requests it stands for; null: one. */
+  readonly count: number | null;
+}
+
+/** Where the rows of requests are recorded. */
+export interface AuditLog {
+  /** Resolves when the row is committed, or counted for one that is written later. @throws Problem dependency_unavailable */
+  record(row: AuditRow): Promise<void>;
+  /** Before the process ends. Never rejects. */
+  close(): Promise<void>;
 }
 
 /** What the audit takes from a response. */

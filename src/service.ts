@@ -88,6 +88,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
         metrics?.close();
         await tracing?.stop().catch(() => undefined);
         services.limits?.close();
+        await services.auditLog.close();
         await webhookDb?.close();
         await domain.db.close();
         await database.close();

@@ -3,8 +3,8 @@ import type { AuditRecord } from '../domain/audit/export.js';
 const DICOM = 'http://dicom.nema.org/resources/ontology/DCM';
 
 /** What kind of event it is, by the code systems that FHIR binds. */
-function typeOf({ clientId, operationId }: AuditRecord): object {
-  if (clientId === null) return { system: DICOM, code: '110100', display: 'Application Activity' };
+function typeOf({ operator, operationId }: AuditRecord): object {
+  if (operator !== null) return { system: DICOM, code: '110100', display: 'Application Activity' };
   if (operationId === 'issueToken') return { system: DICOM, code: '110114', display: 'User Authentication' };
   const system = 'http://terminology.hl7.org/CodeSystem/audit-event-type';
   return { system, code: 'rest', display: 'RESTful Operation' };
@@ -13,11 +13,18 @@ function typeOf({ clientId, operationId }: AuditRecord): object {
 /** Success, minor failure (the request was refused), serious failure (of the service, perhaps after the effect). */
 const outcomes: Readonly<Record<string, string>> = { success: '0', refused: '4', failed: '8', unknown: '8' };
 
+function descriptionOf({ outcome, code, count }: AuditRecord): { outcomeDesc?: string } {
+  const parts = [outcome === 'unknown' ? outcome : code, count === null ? null : `${count} requests`];
+  const outcomeDesc = parts.filter((part) => part !== null).join(', ');
+  return outcomeDesc === '' ? {} : { outcomeDesc };
+}
+
 /** A row of the audit as an AuditEvent of FHIR R4. */
 export function fhirAuditEvent(row: AuditRecord): object {
   const { position, at, tenantId, clientId, operator, operationId, patientId, resourceType, resourceId } = row;
   const identifier = (kind: string, value: string) => ({ system: `urn:clinical-encounter:${kind}`, value });
-  const who = clientId === null ? identifier('operator', operator ?? 'unknown') : identifier('client', clientId);
+  const asker = clientId === null ? identifier('link', resourceId ?? 'unknown') : identifier('client', clientId);
+  const who = operator === null ? asker : identifier('operator', operator);
   const entities: object[] = [];
   if (patientId !== null) {
     entities.push({
@@ -36,7 +43,7 @@ export function fhirAuditEvent(row: AuditRecord): object {
     subtype: [{ system: 'urn:clinical-encounter:operation', code: operationId.replaceAll(' ', '-') }],
     recorded: at.toISOString(),
     outcome: outcomes[row.outcome],
-    ...(row.outcome === 'unknown' ? { outcomeDesc: 'unknown' } : row.code === null ? {} : { outcomeDesc: row.code }),
+    ...descriptionOf(row),
     agent: [
       { who: { identifier: who }, requestor: true, ...(row.ip ? { network: { address: row.ip, type: '2' } } : {}) },
     ],

@@ -67,5 +67,6 @@ export async function recordCommand(
     ip: null,
     outcome,
     reviewerRef: null,
+    count: null,
   });
 }

@@ -1,6 +1,5 @@
 import type { Context, PublicContext, RequestAudit, Services } from '../context.js';
 import type { LimitName } from '../adapters/limits/limits.js';
-import { auditRecorder } from '../domain/audit/recorder.js';
 import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
 import { aheadOf } from '../domain/transactions/transaction.js';
 import { readBody } from './body.js';
@@ -41,7 +40,6 @@ export function createBackend(
   const common = { ...protective, 'API-Version': contractVersion(), 'Cache-Control': 'no-store' };
   const { authenticate, forget } = bearerAuthentication();
   const { validateResponses, databasePoolSize } = services.config;
-  const record = auditRecorder(services);
   const shares = openShares(databasePoolSize);
   const behave = sandboxBehavior();
   const routeOf = ({ method, path }: Endpoint) => ({ method: method.toUpperCase(), path });
@@ -103,7 +101,8 @@ export function createBackend(
     locals.route = endpoint;
     const audit = requestAudit(endpoint, endpoint.audit, services, req, locals.requestId);
     const recorded = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
-      if (endpoint.audit && audit.clientId !== null && !audit.isCommitted) await record(audit.rowOf(response));
+      const isRecorded = endpoint.audit && audit.clientId !== null && !audit.isCommitted;
+      if (isRecorded) await services.auditLog.record(audit.rowOf(response));
     };
     const context = publicContext(services, req, locals, audit);
     const result = await run(endpoint, head, req, res, context, audit.request).catch(async (error: unknown) => {

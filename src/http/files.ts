@@ -1,15 +1,29 @@
-import { Router, type Response } from 'express';
+import { Router, type Request, type Response } from 'express';
 import type { Services } from '../context.js';
+import { openDocumentLink, type LinkedDocument } from '../domain/documents/links.js';
+import { callerAddress } from './callerAddress.js';
+import type { Locals } from './route.js';
 import { sendFile } from './sendFile.js';
 
 /** For a link that was changed, made up or has expired alike: which of them it was is nobody's business. */
 const refusal = 'This link is not valid or has expired.\n';
 
+type OpenLink = (link: string, request: Request, response: Response) => Promise<LinkedDocument | undefined>;
+
+/** Opens links to documents on behalf of whoever has them, and records that in the audit. */
+export const documentLinks =
+  (services: Services): OpenLink =>
+  (link, request, { locals }) =>
+    openDocumentLink(services, link, {
+      requestId: (locals as Locals).requestId,
+      ip: callerAddress(request, services.config.trustedProxies),
+    });
+
 /**
  * Serves the signed links of the file store (`fileUrl`), which are no part of the contract; mount at `/files`. A
  * document is only ever offered for saving, and whatever is in it can't run in a browser.
  */
-export function fileRoutes(services: Pick<Services, 'objects' | 'now'>): Router {
+export function fileRoutes(open: OpenLink): Router {
   const router = Router({ caseSensitive: true, strict: true });
   // Not as a parameter, which Express decodes and, malformed, takes for a failure: nothing in a link is encoded.
   router.all(/^\/[^/]+$/, async (request, response) => {
@@ -18,7 +32,7 @@ export function fileRoutes(services: Pick<Services, 'objects' | 'now'>): Router 
       response.setHeader('Allow', 'GET, HEAD');
       return refuse(response, 405, 'Links are for GET.\n');
     }
-    const file = services.objects.openLink?.(request.path.slice(1), services.now());
+    const file = await open(request.path.slice(1), request, response);
     if (!file) return refuse(response, 403, refusal);
     response.attachment(file.fileName);
     response.setHeader('Content-Type', file.contentType);

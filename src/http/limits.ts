@@ -3,9 +3,10 @@ import type { LimitName, Limits, Usage } from '../adapters/limits/limits.js';
 import type { RequestLimits } from '../context.js';
 import { Problem } from '../problem.js';
 import { metrics } from '../telemetry.js';
+import { networkOf } from './callerAddress.js';
 import type { Locals } from './route.js';
 
-/** A caller who sends again at once would keep the process busy with refusals. */
+/** A caller who sends again at once would keep the process busy with refusals and failed logins. */
 const REFUSAL_DELAY_MS = 100;
 
 /** The limits as one request meets them; what is left is noted for its response. */
@@ -18,10 +19,14 @@ export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () =>
     throw new Problem('rate_limited');
   };
   // Failures count by client and address: others must not use up what the client itself may do.
-  const keyFor = (name: LimitName, key: string): string => (name === 'token-failures' ? `${key} ${addressOf()}` : key);
+  const keyFor = (name: LimitName, key: string): string =>
+    name === 'token-failures' ? `${key} ${networkOf(addressOf())}` : key;
   return {
     async count(name, key, ownQuota) {
-      if (limits) await refuseIfExceeded(await limits.take(name, keyFor(name, key), ownQuota));
+      if (!limits) return;
+      const usage = await limits.take(name, keyFor(name, key), ownQuota);
+      if (name === 'token-failures') await delay(REFUSAL_DELAY_MS);
+      await refuseIfExceeded(usage);
     },
     async check(name, key) {
       if (limits) await refuseIfExceeded(await limits.look(name, keyFor(name, key)));

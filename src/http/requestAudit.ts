@@ -42,6 +42,7 @@ export function requestAudit(
         ip: callerAddress(req, config.trustedProxies),
         outcome: isUnknown ? 'unknown' : status < 400 ? 'success' : status < 500 ? 'refused' : 'failed',
         reviewerRef: rule?.reviewerOf(parts) ?? null,
+        count: null,
       };
     },
   };

@@ -6,8 +6,12 @@ import { withIdempotency } from './withIdempotency.js';
 /** POST /webhook-endpoints: the only response with its secret, but for a rotation. */
 export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async ({ body }, context) => {
   checkUrl(context, body.url);
-  return withIdempotency(context, async (transaction) => {
-    const { endpoint, secret } = await createEndpoint(transaction, body);
-    return { status: 201, body: { ...webhookEndpointView(endpoint), secret } };
-  });
+  return withIdempotency(
+    context,
+    async (transaction) => {
+      const { endpoint, secret } = await createEndpoint(transaction, body);
+      return { status: 201, body: { ...webhookEndpointView(endpoint), secret } };
+    },
+    ({ status, body: { secret: _shownOnce, ...shown } }) => ({ status, body: shown }),
+  );
 };

@@ -4,7 +4,11 @@ import { withIdempotency } from './withIdempotency.js';
 
 /** POST /webhook-endpoints/{endpoint_id}/rotate-secret: the one before signs as well for a day. */
 export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = ({ path }, context) =>
-  withIdempotency(context, async (transaction) => {
-    const { secret, previousSecretUntil } = await rotateSecret(transaction, path.endpoint_id);
-    return { status: 200, body: { secret, previousSecretUntil: previousSecretUntil.toISOString() } };
-  });
+  withIdempotency(
+    context,
+    async (transaction) => {
+      const { secret, previousSecretUntil } = await rotateSecret(transaction, path.endpoint_id);
+      return { status: 200, body: { secret, previousSecretUntil: previousSecretUntil.toISOString() } };
+    },
+    ({ status, body: { secret: _shownOnce, ...body } }) => ({ status, body }),
+  );

@@ -13,11 +13,13 @@ interface Response {
  * Does the work of a request in one transaction; if the request has an Idempotency-Key, at most once (R-67). Key,
  * effect and response are committed together: a concurrent duplicate waits and then gets the same response (R-69); a
  * failure or a crash leaves nothing, and a retry does the work.
+ * @param toStore what of the response is stored, and replayed: all, unless it shows a secret
  * @throws Problem idempotency_key_reused, idempotency_in_progress, and what the work throws
  */
 export async function withIdempotency<R extends Response>(
   context: Context,
   work: (context: CallerContext) => Promise<R>,
+  toStore: (response: R) => Response = (response) => response,
 ): Promise<R> {
   const { audit, idempotency } = context;
   const { response, isReplay } = await inCallerTransaction(context, async (transaction, isFirst) => {
@@ -25,7 +27,7 @@ export async function withIdempotency<R extends Response>(
       return { response: replayed(await findResult(transaction, idempotency)) as R, isReplay: true };
     }
     const response = await work(transaction);
-    if (idempotency) storeResult(transaction, idempotency, response);
+    if (idempotency) storeResult(transaction, idempotency, toStore(response));
     transaction.audited.push(audit.rowOf(response));
     return { response, isReplay: false };
   });

@@ -10,6 +10,7 @@ import { openTokens } from '../adapters/tokens/tokens.js';
 import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
+import { openAuditLog } from '../domain/audit/auditLog.js';
 import { ATTEMPT_TIMEOUT } from '../domain/events/webhookRetries.js';
 import { reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
@@ -43,7 +44,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     log.warn({ reason: reasonOf(error) }, 'the scanner at CLAMAV_ADDRESS does not answer; uploads fail until it does');
   });
   const objects = countedStore(await openObjectStore({ dataDir: config.dataDir, baseUrl, store: config.objectStore }));
-  return {
+  const services = {
     ...domain,
     config,
     log,
@@ -62,4 +63,6 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     newRequestId: () => randomUUID(),
     isStopping,
   };
+  // It asks for `db` at each row: a spread here would ask for the base URL before it is known.
+  return Object.assign(services, { auditLog: openAuditLog(services) });
 }

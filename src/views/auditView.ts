@@ -16,5 +16,6 @@ export function auditView(row: AuditEvent): Schemas['AuditEvent'] {
     ip: row.ip,
     outcome: row.outcome as Schemas['AuditEvent']['outcome'],
     reviewerRef: row.reviewerRef,
+    ...(row.count === null ? {} : { count: row.count }),
   };
 }

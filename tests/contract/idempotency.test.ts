@@ -80,7 +80,8 @@ describe('every operation that takes a key', () => {
       ] as const) {
         const retry = await send(asked, spelt);
         expect(retry.status).toBe(first.status);
-        expect(retry.body).toEqual(first.body);
+        const { secret: _secret, ...shown } = first.body;
+        expect(retry.body).toEqual(shown);
         expect(isReplayed(retry)).toBe(true);
         expect(retry.headers.get('Location')).toBe(first.headers.get('Location'));
         expect(retry.headers.get('Cache-Control')).toBe(first.headers.get('Cache-Control'));
@@ -131,8 +132,9 @@ describe('every operation that takes a key', () => {
       const key = newKey();
       expect((await send(requests.right, key)).status).toBe(succeeds(operation));
       const { target } = requests.right;
-      expectProblem(await send({ target, json: { nonsense: 1 } }, key), 400, 'validation_failed');
-      const { security } = operation;
+      const { security, requestBody } = operation;
+      const malformed = requestBody ? target : `${target}?nonsense=1`;
+      expectProblem(await send({ target: malformed, json: { nonsense: 1 } }, key), 400, 'validation_failed');
       const [lacking] = security.flatMap((requirement) => Object.values(requirement).flat());
       if (security.length === 1) {
         const token = await tokenWithout(harness, partner, lacking as Permission);
@@ -157,6 +159,19 @@ describe('every operation that takes a key', () => {
       expect(await effects()).toBe(before);
     }));
 });
+
+it('no stored response holds the secret of a webhook endpoint, which only the first response shows', () =>
+  everyCase(['createWebhookEndpoint', 'rotateWebhookSecret'], String, async (operationId) => {
+    const key = newKey();
+    const { right } = await requestsOf(operationId);
+    const { body } = await send(right, key);
+    expect(body.secret).toMatch(/^whsec_/);
+    const where = { tenantId: partner.tenantId, operationId, key };
+    const [stored, ...others] = await harness.domain.db.prisma.idempotencyKey.findMany({ where });
+    expect([others, stored?.answer]).toEqual([[], expect.objectContaining({ status: expect.any(Number) })]);
+    expect(JSON.stringify(stored)).not.toMatch(/secret"|whsec_/);
+    expect(JSON.stringify(stored)).not.toContain(String(body.secret).slice('whsec_'.length, -1));
+  }));
 
 describe('a key', () => {
   const patient = (): Asked => ({ target: 'POST /clients', json: patientBody() });

@@ -1,3 +1,5 @@
+import { MAX_KEYS } from '../../src/adapters/limits/counters.js';
+import { openLimits } from '../../src/adapters/limits/openLimits.js';
 import { createApiClient, limitApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { callerAddress } from '../../src/http/callerAddress.js';
@@ -167,6 +169,30 @@ describe('the token endpoint', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([401, 401, ...Array<number>(10).fill(429)]);
   });
 
+  it('counts failures with text that is no client id by the address alone', async () => {
+    const address = '192.0.2.77';
+    const tried = ['a', 'b', 'x'.repeat(100)].map((clientId) => ({ clientId, ...wrong }));
+    const answers = [];
+    for (const credentials of tried) answers.push(await login(credentials, address));
+    expect(answers.map((answer) => [answer.status, policyOf(answer)])).toEqual([
+      [401, '"token-failures";q=2;w=60'],
+      [401, '"token-failures";q=2;w=60'],
+      [429, '"token-failures";q=2;w=60'],
+    ]);
+    expect((await login({ clientId: 'a', ...wrong }, '192.0.2.78')).status).toBe(401);
+    const client = await createApiClient(harness.domain, { tenant: partner.tenantId, preset: 'partner' });
+    expect((await login(client, address)).status).toBe(200);
+  });
+
+  it('counts failures from IPv6 by the /64 network', async () => {
+    const client = await createApiClient(harness.domain, { tenant: partner.tenantId, preset: 'partner' });
+    const statuses = [];
+    for (const address of ['2001:db8:0:1::1', '2001:db8:0:1:ffff::2', '2001:db8:0:1::3', '2001:db8:0:2::1']) {
+      statuses.push((await login({ ...client, ...wrong }, address)).status);
+    }
+    expect(statuses).toEqual([401, 401, 429, 401]);
+  });
+
   it('believes of X-Forwarded-For only what the trusted proxies have added', () => {
     const socket = { remoteAddress: '::ffff:192.0.2.9' };
     const from = (forwarded: string | undefined, proxies: number) =>
@@ -177,6 +203,20 @@ describe('the token endpoint', () => {
     expect(from('192.0.2.1, text', 1)).toBe('192.0.2.9');
     expect(from(undefined, 1)).toBe('192.0.2.9');
   });
+});
+
+it('remembers a bounded number of keys, and forgets the key used least recently', async () => {
+  const quotas = { default: 9, burst: 9, uploads: 9, bulk: 9, token: 9, 'token-failures': 9 };
+  const limits = await openLimits(quotas, null, harness.services.log);
+  const take = (key: string | number) => limits.take('token-failures', `${key}`);
+  await take('first');
+  await take('used again');
+  for (let key = 0; key < MAX_KEYS - 1; key += 1) {
+    await take(key);
+    if (key === 0) await take('used again');
+  }
+  const left = async (key: string) => (await limits.look('token-failures', key)).remaining;
+  expect([await left('first'), await left('used again'), await left(String(MAX_KEYS - 2))]).toEqual([9, 7, 8]);
 });
 
 it('without limits nothing is said of them', async () => {

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { newClient, newPartner, newToken, type Credentials, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { hasRedis, startRedis, type RedisServer } from '../support/redis.js';
+import { loginBody } from '../support/tokens.js';
 
 const describeIfRedis = hasRedis() ? describe : describe.skip;
 const LIMIT = 100;
@@ -54,6 +56,18 @@ describeIfRedis('servers with one Redis', () => {
 
   it('count together, exactly', async () => {
     expect(await ask(partner, 4 * LIMIT)).toEqual({ 200: LIMIT, 429: 3 * LIMIT });
+  });
+
+  it('keep only hashes there, each of which expires', async () => {
+    const credentials = { clientId: 'no client id', clientSecret: 'wrong' };
+    expect((await call(first, 'POST /oauth/token', { json: loginBody(credentials) })).status).toBe(401);
+    const client = new Redis(redis.url);
+    const keys = await client.keys('*');
+    const lifetimes = await Promise.all(keys.map((key) => client.pttl(key)));
+    client.disconnect();
+    expect(keys.filter((key) => !/^ces:limit:[a-z-]+:[\w-]{43}$/.test(key))).toEqual([]);
+    expect(keys.some((key) => key.startsWith('ces:limit:token-failures:'))).toBe(true);
+    expect(lifetimes.filter((milliseconds) => milliseconds <= 0 || milliseconds > 60_000)).toEqual([]);
   });
 
   it('count alone while it is away and together when it is back, say each once, and never fail', async () => {

@@ -1,4 +1,5 @@
-import { newPartner, type Partner } from '../support/factories.js';
+import { permissions } from '../../src/domain/access/permissions.js';
+import { newClient, newClinic, newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
@@ -43,6 +44,25 @@ describe('200', () => {
         })),
     );
     expect((await list(await newPartner(harness, 'sandbox'))).body).toEqual({ data: [] });
+  });
+
+  it('shows a client that is limited to clinics no message but those to its own endpoints', async () => {
+    const { db, newId } = harness.domain;
+    const { tenantId } = partner;
+    const clinicId = await newClinic(harness, partner);
+    const limited = await newClient(harness, tenantId, permissions, [clinicId]);
+    const makeEndpoint = async ({ token }: Partner): Promise<string> => {
+      const json = { url: `${harness.baseUrl}/sandbox/webhook-inbox` };
+      return (await call(harness, 'POST /webhook-endpoints', { token, json })).body.id;
+    };
+    const endpoints = [await makeEndpoint(limited), await makeEndpoint(partner)];
+    const message = { tenantId, headers: {}, body: '{}', status: 204, receivedAt: harness.clock.now };
+    const data = [...endpoints, newId()].map((endpointId) => ({ id: newId(), endpointId, ...message }));
+    await db.prisma.webhookInboxMessage.createMany({ data });
+    const seenBy = async (client: Partner): Promise<string[]> =>
+      (await list(client)).body.data.map(({ endpoint_id }: { endpoint_id: string }) => endpoint_id);
+    expect(await seenBy(limited)).toEqual(endpoints.slice(0, 1));
+    expect(await seenBy(partner)).toEqual(expect.arrayContaining(endpoints));
   });
 });
 

@@ -2,6 +2,7 @@ import { newSandbox, setClock } from '../support/sandbox.js';
 import { type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { whileKeyIsUsed } from '../support/keys.js';
 import { expectProblem } from '../support/refusals.js';
 import { newEndpoint } from '../support/webhooks.js';
 
@@ -13,8 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const rotate = (id: string): Promise<Answer> =>
-  call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
+const rotate = (id: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token, headers });
 
 describe('200', () => {
   it('makes a new secret, and keeps the one before for a day of the tenant’s time', async () => {
@@ -37,6 +38,24 @@ describe('200', () => {
       before = body.secret;
     }
   });
+
+  it('rotates once for a retry with its key, and shows the secret once', async () => {
+    const { id, secret: first } = await newEndpoint(harness, partner);
+    const [answer, retry] = [
+      await rotate(id, { 'Idempotency-Key': 'k' }),
+      await rotate(id, { 'Idempotency-Key': 'k' }),
+    ];
+    const { secret, previousSecretUntil } = answer.body;
+    expect([retry.status, retry.body, retry.headers.get('Idempotent-Replayed')]).toEqual([
+      200,
+      { previousSecretUntil },
+      'true',
+    ]);
+    const where = { tenantId: partner.tenantId, id };
+    const stored = await harness.domain.db.prisma.webhookEndpoint.findFirstOrThrow({ where });
+    const texts = [stored.secret, stored.previousSecret ?? []].map((bytes) => Buffer.from(bytes).toString('base64'));
+    expect(texts).toEqual([secret, first].map((text: string) => text.slice('whsec_'.length)));
+  });
 });
 
 describe('400', () => {
@@ -48,5 +67,15 @@ describe('400', () => {
 describe('404', () => {
   it('knows no endpoint of this id', async () => {
     expectProblem(await rotate(harness.domain.newId()), 404, 'webhook_endpoint_not_found');
+  });
+});
+
+describe('409', () => {
+  it('asks to come back while a rotation with the same key is under way', async () => {
+    const { id } = await newEndpoint(harness, partner);
+    const send = () => rotate(id, { 'Idempotency-Key': 'slow' });
+    const answer = await whileKeyIsUsed(harness, partner, 'rotateWebhookSecret', 'slow', send);
+    expectProblem(answer, 409, 'idempotency_in_progress');
+    expect((await send()).status).toBe(200);
   });
 });

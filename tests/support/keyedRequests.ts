@@ -4,6 +4,7 @@ import { sampleFiles, type FileHost } from './fileHost.js';
 import type { Harness } from './harness.js';
 import { pay } from './orders.js';
 import { askedEncounter, claimedEncounter, completedEncounter, deny, reviewBody, reviewer } from './reviews.js';
+import { newEndpoint } from './webhooks.js';
 
 const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
 
@@ -158,6 +159,17 @@ export const keyedRequests: Readonly<Record<string, (stage: Stage) => Promise<Ke
       right: { target, json },
       other: { target, json: { ...json, description: 'All' } },
       failing: { target, json: { url: 'https://127.0.0.1/hook' } },
+    };
+  },
+  async rotateWebhookSecret({ harness, partner }) {
+    await harness.domain.db.prisma.webhookEndpoint.deleteMany({ where: { tenantId: partner.tenantId } });
+    // It takes no body, so that one says nothing.
+    const rotationOf = (id: string): Asked => ({ target: `POST /webhook-endpoints/${id}/rotate-secret`, json: {} });
+    const [one, another] = [await newEndpoint(harness, partner), await newEndpoint(harness, partner)];
+    return {
+      right: rotationOf(one.id),
+      other: rotationOf(another.id),
+      failing: rotationOf(harness.domain.newId()),
     };
   },
   async recordPayment({ harness, partner }) {

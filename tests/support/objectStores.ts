@@ -29,7 +29,13 @@ export async function openFileSubject(dataDir: string, now = () => new Date()): 
   const app = express();
   const { server, origin } = await listen(app);
   const store = await openObjectStore({ dataDir, baseUrl: () => origin, store: { kind: 'file' } });
-  app.use('/files', fileRoutes({ objects: store, now }));
+  app.use(
+    '/files',
+    fileRoutes(async (link) => {
+      const file = store.openLink?.(link, now());
+      return file && { ...file, fileName: 'scan.pdf', contentType: 'application/pdf' };
+    }),
+  );
   const leftovers = () => filesBelow(join(dataDir, 'documents'));
   return { store, origin, leftovers, close: () => closeServer(server) };
 }

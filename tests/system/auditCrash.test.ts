@@ -6,6 +6,7 @@ import { newToken, patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { loginBody } from '../support/tokens.js';
 
 const REQUESTS = 1_000;
 const AT_ONCE = 40;
@@ -53,3 +54,19 @@ it('no request is answered without its row of the audit, also when the server is
   expect(new Set(rows.map(({ id }) => id))).toEqual(new Set(answered));
   expect(rows.filter(({ count }) => count !== 1)).toEqual([]);
 }, 60_000);
+
+it('counts failed logins that have no row of their own in one row before a stopped server ends', async () => {
+  const server = startServer({ ...stage.environment, RATE_LIMIT: 'off' });
+  const baseUrl = await server.started;
+  const context = systemContext(stage.db);
+  const { id: tenant } = await createTenant(context, { name: 'Hillside', mode: 'live' });
+  const { clientId } = await createApiClient(context, { tenant, preset: 'partner' });
+  const json = loginBody({ clientId, clientSecret: 'wrong' });
+  for (let attempt = 0; attempt < 23; attempt += 1) {
+    expect((await call({ baseUrl }, 'POST /oauth/token', { json })).status).toBe(401);
+  }
+  server.child.kill('SIGTERM');
+  await server.ended;
+  const rows = await stage.db.prisma.auditEvent.findMany({ where: { tenantId: tenant }, orderBy: { position: 'asc' } });
+  expect(rows.map(({ count }) => count)).toEqual([...Array<null>(20).fill(null), 3]);
+});

@@ -2,10 +2,9 @@ import { createHmac, createSecretKey, randomBytes, timingSafeEqual, type KeyObje
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from '../../failures.js';
-import type { LinkedObject } from './objectStore.js';
 
-/** Everything that a link stands for. */
-interface FileLink extends LinkedObject {
+/** Everything that a link stands for. The name of a file may be health data, and proxies log links. */
+interface FileLink {
   readonly key: string;
   /** The link works before this instant: milliseconds since 1970. */
   readonly expiresAt: number;
@@ -24,8 +23,8 @@ const secretLength = 32;
 export function createFileLinks(secret: KeyObject): FileLinks {
   const signatureOf = (payload: string) => createHmac('sha256', secret).update(payload).digest('base64url');
   return {
-    sign({ key, fileName, contentType, expiresAt }) {
-      const content = JSON.stringify([key, fileName, contentType, expiresAt]);
+    sign({ key, expiresAt }) {
+      const content = JSON.stringify([key, expiresAt]);
       const payload = Buffer.from(content).toString('base64url');
       return `${payload}.${signatureOf(payload)}`;
     },
@@ -35,10 +34,10 @@ export function createFileLinks(secret: KeyObject): FileLinks {
       // Signed by us, so it is what `sign` made.
       const content: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
       const fields: readonly unknown[] = Array.isArray(content) ? content : [];
-      const [key, fileName, contentType, expiresAt] = fields;
-      if (typeof key !== 'string' || typeof fileName !== 'string' || typeof contentType !== 'string') return undefined;
-      if (typeof expiresAt !== 'number' || now.getTime() >= expiresAt) return undefined;
-      return { key, fileName, contentType, expiresAt };
+      // Links of earlier versions have name and type between the two.
+      const [key, expiresAt] = [fields[0], fields.at(-1)];
+      if (typeof key !== 'string' || typeof expiresAt !== 'number' || now.getTime() >= expiresAt) return undefined;
+      return { key, expiresAt };
     },
   };
 }

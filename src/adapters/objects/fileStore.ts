@@ -63,8 +63,8 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
 
     removeUnfinished: (before) => removeFilesOlderThan(incoming, before).catch(unavailable),
 
-    async link(key, object, now, seconds) {
-      const content = { key, ...object, expiresAt: now.getTime() + seconds * 1000 };
+    async link(key, _object, now, seconds) {
+      const content = { key, expiresAt: now.getTime() + seconds * 1000 };
       return `${baseUrl()}/files/${links.sign(content)}`;
     },
 
@@ -72,7 +72,7 @@ export async function openFileStore({ folder, links, baseUrl }: FileStoreOptions
 
     openLink(text, now) {
       const content = links.open(text, now);
-      return content && { ...content, path: pathOf(folder, content.key) };
+      return content && { key: content.key, path: pathOf(folder, content.key) };
     },
   };
 }

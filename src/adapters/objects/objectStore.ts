@@ -1,11 +1,12 @@
-/** What a link needs to know of an object besides its key. */
+/** How a link to an object is to serve it. */
 export interface LinkedObject {
   readonly fileName: string;
   readonly contentType: string;
 }
 
-/** An object of the file store, as a link describes it. */
-interface LinkedFile extends LinkedObject {
+/** An object of the file store that a link leads to. */
+interface LinkedFile {
+  readonly key: string;
   /** Absolute path on this machine. */
   readonly path: string;
 }
@@ -35,7 +36,7 @@ export interface ObjectStore {
   list(): AsyncIterable<ListedObject>;
   /** Removes what uploads that never ended have left, if they began before the given time; returns how many. */
   removeUnfinished(before: Date): Promise<number>;
-  /** A GET link that works for `seconds` from `now`. */
+  /** A GET link that works for `seconds` from `now`. One that leads to this service holds the key only. */
   link(key: string, object: LinkedObject, now: Date, seconds: number): Promise<string>;
   /** Rejects when the store can't serve, for readiness and for the start; the cause may be a {@link WrongStoreSetting}. */
   check(): Promise<void>;

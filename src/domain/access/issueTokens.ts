@@ -34,13 +34,15 @@ async function authenticate(context: PublicContext, request: Request): Promise<A
   const { requestLimits, authorization = '' } = context;
   const basic = /^basic\b/i.test(authorization);
   const { clientId, clientSecret } = credentials(request, basic ? authorization : null);
+  const tried = isClientId(clientId) ? clientId : undefined;
+  // Text of another form has as many values as a caller likes: it counts by address alone.
+  const counted = tried ?? '';
   // Before the credentials are looked at: what is refused must not cost more than what is served.
-  await requestLimits.check('token-failures', clientId);
-  await requestLimits.check('token', clientId);
+  await requestLimits.check('token-failures', counted);
+  await requestLimits.check('token', counted);
   const client = await authenticateClient(context, clientId, clientSecret);
   if (!client) {
-    await requestLimits.count('token-failures', clientId);
-    const tried = isClientId(clientId) ? clientId : undefined;
+    await requestLimits.count('token-failures', counted);
     throw new OAuthProblem('invalid_client', 'The client credentials are not valid.', basic, tried);
   }
   // Only its own: with the id alone, which is no secret, nobody can use up what the client may do.

@@ -20,7 +20,7 @@ export async function* readAudit(
       SELECT position, at, tenant_id AS "tenantId", client_id AS "clientId", operator, operation_id AS "operationId",
         resource_type AS "resourceType", resource_id AS "resourceId", patient_id AS "patientId", status, code,
         request_id AS "requestId", host(ip) AS ip, outcome,
-        reviewer_ref AS "reviewerRef"
+        reviewer_ref AS "reviewerRef", count
       FROM audit_event WHERE position > ${after} AND at >= ${since} AND at < ${until}
         AND ${tenantId === undefined ? Prisma.sql`true` : Prisma.sql`tenant_id = ${tenantId}`}
       ORDER BY position LIMIT ${BATCH}`;

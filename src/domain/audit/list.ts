@@ -36,7 +36,7 @@ function scan({ db, caller }: Context, filter: Filter, after: bigint): Promise<R
     WITH scanned AS (
       SELECT position, at, client_id AS "clientId", operation_id AS "operationId", resource_type AS "resourceType",
         resource_id AS "resourceId", patient_id AS "patientId", status, code, request_id AS "requestId",
-        host(ip) AS ip, outcome, reviewer_ref AS "reviewerRef"
+        host(ip) AS ip, outcome, reviewer_ref AS "reviewerRef", count
       FROM audit_event
       WHERE tenant_id = ${tenantId} AND position > ${after} ${ofPatient}
         AND position <= (SELECT through FROM audit_seal ORDER BY number DESC LIMIT 1)

@@ -1,5 +1,5 @@
 import type { Document } from '../../../generated/prisma/client.js';
-import type { Context } from '../../context.js';
+import type { AuditRow, Context, Services } from '../../context.js';
 
 /** Seconds that a link to a stored document works. */
 const LINK_SECONDS = 900;
@@ -10,4 +10,45 @@ export function linkDocument(
   file: Pick<Document, 'blobPath' | 'fileName' | 'contentType'>,
 ): Promise<string> {
   return objects.link(file.blobPath, file, realNow(), LINK_SECONDS);
+}
+
+/** A stored document as a link serves it. */
+export interface LinkedDocument extends Pick<Document, 'fileName' | 'contentType'> {
+  /** Absolute path on this machine. */
+  readonly path: string;
+}
+
+/**
+ * The document that a link of the file store leads to. That it is read is on record before (R-87), for nobody in particular:
+ * whoever has the link may read. Undefined: the link is not valid, or there is no such document any more.
+ * @throws Problem dependency_unavailable when it cannot be recorded
+ */
+export async function openDocumentLink(
+  { objects, db, auditLog, now }: Pick<Services, 'objects' | 'db' | 'auditLog' | 'now'>,
+  link: string,
+  request: Pick<AuditRow, 'requestId' | 'ip'>,
+): Promise<LinkedDocument | undefined> {
+  const file = objects.openLink?.(link, now());
+  if (!file) return undefined;
+  const [tenantId = ''] = file.key.split('/');
+  const document = await db.prisma.document.findFirst({ where: { tenantId, blobPath: file.key } });
+  if (!document) return undefined;
+  const { id: resourceId, patientId, fileName, contentType } = document;
+  await auditLog.record({
+    at: now(),
+    tenantId,
+    clientId: null,
+    operator: null,
+    operationId: 'openDocumentLink',
+    resourceType: 'document',
+    resourceId,
+    patientId,
+    status: 200,
+    code: null,
+    outcome: 'success',
+    reviewerRef: null,
+    count: null,
+    ...request,
+  });
+  return { path: file.path, fileName, contentType };
 }

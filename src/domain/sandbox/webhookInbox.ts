@@ -5,11 +5,19 @@ import type { CallerContext } from '../transactions/transaction.js';
 import { INBOX_MESSAGES } from '../events/inbox.js';
 import { requireSandbox } from './requireSandbox.js';
 
-/** What the receiver of a sandbox has got, the newest first. @throws Problem sandbox_only */
+/**
+ * What the receiver of a sandbox has got, the newest first (R-134). A client that is limited to clinics sees what was sent to
+ * its own endpoints (R-126), which get no event of other clinics.
+ * @throws Problem sandbox_only
+ */
 export async function listInbox(context: Context): Promise<WebhookInboxMessage[]> {
   requireSandbox(context);
-  const where = { tenantId: context.caller.tenantId };
-  return context.db.prisma.webhookInboxMessage.findMany({ where, orderBy: { id: 'desc' }, take: INBOX_MESSAGES });
+  const { db, caller } = context;
+  const { tenantId, apiClientId, allowedClinicIds } = caller;
+  const mine = { where: { tenantId, apiClientId }, select: { id: true } };
+  const own = allowedClinicIds && (await db.prisma.webhookEndpoint.findMany(mine));
+  const where = { tenantId, ...(own && { endpointId: { in: own.map(({ id }) => id) } }) };
+  return db.prisma.webhookInboxMessage.findMany({ where, orderBy: { id: 'desc' }, take: INBOX_MESSAGES });
 }
 
 /** Decides what the receiver of a sandbox responds, and after how long. @throws Problem sandbox_only */

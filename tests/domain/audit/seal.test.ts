@@ -47,6 +47,7 @@ function row(changes: Partial<AuditRow> = {}): AuditRow {
     ip: '2001:db8::1',
     outcome: 'success',
     reviewerRef: null,
+    count: null,
     ...changes,
   };
 }
@@ -79,7 +80,7 @@ async function asSuperuser(...statements: string[]): Promise<void> {
 const swap = (one: number, other: number): string[] => {
   const move = (from: number, to: number): string => `INSERT INTO audit_event OVERRIDING SYSTEM VALUE
     SELECT ${to}, at, tenant_id, client_id, operator, operation_id, resource_type, resource_id, patient_id, status, code,
-      request_id, ip, outcome, reviewer_ref FROM audit_event WHERE position = ${from}; DELETE FROM audit_event WHERE position = ${from}`;
+      request_id, ip, outcome, reviewer_ref, count FROM audit_event WHERE position = ${from}; DELETE FROM audit_event WHERE position = ${from}`;
   return [move(one, 0), move(other, one), move(0, other)];
 };
 

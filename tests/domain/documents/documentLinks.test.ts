@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sealAudit } from '../../../src/domain/audit/seal.js';
 import { newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
+import { withoutTable } from '../../support/refusals.js';
 
 let host: FileHost;
 let harness: Harness;
@@ -24,6 +26,7 @@ const upload = (fileName = 'blood.pdf'): Promise<Answer> => {
 };
 
 interface Uploaded {
+  readonly id: string;
   readonly fileUrl: string;
   readonly blobPath: string;
   readonly checksum: string;
@@ -105,6 +108,81 @@ describe('the link to a document', () => {
     const document = await uploaded();
     await rm(pathOf(document));
     expect((await load(document.fileUrl)).status).toBe(404);
+  });
+
+  it('holds no name of the file, which proxies would log', async () => {
+    const { fileUrl, blobPath } = await uploaded('Jane Miller HIV.pdf');
+    const content = Buffer.from(fileUrl.split('/').at(-1)?.split('.')[0] ?? '', 'base64url').toString();
+    expect(JSON.parse(content)).toEqual([blobPath, expect.any(Number)]);
+  });
+
+  it('works with a name in it, as earlier versions made it', async () => {
+    const { fileUrl, blobPath } = await uploaded('blood test.pdf');
+    const content = JSON.stringify([blobPath, 'other.pdf', 'text/html', harness.clock.now.getTime() + 900_000]);
+    const payload = Buffer.from(content).toString('base64url');
+    const secret = await readFile(join(harness.dataDir, 'file-link.key'));
+    const signature = createHmac('sha256', secret).update(payload).digest('base64url');
+    const { status, headers } = await load(`${fileUrl.slice(0, fileUrl.lastIndexOf('/'))}/${payload}.${signature}`);
+    expect([status, headers.get('Content-Type'), headers.get('Content-Disposition')]).toEqual([
+      200,
+      'application/pdf',
+      'attachment; filename="blood test.pdf"',
+    ]);
+  });
+
+  const rowsOf = ({ id }: Uploaded) =>
+    harness.domain.db.prisma.auditEvent.findMany({
+      where: { tenantId: partner.tenantId, operationId: 'openDocumentLink', resourceId: id },
+      orderBy: { position: 'asc' },
+    });
+
+  it('leaves a row in the audit of the patient at each read, and none when it is refused', async () => {
+    const document = await uploaded();
+    const { headers } = await load(document.fileUrl);
+    await load(document.fileUrl, { headers: { Range: 'bytes=0-3' } });
+    await load(`${document.fileUrl}x`);
+    const rows = await rowsOf(document);
+    expect(rows).toHaveLength(2);
+    await sealAudit(harness.domain);
+    const query = `patientId=${patientId}&operationId=openDocumentLink&limit=100`;
+    const { body } = await call(harness, `GET /audit-events?${query}`, partner);
+    expect(body.data.find(({ requestId }: { requestId: string }) => requestId === headers.get('X-Request-Id'))).toEqual(
+      {
+        at: harness.clock.now.toISOString(),
+        clientId: null,
+        operationId: 'openDocumentLink',
+        resourceType: 'document',
+        resourceId: document.id,
+        patientId,
+        status: 200,
+        code: null,
+        requestId: headers.get('X-Request-Id'),
+        ip: '127.0.0.1',
+        outcome: 'success',
+        reviewerRef: null,
+      },
+    );
+  });
+
+  it('leaves one row for all reads beyond 20 in a minute', async () => {
+    const document = await uploaded();
+    for (let read = 0; read < 23; read += 1) expect((await load(document.fileUrl)).status).toBe(200);
+    await harness.services.auditLog.close();
+    expect((await rowsOf(document)).map(({ count }) => count)).toEqual([...Array<null>(20).fill(null), 3]);
+  });
+
+  it('answers 503 and sends nothing of the file while its read cannot be recorded', async () => {
+    const { fileUrl } = await uploaded();
+    const refused = await withoutTable(harness, 'audit_event', () => load(fileUrl));
+    expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '5']);
+    expect(refused.content.includes('%PDF')).toBe(false);
+    expect((await load(fileUrl)).status).toBe(200);
+  });
+
+  it('is refused once the document has gone from the database', async () => {
+    const { id, fileUrl } = await uploaded();
+    await harness.domain.db.prisma.document.delete({ where: { tenantId_id: { tenantId: partner.tenantId, id } } });
+    expect((await load(fileUrl)).status).toBe(403);
   });
 
   it('is in no log', async () => {

@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AuditRow } from '../../../src/context.js';
+import { openAuditLog } from '../../../src/domain/audit/auditLog.js';
+import { sealAudit } from '../../../src/domain/audit/seal.js';
+import { newClient, newPartner, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { withoutTable } from '../../support/refusals.js';
+import { loginBody } from '../../support/tokens.js';
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness({ environment: { TRUSTED_PROXIES: '1' } });
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+/** Failed logins of a client, each from an address of its own. */
+async function fail(clientId: string, times: number): Promise<void> {
+  const json = loginBody({ clientId, clientSecret: 'wrong' });
+  const attempts = Array.from({ length: times }, (_, index) =>
+    call(harness, 'POST /oauth/token', { json, headers: { 'X-Forwarded-For': `192.0.2.${index}` } }),
+  );
+  expect(new Set((await Promise.all(attempts)).map(({ status }) => status))).toEqual(new Set([401]));
+}
+
+/** How many failed logins each row of a client stands for; those with a row of their own first. */
+async function countsOf({ clientId, tenantId }: Pick<Partner, 'clientId' | 'tenantId'>): Promise<(number | null)[]> {
+  const where = { tenantId, clientId, code: 'invalid_client' };
+  const rows = await harness.domain.db.prisma.auditEvent.findMany({ where, orderBy: { position: 'asc' } });
+  const counts = rows.map(({ count }) => count);
+  return [...counts.filter((count) => count === null), ...counts.filter((count) => count !== null)];
+}
+const ownRows = Array<null>(20).fill(null);
+
+it('records 20 failed logins of a client in a minute, and the others in one row, also when the process stops', async () => {
+  const client = await newClient(harness, partner.tenantId);
+  const other = await newClient(harness, partner.tenantId);
+  await fail(client.clientId, 200);
+  await fail(other.clientId, 1);
+  expect([await countsOf(client), await countsOf(other)]).toEqual([ownRows, [null]]);
+  await harness.services.auditLog.close();
+  expect([await countsOf(client), await countsOf(other)]).toEqual([[...ownRows, 180], [null]]);
+  await sealAudit(harness.domain);
+  const query = `clientId=${client.clientId}&operationId=issueToken&limit=100`;
+  const { body } = await call(harness, `GET /audit-events?${query}`, partner);
+  expect(body.data.at(-1)).toMatchObject({ status: 401, code: 'invalid_client', ip: expect.any(String), count: 180 });
+  expect(body.data.at(-2)).not.toHaveProperty('count');
+});
+
+it('writes the row when the minute ends, after which failed logins have rows again', async () => {
+  const client = await newClient(harness, partner.tenantId);
+  const auditLog = openAuditLog(harness.services, 20);
+  const row = failureOf(client);
+  const failAtOnce = () => Promise.all(Array.from({ length: 25 }, () => auditLog.record(row)));
+  const ended = async (counts: (number | null)[]): Promise<void> => {
+    while ((await countsOf(client)).length < counts.length) await delay(5);
+    expect(await countsOf(client)).toEqual(counts);
+  };
+  await failAtOnce();
+  await ended([...ownRows, 5]);
+  await failAtOnce();
+  await ended([...ownRows, ...ownRows, 5, 5]);
+  await auditLog.close();
+});
+
+it('keeps the count while the row cannot be written', async () => {
+  const client = await newClient(harness, partner.tenantId);
+  await fail(client.clientId, 22);
+  await withoutTable(harness, 'audit_event', () => harness.services.auditLog.close());
+  expect(await countsOf(client)).toEqual(ownRows);
+  await harness.services.auditLog.close();
+  expect(await countsOf(client)).toEqual([...ownRows, 2]);
+});
+
+function failureOf({ tenantId, clientId }: Partner): AuditRow {
+  const nothing = { operator: null, resourceId: null, patientId: null, ip: null, reviewerRef: null, count: null };
+  const failure = { status: 401, code: 'invalid_client', outcome: 'refused' as const };
+  const at = harness.domain.now();
+  const requestId = harness.domain.newId();
+  return {
+    at,
+    tenantId,
+    clientId,
+    operationId: 'issueToken',
+    resourceType: 'token',
+    requestId,
+    ...failure,
+    ...nothing,
+  };
+}
