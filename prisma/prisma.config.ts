@@ -2,7 +2,7 @@ import { defineConfig } from 'prisma/config';
 
 /**
  * For Prisma's own command line: `npx prisma <command> --config prisma/prisma.config.ts` (its migrate commands need
- * DATABASE_URL and a native engine; ours is scripts/migrate.ts). A default export, because Prisma asks for one.
+ * DATABASE_URL and a native engine; ours is "make migrate"). A default export, because Prisma asks for one.
  */
 export default defineConfig({
   schema: 'schema.prisma',

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { schemaDiff } from '../src/adapters/database/migrations.js';
+import { schemaDiff } from './schemaEngine.js';
 import { configuredDatabase } from '../src/runtime/configuredDatabase.js';
 import { readConfig } from '../src/config.js';
 

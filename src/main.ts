@@ -21,8 +21,9 @@ const program = new Command('clinical-encounter-service')
     const stop = stopSignal();
     const service = await start(readConfig(process.env), options);
     service.announce();
-    await stop;
+    const failure = await Promise.race([stop, service.failed]);
     await service.stop().catch(refuse('stop'));
+    if (failure) refuse('continue')(failure);
     process.exit(0);
   });
 
@@ -65,6 +66,6 @@ async function assertFree(config: Config): Promise<void> {
 /** Resolves at the first signal; later ones change nothing: a terminal and npm may both send one. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    process.on('SIGTERM', resolve).on('SIGINT', resolve);
+    process.on('SIGTERM', () => resolve()).on('SIGINT', () => resolve());
   });
 }

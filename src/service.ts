@@ -21,7 +21,7 @@ import type { startMonitoring } from './runtime/monitoring.js';
 import { withSchema } from './runtime/serviceDatabase.js';
 import { openServices } from './runtime/services.js';
 import { systemContext } from './runtime/systemContext.js';
-import { startWorkers, type Listener } from './runtime/workers.js';
+import { sendHeartbeats, startWorkers, type Listener } from './runtime/workers.js';
 import { tracing } from './telemetry.js';
 
 export interface StartOptions {
@@ -32,6 +32,8 @@ export interface StartOptions {
 export interface RunningService {
   /** Says that it has started, and where. */
   announce(): void;
+  /** Resolves when it cannot go on, and must be stopped. */
+  readonly failed: Promise<Error>;
   stop(): Promise<void>;
 }
 
@@ -76,6 +78,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
     const webhookDb = cluster.isPrimary ? openDatabase(database.url, { poolSize: 5, pool: 'webhooks' }) : undefined;
     const deliveries = webhookDb && startDeliveries({ ...services, db: webhookDb });
     return {
+      failed: listener.failed,
       announce() {
         if (cluster.isWorker) return;
         const kind = databaseUrl === null ? 'embedded' : 'external';
@@ -119,12 +122,13 @@ async function serve(services: Services): Promise<Listener> {
   const app = await createApp(services);
   const server = createHttpServer(app, newId, refusalLog(log, contractVersion()), config);
   const port = await listenAt(server, config);
+  if (cluster.isWorker) sendHeartbeats();
   const stop = async (): Promise<void> => {
     // Load balancers learn of it by the failing readiness, and send nothing more, while connections are still taken.
     await delay(config.shutdownDelay);
     await drain(server, config.drainTimeout);
   };
-  return { port, stop };
+  return { port, failed: new Promise(() => undefined), stop };
 }
 
 /** On standard error, because standard output carries the log. */

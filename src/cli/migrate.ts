@@ -21,7 +21,7 @@ export function addMigrateCommand(program: Command, terminal: CliIo): void {
 
 async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void> {
   const applied = await withAnySchema(terminal, async (database) => {
-    const names = await migrateDatabase(database);
+    const names = await migrateDatabase(database, (message) => terminal.err(`${message}\n`));
     const db = openDatabase(database.url, { poolSize: 1 });
     // Before them there may be no audit: migrations that fail are not recorded.
     return recorded(terminal, { ...systemContext(db), now: await databaseClock(db) }, async () => names).finally(() =>

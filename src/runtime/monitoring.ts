@@ -1,5 +1,5 @@
-import cluster from 'node:cluster';
-import { once } from 'node:events';
+import cluster, { type Worker } from 'node:cluster';
+import { on, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AggregatorRegistry, Gauge, type MetricObject, type Registry } from 'prom-client';
@@ -64,13 +64,17 @@ async function metricsOfAll(registry: Registry): Promise<string> {
   const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isConnected());
   if (workers.length === 0) return registry.metrics();
   const reports = workers.map(async (worker) => {
-    if (!worker) return [];
-    worker.send('metrics');
-    const signal = AbortSignal.timeout(WORKER_TIMEOUT_MS);
-    const [report] = (await once(worker, 'message', { signal }).catch(() => [[]])) as [MetricObject[]];
-    return report;
+    worker?.send('metrics');
+    return worker ? reportOf(worker).catch(() => []) : [];
   });
   return AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...(await Promise.all(reports))]).metrics();
+}
+
+async function reportOf(worker: Worker): Promise<MetricObject[]> {
+  const signal = AbortSignal.timeout(WORKER_TIMEOUT_MS);
+  // Its heartbeats take the same way.
+  for await (const [message] of on(worker, 'message', { signal })) if (Array.isArray(message)) return message;
+  return [];
 }
 
 /** Adds what one process knows for all, and returns what reads the values anew; one that cannot be read is left out. */

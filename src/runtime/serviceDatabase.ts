@@ -35,8 +35,9 @@ export async function withSchema(
 
 /**
  * Brings all in the database up to date: schemas of the service and of the job engine, rights of the service's role.
+ * @param log is told what a migration waits for
  * @returns the names applied by this call
- * @throws Error naming the migration when its script fails, or when a schema is unknown to this build
+ * @throws Error naming the migration when its script fails or gets no lock, or when a schema is unknown to this build
  */
 export async function migrateDatabase(
   { ownerUrl, url }: Pick<ServiceDatabase, 'ownerUrl' | 'url'>,
@@ -45,7 +46,6 @@ export async function migrateDatabase(
   const applied = await migrate(ownerUrl, log);
   const ofJobs = await migrateJobSchema(ownerUrl);
   await grantServiceRights(ownerUrl, url);
-  for (const name of ofJobs) log(`Applied the migrations of ${name}`);
   return [...applied, ...ofJobs];
 }
 
@@ -63,6 +63,7 @@ const MIGRATE = '"npm run --silent cli -- migrate"';
 
 async function requireSchema(database: ServiceDatabase, apply: boolean, log: (message: string) => void): Promise<void> {
   const pending = await (apply ? migrateDatabase(database, log) : Promise.resolve([]))
+    .then((applied) => applied.forEach((name) => log(`Applied migration ${name}`)))
     .then(() => pendingMigrations(database.url))
     .catch((cause: unknown) => {
       const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';

@@ -1,33 +1,8 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { checkSchema, migrate } from '../../src/adapters/database/migrations.js';
-import { database, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
-import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
+import { database, databaseWith, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
+import { createTestDatabase } from '../support/postgres.js';
 
 afterEach(dropDatabases);
-
-/** A database with these migrations and no others. */
-async function databaseWith(applied: readonly string[]): Promise<string> {
-  const url = await database(createEmptyDatabase);
-  await rowsOf(
-    url,
-    `
-    CREATE TABLE _prisma_migrations (id VARCHAR(36) PRIMARY KEY, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
-      migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
-      started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`,
-  );
-  for (const name of applied) {
-    const sql = readFileSync(new URL(`../../prisma/migrations/${name}/migration.sql`, import.meta.url), 'utf8');
-    await rowsOf(url, sql);
-    await rowsOf(
-      url,
-      `
-      INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
-        VALUES ('${name.slice(0, 14)}', '${createHash('sha256').update(sql).digest('hex')}', now(), '${name}')`,
-    );
-  }
-  return url;
-}
 
 /** A database as 1.0.0 left it: an encounter with everything it has, in the next number of the sequence. */
 async function databaseOf100(): Promise<string> {

@@ -1,8 +1,16 @@
-import { checkSchema, migrate, schemaDiff } from '../../src/adapters/database/migrations.js';
-import { database, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { schemaDiff, withSchemaEngine } from '../../scripts/schemaEngine.js';
+import { checkSchema, migrate } from '../../src/adapters/database/migrations.js';
+import { database, databaseWith, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
 import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 
-afterEach(dropDatabases);
+const clients: Client[] = [];
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.end()));
+  await dropDatabases();
+});
 
 /**
  * The schema as PostgreSQL sees it, one line for each fact that schema.prisma can express. Left out is what it cannot,
@@ -62,9 +70,7 @@ describe('migrate', () => {
 
   it('applies everything once, and nothing the second time', async () => {
     const url = await database(createEmptyDatabase);
-    const log: string[] = [];
-    expect(await migrate(url, (message) => log.push(message))).toEqual(migrationNames);
-    expect(log).toEqual(migrationNames.map((name) => `Applied migration ${name}`));
+    expect(await migrate(url)).toEqual(migrationNames);
     expect(await migrate(url)).toEqual([]);
   });
 
@@ -86,6 +92,27 @@ describe('migrate', () => {
     expect(await migrate(url)).toEqual(migrationNames);
   });
 
+  it('leaves nothing to do to prisma migrate deploy', async () => {
+    const url = await database(createTestDatabase);
+    const contentOf = (path: string) =>
+      readFileSync(new URL(`../../prisma/migrations/${path}`, import.meta.url), 'utf8');
+    const migrationsList = {
+      baseDir: fileURLToPath(new URL('../../prisma/migrations', import.meta.url)),
+      lockfile: { path: 'migration_lock.toml', content: contentOf('migration_lock.toml') },
+      shadowDbInitScript: '',
+      migrationDirectories: migrationNames.map((path) => ({
+        path,
+        migrationFile: {
+          path: 'migration.sql',
+          content: { tag: 'ok' as const, value: contentOf(`${path}/migration.sql`) },
+        },
+      })),
+    };
+    const filters = { externalTables: [], externalEnums: [] };
+    const deploy = withSchemaEngine(url, (engine) => engine.applyMigrations({ migrationsList, filters }));
+    expect(await deploy).toEqual({ appliedMigrationNames: [] });
+  });
+
   it('refuses a database that holds the tables of something else', async () => {
     const url = await database(createEmptyDatabase);
     await rowsOf(url, 'CREATE TABLE other (id int)');
@@ -93,6 +120,53 @@ describe('migrate', () => {
     expect(await rowsOf(url, `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).toEqual([
       { relname: 'other' },
     ]);
+  });
+});
+
+describe('migrate on a database that is in use', () => {
+  /** The second of two migrations: it is the first that changes the table of patients. */
+  const last = migrationNames.indexOf('20261122162000_patient_creator');
+  const changesPatients = migrationNames[last] ?? '';
+  const patience = { timeoutMs: 100, pausesMs: [10, 10] };
+
+  async function connect(url: string): Promise<Client> {
+    const client = new Client({ connectionString: url, application_name: 'a report', statement_timeout: 3_000 });
+    clients.push(client);
+    await client.connect();
+    return client;
+  }
+
+  it('lets requests pass between its attempts, and names the session that holds the lock but not its query', async () => {
+    const url = await databaseWith(migrationNames.slice(0, last - 1));
+    const [report, requests] = [await connect(url), await connect(url)];
+    await report.query(`BEGIN; SELECT FROM client WHERE email = 'jane@example.com'`);
+    const said: string[] = [];
+    let isMigrating = true;
+    const migrating = migrate(url, (message) => said.push(message), patience)
+      .catch((error: unknown) => said.push(String(error)))
+      .finally(() => (isMigrating = false));
+    while (isMigrating) await requests.query('SELECT FROM client');
+    await migrating;
+
+    const [{ pid } = { pid: 0 }] = (await report.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows;
+    const holder = expect.stringMatching(
+      new RegExp(
+        `process ${pid} \\(a report, idle in transaction, in a transaction for \\d+ s\\) holds AccessShareLock on client`,
+      ),
+    );
+    expect(said).toEqual([holder, holder, holder]);
+    expect(said.at(-1)).toContain(`Migration ${changesPatients} was not applied: no lock in 3 attempts`);
+    expect(said.join()).not.toContain('jane');
+  });
+
+  it('keeps the migrations before the one that got no lock, and continues with that one', async () => {
+    const url = await databaseWith(migrationNames.slice(0, last - 1));
+    const report = await connect(url);
+    await report.query('BEGIN; SELECT FROM client');
+    await expect(migrate(url, undefined, { ...patience, pausesMs: [] })).rejects.toThrow(changesPatients);
+    const pending = migrationNames.slice(last);
+    expect(await checkSchema(url)).toEqual({ state: 'behind', pending });
+    expect(await migrate(url, () => void report.query('COMMIT'), patience)).toEqual(pending);
   });
 });
 

@@ -1,6 +1,7 @@
-import { readdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
-import type { TestDatabase } from './postgres.js';
+import { createEmptyDatabase, type TestDatabase } from './postgres.js';
 
 /** The migrations of the repository, oldest first. */
 export const migrationNames = readdirSync(new URL('../../prisma/migrations/', import.meta.url), { withFileTypes: true })
@@ -14,6 +15,29 @@ export async function database(create: () => Promise<TestDatabase>): Promise<str
   const made = await create();
   databases.push(made);
   return made.url;
+}
+
+/** A database with these migrations and no others. */
+export async function databaseWith(applied: readonly string[]): Promise<string> {
+  const url = await database(createEmptyDatabase);
+  await rowsOf(
+    url,
+    `
+    CREATE TABLE _prisma_migrations (id VARCHAR(36) PRIMARY KEY, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
+      migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
+      started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`,
+  );
+  for (const name of applied) {
+    const sql = readFileSync(new URL(`../../prisma/migrations/${name}/migration.sql`, import.meta.url), 'utf8');
+    await rowsOf(url, sql);
+    await rowsOf(
+      url,
+      `
+      INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name)
+        VALUES ('${name.slice(0, 14)}', '${createHash('sha256').update(sql).digest('hex')}', now(), '${name}')`,
+    );
+  }
+  return url;
 }
 
 /** For `afterEach`. */

@@ -25,10 +25,13 @@ afterEach(async () => {
 });
 
 /** Starts the service, whose address is on standard error once it serves. */
-async function start(stdout: number | 'pipe', metricsPort = 0): Promise<string> {
+async function start(stdout: number | 'pipe', metricsPort = 0, workers = 1): Promise<string> {
   const program = fileURLToPath(new URL('generated/build/src/main.js', packageRoot));
   child = spawn(process.execPath, [program], {
-    env: { PATH: process.env['PATH'], PORT: '0', METRICS_PORT: String(metricsPort), ...stage.environment },
+    env: {
+      ...{ PATH: process.env['PATH'], PORT: '0', METRICS_PORT: String(metricsPort), WORKERS: String(workers) },
+      ...stage.environment,
+    },
     stdio: ['ignore', stdout, 'pipe'],
   });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
@@ -59,16 +62,20 @@ async function lostLines(metricsPort: number): Promise<number> {
 }
 
 it.each([
-  ['is a full disk', () => openSync('/dev/full', 'w')],
-  ['has a reader that stopped reading', () => 'pipe' as const],
-])('serves, counts lost log lines and ends at SIGTERM while standard output %s', async (_, stdout) => {
-  const metricsPort = await freePort();
-  await sendRequests(await start(stdout(), metricsPort));
-  expect(await lostLines(metricsPort)).toBeGreaterThan(0);
-  const closed = once(child, 'exit');
-  child.kill('SIGTERM');
-  expect(await closed).toEqual([0, null]);
-});
+  [1, 'is a full disk', () => openSync('/dev/full', 'w')],
+  [1, 'has a reader that stopped reading', () => 'pipe' as const],
+  [2, 'is a full disk', () => openSync('/dev/full', 'w')],
+])(
+  'with %i workers serves, counts lost log lines and ends at SIGTERM while standard output %s',
+  async (workers, _, stdout) => {
+    const metricsPort = await freePort();
+    await sendRequests(await start(stdout(), metricsPort, workers));
+    expect(await lostLines(metricsPort)).toBeGreaterThan(0);
+    const closed = once(child, 'exit');
+    child.kill('SIGTERM');
+    expect(await closed).toEqual([0, null]);
+  },
+);
 
 it('logs whole lines again when standard output takes them again, and says there how many were lost', async () => {
   const baseUrl = await start('pipe');

@@ -1,22 +1,10 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
-import { PrismaPg } from '@prisma/adapter-pg';
-import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
-import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
-import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
-import type { Pool } from 'pg';
+import type { Client } from 'pg';
+import { messageOf } from '../../failures.js';
 import { packageRoot } from '../../packageRoot.js';
-import { openPool } from './openPool.js';
-import { rowsOf } from './withClient.js';
-
-// Node has it, but neither @types/node 20 nor a lib without the DOM declares it.
-declare const WebAssembly: {
-  instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
-};
-
-const everything = { externalTables: [], externalEnums: [] };
+import { LOCK_PATIENCE, withLockRetries } from './lockRetries.js';
+import { rowsOf, withClient } from './withClient.js';
 
 /** How the database's schema relates to this build's migrations; a server works only on `current`. */
 export type SchemaState =
@@ -44,125 +32,92 @@ export async function checkSchema(url: string): Promise<SchemaState> {
 }
 
 /**
- * Applies every pending migration in one transaction with its records, so none can use CONCURRENTLY. Prisma's engine,
- * table and lock are used: any number of processes may call it, or `prisma migrate deploy|status` as well.
- * @returns the names applied by this call.
- * @throws Error naming the migration when its script fails, or when the schema is unknown to this build.
+ * Applies the pending migrations, each in a transaction with its record, so none can use CONCURRENTLY. Table, checksums
+ * and lock are those of Prisma: any number of processes may call it, or `prisma migrate deploy|status` as well.
+ * @param log is told what a migration waits for
+ * @returns the names applied by this call
+ * @throws Error naming the migration when its script fails or gets no lock (those before it stay applied), or when the
+ *   schema is unknown to this build
  */
-export async function migrate(url: string, log: (message: string) => void = () => {}): Promise<string[]> {
-  const before = await checkSchema(url);
-  if (before.state === 'current') return [];
-  if (before.state === 'unknown') {
-    throw new Error(`The database holds migrations that this build does not know: ${before.names.join(', ')}`);
-  }
-  const migrations = await readMigrations();
-  const lockfile = { path: 'migration_lock.toml', content: await readFile(folder('migration_lock.toml'), 'utf8') };
-  const migrationDirectories = migrations.map(({ name, sql }) => ({
-    path: name,
-    migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: sql } },
-  }));
-
-  return withEngine(url, async (engine, connection, failure) => {
-    // The engine's own lock, taken first because the engine would wait for it no longer than 10 s.
-    await connection.query('SELECT pg_advisory_lock(72707369)');
-    await connection.query(`BEGIN; SET LOCAL TIME ZONE 'UTC'`);
-    const { appliedMigrationNames } = await engine
-      .applyMigrations({
-        migrationsList: { baseDir: fileURLToPath(folder()), lockfile, shadowDbInitScript: '', migrationDirectories },
-        filters: everything,
-      })
-      .catch((error: unknown) => {
-        const name = migrations.find(({ sql }) => sql === failure()?.script)?.name;
-        const what = name ? `Migration ${name} was` : 'Migrations were';
-        const cause = failure()?.error ?? error;
-        throw new Error(`${what} not applied: ${String(cause)}`, { cause });
-      });
-    await connection.query('COMMIT');
-    // A connection lost just before would have been replaced by one without a transaction, which "commits" as well.
-    if ((await checkSchema(url)).state !== 'current') throw new Error('Migrations were not applied: connection lost');
-    for (const name of appliedMigrationNames) log(`Applied migration ${name}`);
-    return appliedMigrationNames;
-  });
-}
-
-/** The SQL from an older schema.prisma, or from nothing, to the present one. The engine only connects to `url`. */
-export async function schemaDiff(url: string, olderSchema?: string): Promise<string> {
-  const tag = 'schemaDatamodel' as const;
-  const datamodel = (content: string) => ({ tag, files: [{ path: 'schema.prisma', content }] });
-  const present = await readFile(new URL('prisma/schema.prisma', packageRoot), 'utf8');
-  return withEngine(url, async (engine) => {
-    const from = olderSchema === undefined ? { tag: 'empty' as const } : datamodel(olderSchema);
-    const diff = { from, to: datamodel(present), script: true, exitCode: null, filters: everything };
-    return (await engine.diff(diff)).stdout ?? '';
-  });
-}
-
-type Failure = { readonly script: string; readonly error: unknown };
-
-/** Runs Prisma's schema engine (WebAssembly) on one connection. Ending it rolls back what was not committed. */
-async function withEngine<T>(
+export async function migrate(
   url: string,
-  work: (engine: bindings.SchemaEngine, connection: Pool, failure: () => Failure | undefined) => Promise<T>,
-): Promise<T> {
-  await loadEngine();
-  const pool = openPool({ connectionString: url, max: 1, idleTimeoutMillis: 0, connectionTimeoutMillis: 5_000 });
-  let failure: Failure | undefined;
-  const adapter = new PrismaPg(pool);
-  const factory: SqlMigrationAwareDriverAdapterFactory = {
-    provider: adapter.provider,
-    // Prisma's own executeScript cuts scripts at every semicolon, also in comments, texts and functions.
-    connect: async () =>
-      Object.assign(await adapter.connect(), {
-        executeScript: async (script: string) => {
-          await pool.query(script).catch((error: unknown) => {
-            failure ??= { script, error };
-            throw error;
-          });
-        },
-      }),
-    adapterName: adapter.adapterName,
-    connectToShadowDb: () => adapter.connectToShadowDb(),
-  };
+  log: (message: string) => void = () => {},
+  patience = LOCK_PATIENCE,
+): Promise<string[]> {
+  return withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (client) => {
+    await client.query('SELECT pg_advisory_lock(72707369)');
+    const schema = await checkSchema(url);
+    if (schema.state === 'current') return [];
+    if (schema.state === 'unknown') {
+      throw new Error(`The database holds migrations that this build does not know: ${schema.names.join(', ')}`);
+    }
+    await assertOurs(client);
+    const pending = (await readMigrations()).filter(({ name }) => schema.pending.includes(name));
+    for (const migration of pending) {
+      const { name } = migration;
+      await withLockRetries(
+        url,
+        client,
+        patience,
+        (message) => log(`Migration ${name} ${message}`),
+        () => apply(client, migration, patience.timeoutMs),
+      ).catch((cause: unknown) => {
+        throw new Error(`Migration ${name} was not applied: ${messageOf(cause)}`, { cause });
+      });
+    }
+    return schema.pending;
+  });
+}
+
+/** @throws Error when there are tables but no record of migrations: they belong to something else */
+async function assertOurs(client: Client): Promise<void> {
+  const { rowCount } = await client.query(
+    `SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+        AND to_regclass('_prisma_migrations') IS NULL
+        AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e') LIMIT 1`,
+  );
+  if (rowCount !== 0)
+    throw new Error('Migrations were not applied: the database is not empty. It needs one of its own.');
+}
+
+/** As Prisma makes it. */
+const RECORDS = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+  id VARCHAR(36) PRIMARY KEY NOT NULL, checksum VARCHAR(64) NOT NULL, finished_at TIMESTAMPTZ,
+  migration_name VARCHAR(255) NOT NULL, logs TEXT, rolled_back_at TIMESTAMPTZ,
+  started_at TIMESTAMPTZ NOT NULL DEFAULT now(), applied_steps_count INTEGER NOT NULL DEFAULT 0)`;
+
+async function apply(client: Client, { name, sql, checksum }: Migration, timeoutMs: number): Promise<void> {
   try {
-    const bound = bindMigrationAwareSqlAdapterFactory(factory);
-    const engine = await bindings.SchemaEngine.new({ datamodels: undefined }, () => {}, bound);
-    return await work(engine, pool, () => failure);
-  } finally {
-    await pool.end();
+    await client.query(`BEGIN; SET LOCAL TIME ZONE 'UTC'; SET LOCAL lock_timeout = ${timeoutMs}; ${RECORDS}`);
+    await client.query(sql);
+    await client.query(
+      `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, applied_steps_count)
+          VALUES ($1, $2, clock_timestamp(), $3, 1)`,
+      [randomUUID(), checksum, name],
+    );
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
   }
 }
 
-let engineLoaded: Promise<void> | undefined;
-
-/** Node 20 cannot import a .wasm file by itself, so the engine's bindings are joined with it here. */
-async function loadEngine(): Promise<void> {
-  engineLoaded ??= (async () => {
-    const engine = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm');
-    // The engine never clears the timer of its lock, which would keep a program alive for 10 s after its work.
-    const timers = Object.keys(bindings).filter((name) => name.startsWith('__wbg_setTimeout'));
-    const unref = (callback: () => void, ms: number) => setTimeout(callback, ms).unref();
-    const imports = { ...bindings, ...Object.fromEntries(timers.map((name) => [name, unref])) };
-    const program = await readFile(engine.replace(/\.js$/, '_bg.wasm'));
-    const { instance } = await WebAssembly.instantiate(program, { './schema_engine_bg.js': imports });
-    bindings.__wbg_set_wasm(instance.exports);
-    instance.exports.__wbindgen_start();
-  })();
-  await engineLoaded;
+interface Migration {
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
 }
 
-function folder(path = ''): URL {
-  return new URL(`prisma/migrations/${path}`, packageRoot);
-}
-
-async function readMigrations() {
-  const entries = await readdir(folder(), { withFileTypes: true });
+async function readMigrations(): Promise<Migration[]> {
+  const folder = new URL('prisma/migrations/', packageRoot);
+  const entries = await readdir(folder, { withFileTypes: true });
   const names = entries
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
     .sort();
   return Promise.all(
     names.map(async (name) => {
-      const sql = await readFile(folder(`${name}/migration.sql`), 'utf8');
+      const sql = await readFile(new URL(`${name}/migration.sql`, folder), 'utf8');
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
     }),
   );

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
+import { openPool } from '../src/adapters/database/openPool.js';
+import { packageRoot } from '../src/packageRoot.js';
+
+// Node has it, but neither @types/node 20 nor a lib without the DOM declares it.
+declare const WebAssembly: {
+  instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
+};
+
+/** Work with Prisma's schema engine (WebAssembly) on a database. It keeps a program alive for 10 s after it migrated. */
+export async function withSchemaEngine<T>(
+  url: string,
+  work: (engine: bindings.SchemaEngine) => Promise<T>,
+): Promise<T> {
+  await (loaded ??= load());
+  const pool = openPool({ connectionString: url, max: 1 });
+  try {
+    const factory = bindMigrationAwareSqlAdapterFactory(new PrismaPg(pool));
+    return await work(await bindings.SchemaEngine.new({ datamodels: undefined }, () => {}, factory));
+  } finally {
+    await pool.end();
+  }
+}
+
+/** The SQL from an older schema.prisma, or from nothing, to the present one. The engine only connects to `url`. */
+export async function schemaDiff(url: string, olderSchema?: string): Promise<string> {
+  const tag = 'schemaDatamodel' as const;
+  const datamodel = (content: string) => ({ tag, files: [{ path: 'schema.prisma', content }] });
+  const present = await readFile(new URL('prisma/schema.prisma', packageRoot), 'utf8');
+  const from = olderSchema === undefined ? { tag: 'empty' as const } : datamodel(olderSchema);
+  const filters = { externalTables: [], externalEnums: [] };
+  return withSchemaEngine(url, async (engine) => {
+    const diff = await engine.diff({ from, to: datamodel(present), script: true, exitCode: null, filters });
+    return diff.stdout ?? '';
+  });
+}
+
+let loaded: Promise<void> | undefined;
+
+/** Node 20 cannot import a .wasm file by itself, so the engine's bindings are joined with it here. */
+async function load(): Promise<void> {
+  const engine = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm');
+  const program = await readFile(engine.replace(/\.js$/, '_bg.wasm'));
+  const { instance } = await WebAssembly.instantiate(program, { './schema_engine_bg.js': { ...bindings } });
+  bindings.__wbg_set_wasm(instance.exports);
+  instance.exports.__wbindgen_start();
+}

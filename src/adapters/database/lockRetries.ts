@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { sqlState } from './databaseErrors.js';
+import { withClient } from './withClient.js';
+
+/** How long a change of the schema tries to get its locks. */
+export interface LockPatience {
+  /** Milliseconds that a statement waits for a lock: requests that need the table wait behind it for as long. */
+  readonly timeoutMs: number;
+  /** Milliseconds between one attempt and the next, in which those requests run. */
+  readonly pausesMs: readonly number[];
+}
+
+/** Seven attempts in about a minute. */
+export const LOCK_PATIENCE: LockPatience = {
+  timeoutMs: 2_000,
+  pausesMs: [1_000, 2_000, 4_000, 8_000, 16_000, 16_000],
+};
+
+/** SQLSTATE of a lock timeout and of a deadlock: worth another attempt, which must be a transaction of its own. */
+const LOCKED = ['55P03', '40P01'];
+
+/**
+ * Repeats an attempt that did not get a lock.
+ * @param waiting the connection that the attempt uses; another one looks at what it waits for
+ * @param log is told what holds the lock, before each pause
+ * @throws Error saying what holds the lock after the last attempt, or the attempt's other errors
+ */
+export async function withLockRetries(
+  url: string,
+  waiting: Client,
+  { timeoutMs, pausesMs }: LockPatience,
+  log: (message: string) => void,
+  attempt: () => Promise<void>,
+): Promise<void> {
+  const { rows } = await waiting.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  await withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (observer) => {
+    let holders = 'it is unknown what holds it';
+    // What a statement waits for is known only while it waits. PostgreSQL may take longer to say so than the interval.
+    let isLooking = false;
+    const look = async (): Promise<void> => {
+      if (isLooking) return;
+      isLooking = true;
+      holders = (await holdersOf(observer, rows[0]?.pid).catch(() => undefined)) ?? holders;
+      isLooking = false;
+    };
+    const looking = setInterval(() => void look(), timeoutMs / 4);
+    try {
+      for (const pauseMs of [...pausesMs, undefined]) {
+        try {
+          return await attempt();
+        } catch (error) {
+          if (!LOCKED.includes(sqlState(error) ?? '')) throw error;
+          const attempts = pausesMs.length + 1;
+          if (pauseMs === undefined) throw new Error(`no lock in ${attempts} attempts: ${holders}.`, { cause: error });
+        }
+        log(`waits for a lock: ${holders}. Next attempt in ${pauseMs / 1_000} s.`);
+        await delay(pauseMs);
+      }
+    } finally {
+      clearInterval(looking);
+    }
+  });
+}
+
+interface Holder {
+  readonly pid: number;
+  readonly application: string;
+  /** null: the role may not see it. */
+  readonly state: string | null;
+  readonly seconds: number | null;
+  readonly modes: string | null;
+  readonly relation: string | null;
+}
+
+/** Never the text of a query, which may hold health data. */
+async function holdersOf(observer: Client, pid: number | undefined): Promise<string | undefined> {
+  const { rows } = await observer.query<Holder>(
+    `SELECT holder.pid, coalesce(nullif(application_name, ''), backend_type, 'unnamed') AS application, state,
+        extract(epoch FROM now() - xact_start)::int AS seconds, wanted.relation::regclass::text AS relation,
+        (SELECT string_agg(DISTINCT mode, ', ') FROM pg_locks
+          WHERE pid = holder.pid AND granted AND relation = wanted.relation) AS modes
+      FROM pg_locks wanted JOIN pg_stat_activity holder ON holder.pid = ANY (pg_blocking_pids(wanted.pid))
+      WHERE wanted.pid = $1 AND NOT wanted.granted ORDER BY xact_start`,
+    [pid],
+  );
+  if (rows.length === 0) return undefined;
+  return rows
+    .map(({ pid, application, state, seconds, modes, relation }) => {
+      const session = [application, state, seconds === null ? null : `in a transaction for ${seconds} s`];
+      const lock = `${modes ?? 'a lock'} on ${relation ?? 'a row'}`;
+      return `process ${pid} (${session.filter((part) => part !== null).join(', ')}) holds ${lock}`;
+    })
+    .join('; ');
+}
