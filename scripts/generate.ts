@@ -169,8 +169,8 @@ const writeForServer = async (bundled: string, dereferenced: string, output: str
 /** The operator's table of environment variables. */
 const writeConfiguration = async (output: string): Promise<void> => {
   const rows = Object.entries(variables).map(([name, spec]) => {
-    const fallback: unknown = 'default' in spec ? spec.default : undefined;
-    const shown = fallback === undefined || String(fallback) === '' ? 'none' : String(fallback);
+    const fallback = 'default' in spec ? (spec.default as string | number | boolean | undefined) : undefined;
+    const shown = String(fallback ?? '') || 'none';
     const condition = conditionOf(name);
     const needs = condition ? `; only with \`${condition}\`` : '';
     return `| \`${name}\` | ${shown} | ${spec.example} | ${spec.desc}${needs} |\n`;

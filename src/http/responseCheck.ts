@@ -20,7 +20,7 @@ export function sampled(answer: Answer): Answer {
 
 /** The responses of an operation by status. */
 export type DeclaredResponses = Readonly<
-  Record<string, { readonly content?: Readonly<Record<string, { readonly schema?: object }>> }>
+  Record<string, { readonly content?: Readonly<Partial<Record<string, { readonly schema?: object }>>> }>
 >;
 
 const NO_CONTENT = { 'application/json': { schema: { type: 'null' } } };

@@ -10,8 +10,10 @@ export function deleteNulls(body: unknown, { properties = {}, required = [], ite
   if (typeof body !== 'object' || body === null) return;
   if (items && Array.isArray(body)) return body.forEach((element) => deleteNulls(element, items));
   const members = body as Record<string, unknown>;
-  for (const [name, schema] of Object.entries(properties)) {
-    if (members[name] === null && !required.includes(name)) Reflect.deleteProperty(members, name);
-    else deleteNulls(members[name], schema);
+  for (const name of Object.keys(members)) {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (!schema) continue;
+    if (members[name] !== null) deleteNulls(members[name], schema);
+    else if (!required.includes(name)) Reflect.deleteProperty(members, name);
   }
 }

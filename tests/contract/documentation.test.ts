@@ -146,7 +146,7 @@ describe('scripts/production/configuration.md', () => {
     const documented = rows.map(([, name, fallback]) => [name, fallback]);
     const defaults = Object.entries(variables).map(([name, spec]) => [
       name,
-      ('default' in spec ? String(spec.default ?? '') : '') || 'none',
+      ('default' in spec ? String((spec.default as string | number | undefined) ?? '') : '') || 'none',
     ]);
     expect(documented).toEqual(defaults);
   });
@@ -156,7 +156,7 @@ describe('a number has one value everywhere', () => {
   it('the seconds that an upload may take: in the guide, its operation, the configuration and below the time to drain', async () => {
     const guide = await readFile(pathOf('openapi/info.md'), 'utf8');
     const told = [guide, operationOf('uploadPatientDocument').description];
-    expect(told.map((text = '') => /allow\s+for (\d+) seconds/.exec(text)?.[1])).toEqual(['70', '70']);
+    expect(told.map((text) => /allow\s+for (\d+) seconds/.exec(text)?.[1])).toEqual(['70', '70']);
     const { desc, ...spec } = variables.DRAIN_TIMEOUT;
     expect(/a document upload may take (\d+) /.exec(desc ?? '')?.[1]).toBe('70');
     expect('default' in spec && spec.default).toBeGreaterThan(70);
