@@ -44,7 +44,13 @@ export class ApiError extends Error {
 
   /** Reads what came instead of a success. */
   static async of(response: Response): Promise<ApiError> {
-    return new ApiError(response, await response.clone().json().catch(() => null));
+    return new ApiError(
+      response,
+      await response
+        .clone()
+        .json()
+        .catch(() => null),
+    );
   }
 }
 
