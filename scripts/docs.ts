@@ -79,8 +79,14 @@ execFileSync(
   { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
 );
 
+/** Redoc's script keeps the place in the page behind a hash; the links that it renders before lack the hash, and stay so. */
+const withHashes = (rendered: string): string =>
+  rendered.replaceAll(/(<a [^>]*href=")(?=\/(?!docs\/|openapi\.json))/g, '$1#');
+
 // The vendor's logo is the only thing of another host. The page's policy blocks it; without its address nobody asks.
-const html = (await readFile(page, 'utf8')).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,');
+const built = (await readFile(page, 'utf8')).replaceAll(/https:\/\/cdn\.redoc\.ly\/[^`]*/g, 'data:,');
+const scripts = built.indexOf('<script type="module">');
+const html = withHashes(built.slice(0, scripts)) + built.slice(scripts);
 // Brotli's two highest levels take seconds for a few more percent.
 await writeFile(`${page}.br`, brotliCompressSync(html, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }));
 await writeFile(`${page}.gz`, gzipSync(html, { level: constants.Z_BEST_COMPRESSION }));

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { launch, type Browser, type Page } from 'puppeteer-core';
 import { packageRoot } from '../../src/packageRoot.js';
 import { plannedRelease } from '../../scripts/since.js';
-import { contract } from '../support/contract.js';
+import { contract, operations } from '../support/contract.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { isThere } from '../support/optional.js';
 import { call } from '../support/http.js';
@@ -181,6 +181,41 @@ inBrowser('the reference in a browser', () => {
     expect(await page.evaluate(`${heading}.getBoundingClientRect().top`)).toBeGreaterThanOrEqual(0);
   });
 
+  it('has links that lead to a section of the page or to a document of the service', async () => {
+    // A new page: its first links are those that were rendered before its script ran.
+    const page = await load('', 'light');
+    // Operations are rendered when the reader comes near to them.
+    const sections = new Set(operations.map(({ tags: [tag], operationId }) => `${tag}/${operationId}`.toLowerCase()));
+    for (const type of Object.keys(contract.webhooks)) sections.add(`webhooks/paths/${type}/post`);
+    const links = new Set<string>();
+    for (const subject of ['', ...new Set(operations.map(({ tags: [tag = ''] }) => tag.toLowerCase()))]) {
+      if (subject) await page.evaluate(`location.hash = '#/${subject}'`);
+      if (subject) await page.waitForFunction(`document.getElementById('${subject}')`);
+      const shown = `[[...document.querySelectorAll('[id]')].map(({ id }) => id), [...document.links].map(({ href }) => href)]`;
+      const [ids, urls] = (await page.evaluate(shown)) as [string[], string[]];
+      for (const id of ids) sections.add(id);
+      for (const url of urls) links.add(url);
+    }
+    await page.close();
+    const urls = [...links].filter((url) => url.startsWith(harness.baseUrl)).map((url) => new URL(url));
+    expect(urls.length).toBeGreaterThan(400);
+    for (const path of new Set(urls.map(({ pathname }) => pathname))) {
+      expect([path, (await fetch(`${harness.baseUrl}${path}`)).status]).toEqual([path, 200]);
+    }
+    const hashes = urls.map(({ hash }) => decodeURIComponent(hash)).filter((hash) => !['', '#/'].includes(hash));
+    expect(hashes.filter((hash) => !sections.has(hash.replace(/.*#\/?/, '')))).toEqual([]);
+  }, 120_000);
+
+  it('opens in a new tab at the operation, or the part of one, that a link names', async () => {
+    const part = `${anOperation}#encounters/createencounter/responses`;
+    for (const hash of ['#/webhooks/getwebhookendpoint', part]) {
+      const page = await load(hash, 'light');
+      const id = hash.replace(/.*#\/?/, '');
+      await page.waitForFunction(`Math.abs(document.getElementById('${id}')?.getBoundingClientRect().top) < 200`);
+      await page.close();
+    }
+  }, 60_000);
+
   it('shows every operation and every webhook, and asks no other host for anything', async () => {
     const page = await open();
     // As text, because the page's policy forbids what a function would need.
@@ -196,7 +231,7 @@ inBrowser('the reference in a browser', () => {
       tags: [tag = ''],
       summary,
     } of shown) {
-      const link = `a[href="/${tag.toLowerCase()}"]`;
+      const link = `a[href="#/${tag.toLowerCase()}"]`;
       await page.waitForSelector(link);
       // The menu of a subject lists all of its operations.
       if (tag !== opened) await page.click(link);

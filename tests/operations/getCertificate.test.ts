@@ -65,7 +65,7 @@ describe('200', () => {
     const { encounter_id, gfe_no, gfe_data } = encounter;
     const text = await textOf(encounter_id);
     for (const part of [
-      gfe_no,
+      `Good Faith Estimate ${gfe_no}`,
       'Łucja Ševčenko',
       '1990-06-30',
       gfe_data[0].category_name,

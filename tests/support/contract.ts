@@ -54,6 +54,7 @@ interface Response {
 
 interface Operation {
   readonly operationId: string;
+  readonly tags: readonly string[];
   readonly description: string;
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters?: readonly Parameter[];
