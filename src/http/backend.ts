@@ -111,7 +111,7 @@ export function createBackend(
       // Nothing was read, and to wait for the database once more would make the response late.
       if (failure.status === 503) recording.catch(() => undefined);
       else await recording;
-      throw error;
+      throw failure.problem;
     });
     await recorded(result);
     send(res, common, result);

@@ -41,15 +41,19 @@ function refusalOf(operationId: OperationId | undefined, error: unknown): Proble
   return isTokenFault ? tokenRequestFault(problem) : problem;
 }
 
-/** Status and code that a failure of an operation will be answered with, and whether its effect may stand. */
-export function failureOf(
-  operationId: OperationId,
-  error: unknown,
-): { status: number; code: string; isUnknown?: boolean } {
+interface Failure {
+  readonly problem: Problem | OAuthProblem;
+  readonly status: number;
+  readonly code: string;
+  readonly isUnknown?: boolean;
+}
+
+/** What a failure of an operation will be answered with, and whether its effect may stand. */
+export function failureOf(operationId: OperationId, error: unknown): Failure {
   const problem = refusalOf(operationId, error);
-  if (problem instanceof OAuthProblem) return { status: oauthStatuses[problem.error], code: problem.error };
+  if (problem instanceof OAuthProblem) return { problem, status: oauthStatuses[problem.error], code: problem.error };
   const { code, cause } = problem;
-  return { status: problems[code].status, code, isUnknown: cause instanceof UnknownOutcome };
+  return { problem, status: problems[code].status, code, isUnknown: cause instanceof UnknownOutcome };
 }
 
 function problemOf(error: unknown): Problem | OAuthProblem {

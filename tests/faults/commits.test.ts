@@ -137,6 +137,7 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
         proxy.watch(null);
         answers.push(answer);
         isDone = answer.status < 300;
+        if (!isDone && !isCut) throw new Error(`${answer.status} without a cut: ${answer.text}`);
         isLast = isDone && isFirst && !isCut;
         if (isCut) place += 1;
         // Opens a connection again, so that the next cut is in an answer to the request.
