@@ -75,6 +75,15 @@ it('verify says that the chain holds, or ends with 1 and names the row', async (
   const { seals, rows, head } = (await runJson(environment, 'audit', 'verify')) as Record<string, unknown>;
   expect({ seals, head }).toEqual({ seals: 1, head: { number: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) } });
   expect(rows).toBeGreaterThan(2);
+  const { number, hash } = head as { number: number; hash: string };
+  const expecting = (...args: string[]) => runProgram(environment, 'audit', 'verify', '--expect', ...args);
+  expect(await expecting(String(number), hash)).toMatchObject({ code: 0 });
+  expect(await expecting(String(number), hash.replace(/^./, hash.startsWith('0') ? '1' : '0'))).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: 'The audit is not as it was sealed. Seal 1 has another hash than the checkpoint.\n',
+  });
+  for (const wrong of [['1'], [hash, '1'], ['1', hash, 'x']]) expect((await expecting(...wrong)).code).toBe(2);
   for (const sql of [
     'ALTER TABLE audit_event DISABLE TRIGGER USER',
     `UPDATE audit_event SET ip = '10.0.0.1' WHERE position = 2`,

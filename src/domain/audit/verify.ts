@@ -2,6 +2,16 @@ import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
 import { digestsOf, hashOfSeal, latestRemoval, NOTHING_BEFORE, type Digests } from './seal.js';
 
+/** How old a row may become before it is sealed: the job seals each minute, and one run may fail. In milliseconds. */
+export const MAX_UNSEALED_MS = 5 * 60_000;
+
+/** Number and hash of a seal, as somebody has noted them outside of the database. */
+export interface Checkpoint {
+  readonly number: bigint;
+  /** Hex. */
+  readonly hash: string;
+}
+
 interface AuditVerdict {
   readonly seals: number;
   readonly rows: number;
@@ -11,29 +21,47 @@ interface AuditVerdict {
   readonly fault: string | null;
 }
 
-type Context = Pick<DomainContext, 'db'>;
+type Context = Pick<DomainContext, 'db' | 'now'>;
 
 const POSITION_BYTES = 8;
 /** Nothing is before it, whatever positions somebody may invent. */
 const LOWEST = -(2n ** 63n);
 const ENTRY_BYTES = POSITION_BYTES + 32;
 
+<<<<<<< ours
 /** Recomputes the chain over the audit and compares it with the rows (R-88). */
 export async function verifyAudit(context: Context): Promise<AuditVerdict> {
   const anchor = await latestRemoval(context.db);
+=======
+/** Recomputes the chain over the audit and compares it with the rows, and with a checkpoint if there is one (R-88). */
+export async function verifyAudit(context: Context, checkpoint?: Checkpoint): Promise<AuditVerdict> {
+  const anchor = await latestRemoval(context);
+>>>>>>> theirs
   let [seals, rows] = [0, 0];
   let before: AuditSeal | null = null;
   let fault: string | null = null;
+  let isFound = checkpoint === undefined;
   for await (const seal of sealsInOrder(context)) {
-    fault = linkFault(before, seal, anchor) ?? (await rowFault(context, before, seal, anchor));
+    isFound ||= seal.number === checkpoint?.number;
+    fault =
+      linkFault(before, seal, anchor) ??
+      checkpointFault(seal, checkpoint) ??
+      (await rowFault(context, before, seal, anchor));
     if (fault !== null) break;
     seals += 1;
     rows += seal.number <= (anchor ?? 0n) ? 0 : seal.digests.length / ENTRY_BYTES;
     before = seal;
   }
   // Rows whose time is over were removed meanwhile.
+<<<<<<< ours
   if (fault !== null && (await latestRemoval(context.db)) !== anchor) return verifyAudit(context);
   const head = before && { number: Number(before.number), hash: Buffer.from(before.hash).toString('hex') };
+=======
+  if (fault !== null && (await latestRemoval(context)) !== anchor) return verifyAudit(context, checkpoint);
+  if (!isFound) fault ??= `Seal ${checkpoint?.number} of the checkpoint is missing.`;
+  fault ??= await unsealedFault(context, before);
+  const head = before && { number: Number(before.number), hash: hexOf(before) };
+>>>>>>> theirs
   return { seals, rows, head, fault };
 }
 
@@ -57,6 +85,25 @@ function linkFault(before: AuditSeal | null, seal: AuditSeal, anchor: bigint | n
   if (number !== expected) return `Seal ${expected} is missing.`;
   const isWhole = Buffer.compare(hashOfSeal(before?.hash ?? NOTHING_BEFORE, seal), hash) === 0;
   return isWhole ? null : `Seal ${number} was changed, or the one before it.`;
+}
+
+/** Seals that follow one another are no proof: who can write all of them can compute all of them. */
+function checkpointFault(seal: AuditSeal, checkpoint: Checkpoint | undefined): string | null {
+  if (seal.number !== checkpoint?.number || hexOf(seal) === checkpoint.hash.toLowerCase()) return null;
+  return `Seal ${seal.number} has another hash than the checkpoint.`;
+}
+
+const hexOf = ({ hash }: AuditSeal): string => Buffer.from(hash).toString('hex');
+
+/** Until a row is sealed it could be touched without a trace. */
+async function unsealedFault({ db, now }: Context, latest: AuditSeal | null): Promise<string | null> {
+  const before = new Date(now().getTime() - MAX_UNSEALED_MS);
+  const [row] = await db.$queryRaw<{ position: bigint }[]>`
+    SELECT position FROM audit_event WHERE position > ${latest?.through ?? LOWEST} AND at < ${before}
+    ORDER BY position LIMIT 1`;
+  if (!row) return null;
+  const minutes = MAX_UNSEALED_MS / 60_000;
+  return `Row ${row.position} has not been sealed for more than ${minutes} minutes: a running server seals each minute.`;
 }
 
 async function rowFault(

@@ -4,7 +4,7 @@ import type { AuditRow, DomainContext } from '../../../src/context.js';
 import { auditRecorder, type RecordAudit } from '../../../src/domain/audit/recorder.js';
 import { purgeAudit } from '../../../src/domain/audit/retention.js';
 import { sealAudit } from '../../../src/domain/audit/seal.js';
-import { verifyAudit } from '../../../src/domain/audit/verify.js';
+import { MAX_UNSEALED_MS, verifyAudit } from '../../../src/domain/audit/verify.js';
 import { systemContext } from '../../../src/runtime/systemContext.js';
 import { everyCase } from '../../support/everyCase.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
@@ -160,6 +160,29 @@ it('no column of a row can be changed unnoticed', async () => {
     },
   );
 }, 30_000);
+
+it('a row that stays unsealed for longer than the seals may take is named', async () => {
+  now = new Date(now.getTime() + MAX_UNSEALED_MS);
+  expect(await verifyAudit(context)).toMatchObject({ fault: null });
+  now = new Date(now.getTime() + 1);
+  expect(await verifyAudit(context)).toMatchObject({ fault: expect.stringMatching(/^Row 11 has not been sealed/) });
+  await sealAudit(context);
+  expect(await verifyAudit(context)).toMatchObject({ fault: null });
+});
+
+it('a checkpoint that was noted is found in the chain with its hash, or its seal is named', async () => {
+  const { head } = await verifyAudit(context);
+  const noted = { number: 3n, hash: String(head?.hash) };
+  await sealAudit(context);
+  expect(await verifyAudit(context, noted)).toMatchObject({ seals: 4, fault: null });
+  const rewritten = { number: 3n, hash: '0'.repeat(64) };
+  expect(await verifyAudit(context, rewritten)).toMatchObject({
+    fault: 'Seal 3 has another hash than the checkpoint.',
+  });
+  await asSuperuser('DELETE FROM audit_seal WHERE number > 2', 'DELETE FROM audit_event WHERE position > 7');
+  expect(await verifyAudit(context)).toMatchObject({ fault: null });
+  expect(await verifyAudit(context, noted)).toMatchObject({ fault: expect.stringMatching(/^Seal 3 .* is missing/) });
+});
 
 it('a row that commits late is sealed, because the seal waits for it', async () => {
   await superuser.query('BEGIN');
