@@ -1,6 +1,7 @@
 import { isUnavailable, sqlState } from '../../adapters/database/databaseErrors.js';
 import { describeCauses } from '../../failures.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
+import { lockingEndpoints } from './webhookEndpoints.js';
 
 /** What a purge needs: the database, whose real time counts here, and a signal to end early. */
 export interface PurgeContext extends Pick<SweepContext, 'db' | 'log'> {
@@ -40,12 +41,13 @@ export function purgeEvents(context: PurgeContext): Promise<number> {
   return inTenants(context, async (tenantId) => {
     // A reset of a sandbox locks the tenant before its events, too.
     const lock = db.$executeRaw`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+    const endpoints = db.$executeRaw(lockingEndpoints(tenantId));
     const purge = db.$executeRaw`
       DELETE FROM event WHERE tenant_id = ${tenantId} AND position < (
         SELECT coalesce(min(position) FILTER (WHERE recorded_at >= now() - interval '30 days'), max(position) + 1)
         FROM (SELECT position, recorded_at FROM event WHERE tenant_id = ${tenantId} ORDER BY position LIMIT ${RETENTION_BATCH})
           AS oldest)`;
-    const [, purged] = await db.$transaction([lock, purge]);
+    const [, , purged] = await db.$transaction([lock, endpoints, purge]);
     return purged;
   });
 }

@@ -5,6 +5,7 @@ import { identifier } from '../transactions/bulkSql.js';
 import { replayFixtures, storeFixtureFile, type FixtureStore } from './fixtures.js';
 import { requireSandbox } from './requireSandbox.js';
 import { createTenant, type NewTenant } from '../access/tenants.js';
+import { lockingEndpoints } from '../events/webhookEndpoints.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
 /** Everything that a tenant owns but its API clients and where it wants its events sent. Tables refer to those of later groups only. */
@@ -107,6 +108,9 @@ async function lockEverything(context: TransactionContext, tenantId: string): Pr
     SELECT gfe_reuse AS "gfeReuse" FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR NO KEY UPDATE`;
   if (!locked) throw new Problem('sandbox_only');
   await db.$executeRaw`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
+  // Deliveries are made under the cursor's lock.
+  await db.$executeRaw`SELECT FROM webhook_cursor WHERE tenant_id = ${tenantId} FOR UPDATE`;
+  await db.$executeRaw(lockingEndpoints(tenantId));
   return locked;
 }
 
