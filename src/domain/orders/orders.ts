@@ -19,6 +19,9 @@ export const orderDetails = {
 /** A stored order with its lines, payments, refunds and fulfilments. */
 export type OrderRecord = Prisma.OrderGetPayload<{ include: typeof orderDetails }>;
 
+/** Payments and refunds of one order together: each request about the order reads them all. */
+export const MAX_PAYMENTS = 200;
+
 /** What creates an order: any transaction. */
 type OrderContext = Pick<StatementContext, 'db' | 'events' | 'newId' | 'now' | 'fixed'>;
 

@@ -1,13 +1,14 @@
-import { fieldProblem, invalidState, type Problem } from '../../problem.js';
+import { fieldProblem, invalidState, Problem } from '../../problem.js';
 import type { Bodies } from '../../contract.js';
-import { getOrder, ofPharmacies, orderDetails, recordOrderEvent, type OrderRecord } from './orders.js';
+import { getOrder, MAX_PAYMENTS, ofPharmacies, orderDetails, recordOrderEvent, type OrderRecord } from './orders.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
  * Records money that was paid elsewhere (R-59). Payments at the same time wait for one another, and what would be above
  * the balance then is refused.
  * @param amount decimal text above zero, with at most two places
- * @throws Problem order_not_found, clinic_not_permitted; invalid_state unless it is pending; payment_exceeds_balance
+ * @throws Problem order_not_found, clinic_not_permitted; invalid_state unless it is pending; payment_exceeds_balance;
+ * too_many_records
  */
 export async function recordPayment(
   context: CallerContext,
@@ -31,6 +32,7 @@ export async function recordPayment(
     data: { updatedAt: now, payments: { create: { id: paymentId, ...payment } } },
     include: orderDetails,
   });
+  if (order.payments.length + order.refunds.length > MAX_PAYMENTS) throw new Problem('too_many_records');
   recordOrderEvent(context, order.orderStatus === 'paid' ? 'order.paid' : 'order.updated', order);
   return ofPharmacies(context, order);
 }

@@ -1,11 +1,15 @@
 import type { Schemas } from '../../contract.js';
+import { Problem } from '../../problem.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { changeEncounter } from '../encounters/transitions.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
+/** Of one encounter. */
+const MAX_ADDENDA = 100;
+
 /**
  * Adds a note to a review that is over; what was decided stays (R-105).
- * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
+ * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, too_many_records
  */
 export function addAddendum(
   context: CallerContext,
@@ -17,6 +21,9 @@ export function addAddendum(
     actor: 'provider',
     set: {},
     async effects({ db, newId }, { tenantId, id: encounterId }) {
+      if ((await db.encounterAddendum.count({ where: { tenantId, encounterId } })) >= MAX_ADDENDA) {
+        throw new Problem('too_many_records');
+      }
       await db.encounterAddendum.create({ data: { id: newId(), tenantId, encounterId, addedAt, ...addendum } });
     },
   }));

@@ -1,5 +1,5 @@
 import type { Bodies } from '../../contract.js';
-import { fieldProblem } from '../../problem.js';
+import { fieldProblem, Problem } from '../../problem.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import {
   findDocuments,
@@ -15,9 +15,12 @@ import { nextState } from '../encounters/states.js';
 import { announce, changeEncounter, unclaimed } from '../encounters/transitions.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
+/** Of one encounter. */
+const MAX_ROUNDS = 20;
+
 /**
  * Asks the partner for what is missing to decide; the claim ends (R-100).
- * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other
+ * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other, too_many_records
  */
 export function requestInformation(
   context: CallerContext,
@@ -30,6 +33,9 @@ export function requestInformation(
     set: { ...unclaimed, expiresAt: informationEnds(now) },
     async effects(transaction, asked) {
       const { tenantId, id: encounterId, expiresAt } = asked;
+      if ((await transaction.db.encounterInformation.count({ where: { tenantId, encounterId } })) >= MAX_ROUNDS) {
+        throw new Problem('too_many_records');
+      }
       const row = { id: transaction.newId(), tenantId, encounterId, requestedAt: now, reviewerRef, message, expiresAt };
       await transaction.db.encounterInformation.create({ data: row });
       announce('encounter.information_requested')(transaction, asked);
