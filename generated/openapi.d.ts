@@ -3766,8 +3766,14 @@ export interface components {
             /** @description Its subcategory. */
             subcategory: components["schemas"]["ProductSubcategory"];
             productRx: components["schemas"]["ProductRx"];
-            /** @description When empty, available at every clinic of the tenant. Otherwise available only at the clinics of the active entries. */
+            /** @description When empty, available at every clinic of the tenant. Otherwise available only at the clinics of the active entries. At most 50 entries are shown: first that of the filter `clinicId`, then those of the clinics that your API client is limited to. */
             clinicAvailability: components["schemas"]["ClinicAvailability"][];
+            /**
+             * Format: int32
+             * @description How many entries the product has. When it is above the length of `clinicAvailability`, ask about one clinic with the filter `clinicId`.
+             * @example 1
+             */
+            clinicAvailabilityTotal: number;
             productOffer: components["schemas"]["ProductOffer"];
         };
         ProductList: {
@@ -6810,7 +6816,7 @@ export interface components {
          */
         ProductCategoryId: components["schemas"]["Uuid"];
         /**
-         * @description Only the products that are available at this clinic.
+         * @description Only the products that are available at this clinic. Its entry comes first in their `clinicAvailability`.
          * @example 01a05c32-5e80-7000-8000-00000000c101
          */
         ProductClinicId: components["schemas"]["Uuid"];
@@ -7513,7 +7519,7 @@ export interface operations {
                  */
                 categoryId?: components["parameters"]["ProductCategoryId"];
                 /**
-                 * @description Only the products that are available at this clinic.
+                 * @description Only the products that are available at this clinic. Its entry comes first in their `clinicAvailability`.
                  * @example 01a05c32-5e80-7000-8000-00000000c101
                  */
                 clinicId?: components["parameters"]["ProductClinicId"];
