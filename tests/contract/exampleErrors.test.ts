@@ -21,7 +21,7 @@ import { behindTwins, takeKey } from '../support/keyTwins.js';
 import { secondOfTwo } from '../support/limits.js';
 import { oncePerName } from '../support/oncePerName.js';
 import { expectProvoked, together, type Answers, type Provocation } from '../support/provoked.js';
-import { whileAnotherResets } from '../support/sandbox.js';
+import { fillSandbox, whileAnotherResets } from '../support/sandbox.js';
 import { withAuditOfTexts } from '../support/sqlFaults.js';
 import { newEndpoints } from '../support/webhooks.js';
 import { neededTables, unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
@@ -290,6 +290,8 @@ const provocations: Readonly<Record<string, Provocation>> = {
     const { id } = await db.payment.findFirstOrThrow({ where: { tenantId, order: { orderNo: order_no } } });
     return send(operation, { query: { order_no }, body: { payment_id: id, amount: '0.01' } });
   }),
+  'createPatient sandbox_full': after(() => fillSandbox(harness, tenantId, 'client'), withBody({})),
+  'createEncounter sandbox_full': after(() => fillSandbox(harness, tenantId, 'encounter'), withBody({})),
   sandbox_busy: (operation) => whileAnotherResets(harness, tenantId, () => send(operation)),
   visit_required: after(() => claimTheVisit(harness, partner), about(scheduled)),
   payment_exceeds_balance: withBody({ amount: '554.01' }),
