@@ -120,7 +120,7 @@ generated/.fresh: node_modules/.installed $(CONTRACT)
 	@touch $@
 
 # Types are what `make check` looks at.
-generated/build/.made: COMPILED = $$(find src generated/prisma -name '*.ts' ! -path 'src/client/*')
+generated/build/.made: COMPILED = $$(find src generated/prisma -name '*.[jt]s' ! -path 'src/client/*')
 generated/build/.made: generated/.fresh $(shell find src -type f) tsconfig.json
 	@echo 'Compiling the service …'
 	$(call quietly,node_modules/.bin/esbuild $(COMPILED) --outbase=. --outdir=generated/build --format=esm --platform=node \

@@ -2817,7 +2817,7 @@ export interface components {
             error_description: string;
         };
         /** @description What went wrong, for programs. Codes are only ever added: treat an unknown one by its HTTP status. */
-        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "sandbox_busy" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
+        ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
         /** @description One fault in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
@@ -3773,8 +3773,14 @@ export interface components {
             /** @description Its subcategory. */
             subcategory: components["schemas"]["ProductSubcategory"];
             productRx: components["schemas"]["ProductRx"];
-            /** @description When empty, available at every clinic of the tenant. Otherwise available only at the clinics of the active entries. */
+            /** @description When empty, available at every clinic of the tenant. Otherwise available only at the clinics of the active entries. At most 50 entries are shown: first that of the filter `clinicId`, then those of the clinics that your API client is limited to. */
             clinicAvailability: components["schemas"]["ClinicAvailability"][];
+            /**
+             * Format: int32
+             * @description How many entries the product has. When it is above the length of `clinicAvailability`, ask about one clinic with the filter `clinicId`.
+             * @example 1
+             */
+            clinicAvailabilityTotal: number;
             productOffer: components["schemas"]["ProductOffer"];
         };
         ProductList: {
@@ -6243,7 +6249,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The clinic, the patient, a treatment or a document exists but cannot be used, or the same request is still under way */
+        /** @description The clinic, the patient, a treatment or a document exists but cannot be used, the sandbox is full, or the same request is still under way */
         CreateEncounterConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6416,7 +6422,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The order is not pending, the amount is above the balance, or the same request is still under way */
+        /** @description The order is not pending, the amount is above the balance, the order has 200 payments and refunds, or the same request is still under way */
         RecordPaymentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6459,7 +6465,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The amount is above what is left of the payment, the order is final or was shipped, or the same request is still under way */
+        /** @description The amount is above what is left of the payment, the order is final or was shipped or has 200 payments and refunds, or the same request is still under way */
         RefundPaymentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6602,7 +6608,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is not in a state from which this can happen */
+        /** @description The encounter is not in a state from which this can happen, or has as many records as it may have */
         SimulateConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6690,7 +6696,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description Nobody has the encounter, another provider has it, or the same request is still under way */
+        /** @description Nobody has the encounter, another provider has it, there were 20 rounds of information, or the same request is still under way */
         RequestInformationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6734,7 +6740,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter has no review that is over, or the same request is still under way */
+        /** @description The encounter has no review that is over or 100 addenda already, or the same request is still under way */
         AddAddendumConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6837,7 +6843,7 @@ export interface components {
          */
         ProductCategoryId: components["schemas"]["Uuid"];
         /**
-         * @description Only the products that are available at this clinic.
+         * @description Only the products that are available at this clinic. Its entry comes first in their `clinicAvailability`.
          * @example 01a05c32-5e80-7000-8000-00000000c101
          */
         ProductClinicId: components["schemas"]["Uuid"];
@@ -7540,7 +7546,7 @@ export interface operations {
                  */
                 categoryId?: components["parameters"]["ProductCategoryId"];
                 /**
-                 * @description Only the products that are available at this clinic.
+                 * @description Only the products that are available at this clinic. Its entry comes first in their `clinicAvailability`.
                  * @example 01a05c32-5e80-7000-8000-00000000c101
                  */
                 clinicId?: components["parameters"]["ProductClinicId"];

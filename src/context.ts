@@ -6,6 +6,7 @@ import type { DocumentScanner } from './adapters/scanner/documentScanner.js';
 import type { Downloader } from './adapters/download/downloader.js';
 import type { LimitName, Limits } from './adapters/limits/limits.js';
 import type { ObjectStore } from './adapters/objects/objectStore.js';
+import type { PdfRenderer } from './adapters/pdf/pdfRenderer.js';
 import type { SigningKeys } from './adapters/tokens/signingKeys.js';
 import type { Tokens } from './adapters/tokens/tokens.js';
 import type { WebhookSender } from './adapters/webhooks/sender.js';
@@ -37,6 +38,7 @@ export interface Services extends DomainContext {
   readonly sendWebhook: WebhookSender;
   /** Whether webhooks may go to a URL, as far as that can be said without DNS. */
   readonly isWebhookTarget: (url: string) => boolean;
+  readonly renderPdf: PdfRenderer;
   /** Null = off. */
   readonly limits: Limits | null;
   readonly keys: SigningKeys;

@@ -167,6 +167,14 @@ export const problems = {
     'Too many webhook endpoints',
     'A tenant has five webhook endpoints at most. Delete one that is not needed.',
   ),
+  too_many_records: conflict(
+    'Too many records',
+    'An encounter has at most 100 addenda and 20 rounds of information, an order 200 payments and refunds.',
+  ),
+  sandbox_full: conflict(
+    'Sandbox is full',
+    'A sandbox has at most 10,000 patients and 10,000 encounters. Reset it to begin again.',
+  ),
   sandbox_busy: conflict(
     'Sandbox is busy',
     'A reset of this sandbox, or a move of its clock, is under way. Retry after the given delay.',

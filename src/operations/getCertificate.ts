@@ -8,5 +8,5 @@ export const getCertificate: Operation<'getCertificate'> = async ({ path }, cont
   const encounter = await showEncounter(context, BigInt(path.encounter_id));
   context.audit.patientId = encounter.patientId;
   const certificate = await certify(context, encounter);
-  return { status: 200, body: await certificateView(certificate, context.now()) };
+  return { status: 200, body: await context.renderPdf(certificateView(certificate, context.now())) };
 };

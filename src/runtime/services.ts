@@ -5,6 +5,7 @@ import { openLimits } from '../adapters/limits/openLimits.js';
 import { createDownloader } from '../adapters/download/download.js';
 import { targetRule } from '../adapters/download/targetRule.js';
 import { openObjectStore } from '../adapters/objects/openObjectStore.js';
+import { openPdfRenderer } from '../adapters/pdf/pdfRenderer.js';
 import { openSigningKeys } from '../adapters/tokens/signingKeys.js';
 import { openTokens } from '../adapters/tokens/tokens.js';
 import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
@@ -57,6 +58,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     download: countedDownloads(createDownloader({ allowedHosts: config.documentFetchAllowedHosts })),
     sendWebhook: createWebhookSender({ allowedHosts: config.webhookAllowedHosts, timeout: ATTEMPT_TIMEOUT }),
     isWebhookTarget: targetRule(config.webhookAllowedHosts, 'WEBHOOK_ALLOWED_HOSTS'),
+    renderPdf: openPdfRenderer(),
     get baseUrl() {
       return baseUrl();
     },

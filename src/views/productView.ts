@@ -20,6 +20,7 @@ export function productView(product: ListedProduct): Schemas['Product'] {
       updatedAt: isoTime(entry.updatedAt),
       clinic: clinicSummaryView(entry.clinic),
     })),
+    clinicAvailabilityTotal: product.availabilityTotal,
     productOffer: offerView(product),
   });
 }

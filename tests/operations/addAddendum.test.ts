@@ -1,4 +1,5 @@
 import { newClient, newClinic, newEncounter, newPartner, type Partner } from '../support/factories.js';
+import { addAddenda } from '../support/fullRecords.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
@@ -91,5 +92,16 @@ describe('409', () => {
       expectProblem(answer, 409, 'invalid_state');
       expect(answer.body.current_status).toBe(encounter.status);
     }
+  });
+
+  it('keeps at most 100 addenda of an encounter, also when several are added at the same time', async () => {
+    const { encounter_id } = await completedEncounter(harness, partner);
+    await addAddenda(harness, partner, encounter_id, 98);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => send(encounter_id)));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused).toHaveLength(3);
+    for (const answer of refused) expectProblem(answer, 409, 'too_many_records');
+    expect(refused[0]?.body.detail).toContain('100 addenda');
+    expect((await details({ encounter_id })).body.addenda).toHaveLength(100);
   });
 });

@@ -1,6 +1,7 @@
 import { cancelOrderOf } from '../../src/domain/orders/cancellation.js';
 import { inTransaction } from '../../src/domain/transactions/transaction.js';
 import { newClient, newClinic, newPartner, newProduct, type Partner } from '../support/factories.js';
+import { addPayments } from '../support/fullRecords.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type CallOptions } from '../support/http.js';
 import { eventsAbout, getOrder, orderEvents, pay } from '../support/orders.js';
@@ -193,6 +194,27 @@ describe('409', () => {
     const answer = await record('1.00', orderNo);
     expectProblem(answer, 409, 'invalid_state');
     expect(answer.body.current_status).toBe('cancelled');
+  });
+
+  it('keeps at most 200 payments and refunds of an order, also when several are recorded at the same time', async () => {
+    const orderNo = await newOrder();
+    await addPayments(harness, partner, orderNo, 196);
+    const [payment] = (await record('100.00', orderNo)).body.payments.slice(-1);
+    const refund = (index: number) =>
+      call(harness, `POST /orders/${orderNo}/refunds`, {
+        token: partner.token,
+        json: { payment_id: payment.id, amount: '1.00', reason: 'Too much.' },
+        headers: { 'Idempotency-Key': `refund-${orderNo}-${index}` },
+      });
+    const answers = await Promise.all([0, 1, 2].flatMap((index) => [record('1.00', orderNo), refund(index)]));
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused).toHaveLength(3);
+    for (const answer of refused) expectProblem(answer, 409, 'too_many_records');
+    expect(refused[0]?.body.detail).toContain('200 payments and refunds');
+    const { payments, refunds } = await orderOf(orderNo);
+    expect(payments.length + refunds.length).toBe(200);
+    expectProblem(await refund(3), 409, 'too_many_records');
+    expectProblem(await record('1.00', orderNo), 409, 'too_many_records');
   });
 
   it('is all that payments at the same time get that would exceed the total together', async () => {

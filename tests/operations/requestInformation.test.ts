@@ -1,4 +1,5 @@
 import { newClient, newClinic, newEncounter, newPartner, type Partner } from '../support/factories.js';
+import { addRounds } from '../support/fullRecords.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { expectProblem } from '../support/refusals.js';
@@ -103,5 +104,16 @@ describe('409', () => {
       expectProblem(answer, 409, 'invalid_state');
       expect(answer.body.current_status).toBe(encounter.status);
     }
+  });
+
+  it('refuses a 21st round, and the claim goes on', async () => {
+    const claimed = await claimedEncounter(harness, partner);
+    await addRounds(harness, partner, claimed.encounter_id, 20);
+    const answer = await send(claimed.encounter_id);
+    expectProblem(answer, 409, 'too_many_records');
+    expect(answer.body.detail).toContain('20 rounds of information');
+    const stored = await details(claimed);
+    expect(recordOf(stored)).toEqual(claimed);
+    expect(stored.information).toHaveLength(20);
   });
 });

@@ -66,3 +66,24 @@ export async function thingsOf({ domain }: Harness, tenantId: string): Promise<R
   );
   return Object.fromEntries(all.map(({ table, rows }) => [table, rows ?? []]));
 }
+
+/** Gives a sandbox as many patients or encounters as it may have, and some more: copies of one, past all rules. */
+export function fillSandbox({ domain }: Harness, tenantId: string, table: 'client' | 'encounter'): Promise<unknown> {
+  return domain.db.prisma.$transaction(async (db) => {
+    await db.$executeRaw`SET LOCAL session_replication_role = replica`;
+    const columns = await db.$queryRaw<{ name: string }[]>`
+      SELECT quote_ident(column_name) AS name FROM information_schema.columns
+      WHERE table_schema = current_schema() AND table_name = ${table} AND is_generated = 'NEVER'`;
+    const names = columns.map(({ name }) => name);
+    const own: Readonly<Record<string, string>> = {
+      id: 'gen_random_uuid()',
+      encounter_no: '10000000 + n',
+      email: `n || '@example.com'`,
+    };
+    await db.$executeRawUnsafe(
+      `INSERT INTO ${table} (${names.join()}) SELECT ${names.map((name) => own[name] ?? `one.${name}`).join()}
+        FROM generate_series(1, 10000) AS n, (SELECT * FROM ${table} WHERE tenant_id = $1 LIMIT 1) AS one`,
+      tenantId,
+    );
+  });
+}

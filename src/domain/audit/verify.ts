@@ -28,15 +28,9 @@ const POSITION_BYTES = 8;
 const LOWEST = -(2n ** 63n);
 const ENTRY_BYTES = POSITION_BYTES + 32;
 
-<<<<<<< ours
-/** Recomputes the chain over the audit and compares it with the rows (R-88). */
-export async function verifyAudit(context: Context): Promise<AuditVerdict> {
-  const anchor = await latestRemoval(context.db);
-=======
 /** Recomputes the chain over the audit and compares it with the rows, and with a checkpoint if there is one (R-88). */
 export async function verifyAudit(context: Context, checkpoint?: Checkpoint): Promise<AuditVerdict> {
-  const anchor = await latestRemoval(context);
->>>>>>> theirs
+  const anchor = await latestRemoval(context.db);
   let [seals, rows] = [0, 0];
   let before: AuditSeal | null = null;
   let fault: string | null = null;
@@ -53,15 +47,10 @@ export async function verifyAudit(context: Context, checkpoint?: Checkpoint): Pr
     before = seal;
   }
   // Rows whose time is over were removed meanwhile.
-<<<<<<< ours
-  if (fault !== null && (await latestRemoval(context.db)) !== anchor) return verifyAudit(context);
-  const head = before && { number: Number(before.number), hash: Buffer.from(before.hash).toString('hex') };
-=======
-  if (fault !== null && (await latestRemoval(context)) !== anchor) return verifyAudit(context, checkpoint);
+  if (fault !== null && (await latestRemoval(context.db)) !== anchor) return verifyAudit(context, checkpoint);
   if (!isFound) fault ??= `Seal ${checkpoint?.number} of the checkpoint is missing.`;
   fault ??= await unsealedFault(context, before);
   const head = before && { number: Number(before.number), hash: hexOf(before) };
->>>>>>> theirs
   return { seals, rows, head, fault };
 }
 
@@ -98,7 +87,7 @@ const hexOf = ({ hash }: AuditSeal): string => Buffer.from(hash).toString('hex')
 /** Until a row is sealed it could be touched without a trace. */
 async function unsealedFault({ db, now }: Context, latest: AuditSeal | null): Promise<string | null> {
   const before = new Date(now().getTime() - MAX_UNSEALED_MS);
-  const [row] = await db.$queryRaw<{ position: bigint }[]>`
+  const [row] = await db.everyTenant.rows<{ position: bigint }>`
     SELECT position FROM audit_event WHERE position > ${latest?.through ?? LOWEST} AND at < ${before}
     ORDER BY position LIMIT 1`;
   if (!row) return null;

@@ -19,6 +19,8 @@ interface CatalogList {
   readonly isNarrow: boolean;
   /** An element with its parts as JSON, where its table is called `shown`. */
   readonly element: Prisma.Sql;
+  /** Ids that an element may show first among its parts, as `asked.first`. */
+  readonly first: readonly string[];
   /** The columns that a search looks in; an index has their search keys. */
   readonly searched: readonly [string, string];
 }
@@ -68,6 +70,7 @@ export async function readPage<Row>(
         OFFSET greatest(total - ${offset}::int - ${limit}::int, 0)) AS far ORDER BY ${order}) END AS ids
     FROM (${list.counts}) AS counts, LATERAL (SELECT ${totalOf(isActive)} AS total) AS known`;
   const [found] = await db.of(tenantId).rows<CatalogPage<Row>>`
+    WITH asked AS (SELECT ${tenantId}::text AS tenant_id, ${[...list.first]}::uuid[] AS first)
     SELECT page.active, page.inactive, page.total, (SELECT coalesce(json_agg(${list.element} ORDER BY place), '[]')
       FROM ${identifier(list.table)} AS shown JOIN unnest(page.ids) WITH ORDINALITY AS of_page(id, place)
         ON shown.tenant_id = ${tenantId} AND shown.id = of_page.id) AS rows

@@ -36,6 +36,7 @@ export async function listClinics(context: Context, filter: ClinicFilter) {
     {
       table: 'clinic',
       element,
+      first: [],
       listed: Prisma.sql`listed.tenant_id = ${tenantId}`,
       counts: limit
         ? Prisma.sql`SELECT count(*) FILTER (WHERE is_active)::int AS active,

@@ -14,6 +14,7 @@ import type { Input } from '../../contract.js';
 import { readPage } from './catalogPage.js';
 import { mayUseClinic } from './clinics.js';
 import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
+import { canonicalUuid } from '../values/uuid.js';
 
 export type ProductFilter = Input<'listProducts'>['query'];
 
@@ -23,8 +24,14 @@ export interface ListedProduct extends JsonOf<Product> {
   readonly subcategory: JsonOf<Subcategory>;
   readonly rx: JsonOf<ProductRx> | null;
   readonly offer: (JsonOf<ProductOffer> & { readonly variants: readonly JsonOf<OfferVariant>[] }) | null;
+  /** The first {@link MAX_ENTRIES}. */
   readonly availability: readonly (JsonOf<ClinicAvailability> & { readonly clinic: JsonOf<Clinic> })[];
+  /** How many entries there are. */
+  readonly availabilityTotal: number;
 }
+
+/** Entries of availability of one product: 100 products with as many are a page of less than 3 MB (D-201). */
+const MAX_ENTRIES = 50;
 
 const element = jsonOf('Product', 'shown', {
   category: Prisma.sql`(SELECT ${jsonOf('Category', 'c')} FROM category AS c
@@ -39,8 +46,14 @@ const element = jsonOf('Product', 'shown', {
   })} FROM product_offer AS o WHERE o.tenant_id = shown.tenant_id AND o.product_id = shown.id)`,
   availability: Prisma.sql`(SELECT coalesce(json_agg(${jsonOf('ClinicAvailability', 'a', {
     clinic: jsonOf('Clinic', 'k'),
-  })} ORDER BY a.id), '[]')
-    FROM clinic_availability AS a JOIN clinic AS k ON k.tenant_id = a.tenant_id AND k.id = a.clinic_id
+  })} ORDER BY a.place, a.id), '[]')
+    FROM (
+      SELECT entry.*, place FROM clinic_availability AS entry
+      CROSS JOIN asked LEFT JOIN unnest(asked.first) WITH ORDINALITY AS own (id, place) ON own.id = entry.clinic_id
+      WHERE entry.tenant_id = shown.tenant_id AND entry.product_id = shown.id
+      ORDER BY place, entry.id LIMIT ${Prisma.raw(String(MAX_ENTRIES))}
+    ) AS a JOIN clinic AS k ON k.tenant_id = a.tenant_id AND k.id = a.clinic_id)`,
+  availabilityTotal: Prisma.sql`(SELECT count(*) FROM clinic_availability AS a
     WHERE a.tenant_id = shown.tenant_id AND a.product_id = shown.id)`,
 });
 
@@ -53,6 +66,7 @@ export async function listProducts(context: Context, filter: ProductFilter) {
     {
       table: 'product',
       element,
+      first: clinicsShownFirst(context, filter),
       listed: Prisma.sql`listed.tenant_id = ${tenantId} AND NOT listed.is_deleted`,
       counts: Prisma.sql`
         SELECT active_products AS active, inactive_products AS inactive FROM tenant WHERE id = ${tenantId}`,
@@ -66,6 +80,12 @@ export async function listProducts(context: Context, filter: ProductFilter) {
     filter,
   );
   return { products: rows, total };
+}
+
+/** The clinic of the filter, then those that the client is limited to. */
+function clinicsShownFirst({ caller }: Context, { clinicId }: ProductFilter): string[] {
+  const named = clinicId === undefined ? [] : [canonicalUuid(clinicId)];
+  return [...new Set([...named, ...(caller.allowedClinicIds ?? [])])];
 }
 
 /** What may be chosen at the clinic (D-38): nothing at one that the caller cannot see. */

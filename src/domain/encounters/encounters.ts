@@ -9,6 +9,7 @@ import {
 import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
 import { permitted } from './lookup.js';
 import { refuse } from './references.js';
+import { requireRoom } from '../access/sandboxSize.js';
 import { recordEvent } from '../events/record.js';
 import { createOrder } from '../orders/orders.js';
 import { claimableFrom, expiresAt } from './schedule.js';
@@ -28,12 +29,13 @@ export interface EncounterRecord extends Encounter {
  * Creates an encounter with a frozen copy of its treatments (R-29, R-30). If every item reuses an approval, it is completed
  * at once, with its order (R-52).
  * @param body one that `checkEncounterRequest` accepted
- * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch
+ * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch, sandbox_full
  */
 export async function createEncounter(context: CallerContext, body: EncounterRequest): Promise<EncounterRecord> {
   const draft = await draftEncounter(context, body, !context.fixed?.encounter);
   const [failing] = draft.faults;
   if (failing) throw refuse(failing);
+  await requireRoom(context, 'encounter');
   const created = await insertEncounter(context, body, draft);
   const { tenantId, clinicId, encounterNo, gfeNo, status, reviewType, patientId } = created;
   recordEvent(context, { tenantId, clinicId }, 'encounter.created', {

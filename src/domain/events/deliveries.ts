@@ -123,7 +123,7 @@ export async function replay(
     )
     INSERT INTO webhook_delivery (id, tenant_id, endpoint_id, event_id, next_attempt_at, created_at)
     SELECT new.id, ${tenantId}, ${id}::uuid, wanted.id, ${context.now()}::timestamptz, ${context.now()}::timestamptz
-    FROM wanted JOIN unnest(${ids}::uuid[]) WITH ORDINALITY AS new (id, number) USING (number)
+    FROM wanted JOIN unnest(${ids}::uuid[]) WITH ORDINALITY AS new (id, number) USING (number) ORDER BY number
     ON CONFLICT (tenant_id, event_id, endpoint_id) DO UPDATE SET ${again(context)}`;
 }
 

@@ -2,6 +2,7 @@ import { isUnavailable, sqlState } from '../../adapters/database/databaseErrors.
 import { describeCauses } from '../../failures.js';
 import type { SweepContext } from '../transactions/tenantClocks.js';
 import { inTransaction } from '../transactions/transaction.js';
+import { lockingEndpoints } from './webhookEndpoints.js';
 
 /** What a purge needs: the database, whose real time counts here, and a signal to end early. */
 export interface PurgeContext extends SweepContext {
@@ -41,6 +42,7 @@ export function purgeEvents(context: PurgeContext): Promise<number> {
     inTransaction(context, async ({ db }) => {
       // A reset of a sandbox locks the tenant before its events, too.
       await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+      await db.of(tenantId).run(lockingEndpoints(tenantId));
       return db.of(tenantId).run`
       DELETE FROM event WHERE tenant_id = ${tenantId} AND position < (
         SELECT coalesce(min(position) FILTER (WHERE recorded_at >= now() - interval '30 days'), max(position) + 1)

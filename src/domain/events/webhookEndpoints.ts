@@ -159,9 +159,15 @@ export async function pingEndpoint(context: CallerContext, id: string): Promise<
   return eventId;
 }
 
-/** An endpoint that is sent something. @throws Problem webhook_endpoint_not_found; invalid_state when it is disabled */
+/**
+ * Locks the endpoints of a tenant until commit. An endpoint is locked before its deliveries, everywhere: attempts lock both, and
+ * the reverse order deadlocks with them.
+ */
+export const lockingEndpoints = (tenantId: string): Prisma.Sql => Prisma.sql`
+  SELECT FROM webhook_endpoint WHERE tenant_id = ${tenantId} ORDER BY id FOR NO KEY UPDATE`;
+
+/** Locks an endpoint that is sent something. @throws Problem webhook_endpoint_not_found; invalid_state when it is disabled */
 export async function requireActive(context: LookupContext, id: string): Promise<Endpoint> {
-  // Locked before its deliveries, as by an attempt.
   const endpoint = await found<Endpoint>(
     context.db.of(context.caller.tenantId).rows`
       SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)} FOR NO KEY UPDATE`,
@@ -173,13 +179,13 @@ export async function requireActive(context: LookupContext, id: string): Promise
 /** Ends an endpoint with its deliveries. @throws Problem webhook_endpoint_not_found */
 export async function deleteEndpoint(context: CallerContext, id: string): Promise<void> {
   const { tenantId } = context.caller;
-  await getEndpoint(context, id);
+  await found(context.db.of(tenantId).rows`SELECT true FROM webhook_endpoint WHERE ${one(context, id)} FOR UPDATE`);
   // In parts that are done well within the time of a statement, however many there are.
   const some = Prisma.sql`
     DELETE FROM webhook_delivery WHERE tenant_id = ${tenantId} AND id IN (SELECT id FROM webhook_delivery
       WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid LIMIT ${DELETED_AT_ONCE})`;
   while ((await context.db.of(tenantId).run(some)) === DELETED_AT_ONCE);
-  await found(context.db.of(tenantId).rows`DELETE FROM webhook_endpoint WHERE ${one(context, id)} RETURNING true`);
+  await context.db.of(tenantId).run`DELETE FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid`;
 }
 
 /** Makes a new secret; the one before signs as well for a day (R-135). @throws Problem webhook_endpoint_not_found */

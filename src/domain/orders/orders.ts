@@ -28,6 +28,9 @@ export interface OrderRecord extends Order {
   readonly encounter: Pick<Encounter, 'encounterNo' | 'clinicId' | 'patientId'>;
 }
 
+/** Payments and refunds of one order together: each request about the order reads them all. */
+export const MAX_PAYMENTS = 200;
+
 /** What creates an order: any transaction. */
 type OrderContext = Pick<CallerContext, 'db' | 'events' | 'newId' | 'now' | 'fixed'>;
 

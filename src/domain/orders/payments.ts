@@ -1,7 +1,7 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { fieldProblem, invalidState } from '../../problem.js';
+import { fieldProblem, invalidState, Problem } from '../../problem.js';
 import type { Bodies } from '../../contract.js';
-import { getOrder, lockOrder, recordOrderEvent, type OrderRecord } from './orders.js';
+import { getOrder, lockOrder, MAX_PAYMENTS, recordOrderEvent, type OrderRecord } from './orders.js';
 import { insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
@@ -9,7 +9,8 @@ import type { CallerContext } from '../transactions/transaction.js';
  * Records money that was paid elsewhere (R-59). Payments at the same time wait for one another, and what would be above
  * the balance then is refused.
  * @param amount decimal text above zero, with at most two places
- * @throws Problem order_not_found, clinic_not_permitted; invalid_state unless it is pending; payment_exceeds_balance
+ * @throws Problem order_not_found, clinic_not_permitted; invalid_state unless it is pending; payment_exceeds_balance;
+ * too_many_records
  */
 export async function recordPayment(
   context: CallerContext,
@@ -24,6 +25,7 @@ export async function recordPayment(
   if (paidAmt.greaterThan(order.grandTotal)) {
     throw fieldProblem('payment_exceeds_balance', '#/amount', 'is above the balance');
   }
+  if (order.payments.length + order.refunds.length >= MAX_PAYMENTS) throw new Problem('too_many_records');
   const now = context.now();
   const { tenantId, id: orderId } = order;
   const paid = paidAmt.equals(order.grandTotal) ? ({ orderStatus: 'paid', paidAt: now } as const) : {};

@@ -1,15 +1,15 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
-import { fieldProblem, invalidState } from '../../problem.js';
+import { fieldProblem, invalidState, Problem } from '../../problem.js';
 import { insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { canonicalUuid } from '../values/uuid.js';
-import { getOrder, isShipped, lockOrder, recordOrderEvent, type OrderRecord } from './orders.js';
+import { getOrder, isShipped, lockOrder, MAX_PAYMENTS, recordOrderEvent, type OrderRecord } from './orders.js';
 
 /**
  * Records that a part or all of a payment was given back elsewhere (R-123). Payments and refunds of one order take turns.
  * @throws Problem order_not_found, clinic_not_permitted, payment_not_found; invalid_state when the order is final, or would
- * be `refunded` although something was shipped; refund_exceeds_payment
+ * be `refunded` although something was shipped; refund_exceeds_payment; too_many_records
  */
 export async function refundPayment(
   context: CallerContext,
@@ -26,6 +26,7 @@ export async function refundPayment(
   if (payment.amount.minus(payment.refundedAmt).lessThan(amount)) {
     throw fieldProblem('refund_exceeds_payment', '#/amount', 'is above what is left of the payment');
   }
+  if (order.payments.length + order.refunds.length >= MAX_PAYMENTS) throw new Problem('too_many_records');
   const paidAmt = order.paidAmt.minus(amount);
   const isOver = paidAmt.isZero() && order.paidAt !== null;
   if (isOver && (await isShipped(context, order))) throw invalidState('shipped');

@@ -1,6 +1,7 @@
 import type { Patient, RefState } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { fieldProblem, Problem } from '../../problem.js';
+import { requireRoom } from '../access/sandboxSize.js';
 import { visiblePatient } from '../access/visiblePatients.js';
 import { recordEvent } from '../events/record.js';
 import { checkMetadata } from './metadata.js';
@@ -62,7 +63,7 @@ const emailKey = (email: string): string => email.toLowerCase();
  * Creates a patient and its user account, which share the key (D-40), and emits patient.created.
  * The unique index decides whether the e-mail is free: a search before the insert would let parallel requests through.
  * @param context of a transaction, for the event
- * @throws Problem patient_email_taken, validation_failed (dateOfBirth, metadata)
+ * @throws Problem patient_email_taken, validation_failed (dateOfBirth, metadata), sandbox_full
  */
 export async function createPatient(
   context: CallerContext,
@@ -88,6 +89,7 @@ export async function createPatient(
     updatedAt: now,
     ...context.fixed?.patient,
   };
+  await requireRoom(context, 'client');
   // ON CONFLICT DO NOTHING: a violation would end the transaction, in which the other patient is looked up.
   const [patient] = await context.db.of(tenantId).rows<PatientSummary>`
     ${tenantInsertion(tenantId, 'client', [row])} ON CONFLICT DO NOTHING RETURNING ${summaryFields}`;

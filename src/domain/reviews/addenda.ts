@@ -1,12 +1,17 @@
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Schemas } from '../../contract.js';
+import { Problem } from '../../problem.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { changeEncounter } from '../encounters/transitions.js';
-import { insertRows } from '../transactions/rows.js';
+import { findRows, insertRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
+
+/** Of one encounter (R-170). */
+const MAX_ADDENDA = 100;
 
 /**
  * Adds a note to a review that is over; what was decided stays (R-105).
- * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
+ * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, too_many_records
  */
 export function addAddendum(
   context: CallerContext,
@@ -18,6 +23,10 @@ export function addAddendum(
     actor: 'provider',
     set: {},
     async effects({ db, newId }, { tenantId, id: encounterId }) {
+      const where = Prisma.sql`encounter_id = ${encounterId}::uuid`;
+      if ((await findRows(db, tenantId, 'EncounterAddendum', where)).length >= MAX_ADDENDA) {
+        throw new Problem('too_many_records');
+      }
       await insertRows(db, tenantId, 'EncounterAddendum', [{ id: newId(), encounterId, addedAt, ...addendum }]);
     },
   }));

@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
-import { fieldProblem } from '../../problem.js';
+import { fieldProblem, Problem } from '../../problem.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import {
   findDocuments,
@@ -17,9 +17,12 @@ import { announce, changeEncounter, unclaimed } from '../encounters/transitions.
 import { findRows, insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
+/** Of one encounter (R-170). */
+const MAX_ROUNDS = 20;
+
 /**
  * Asks the partner for what is missing to decide; the claim ends (R-100).
- * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other
+ * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other, too_many_records
  */
 export function requestInformation(
   context: CallerContext,
@@ -32,8 +35,13 @@ export function requestInformation(
     set: { ...unclaimed, expiresAt: informationEnds(now) },
     async effects(transaction, asked) {
       const { tenantId, id: encounterId, expiresAt } = asked;
+      const { db } = transaction;
+      const where = Prisma.sql`encounter_id = ${encounterId}::uuid`;
+      if ((await findRows(db, tenantId, 'EncounterInformation', where)).length >= MAX_ROUNDS) {
+        throw new Problem('too_many_records');
+      }
       const row = { id: transaction.newId(), encounterId, requestedAt: now, reviewerRef, message, expiresAt };
-      await insertRows(transaction.db, tenantId, 'EncounterInformation', [row]);
+      await insertRows(db, tenantId, 'EncounterInformation', [row]);
       announce('encounter.information_requested')(transaction, asked);
     },
   }));

@@ -6,6 +6,7 @@ import { replayFixtures, storeFixtureFile, type FixtureStore } from './fixtures.
 import { requireSandbox } from './requireSandbox.js';
 import { createTenant, type NewTenant } from '../access/tenants.js';
 import { updateRows } from '../transactions/rows.js';
+import { lockingEndpoints } from '../events/webhookEndpoints.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
 /** Everything that a tenant owns but its API clients and where it wants its events sent. Tables refer to those of later groups only. */
@@ -48,6 +49,8 @@ const keyColumns: Readonly<Record<string, readonly string[]>> = {
 };
 
 const BATCH = 5_000n;
+/** Objects that a caller waits for; the clean-up of objects without a row removes the rest. */
+const MAX_REMOVED = 100;
 
 /**
  * Restores the initial fixtures and real time; API clients stay (R-76). Waits for in-flight requests.
@@ -63,7 +66,7 @@ export async function resetSandbox(context: Context, row: AuditRow): Promise<voi
     const { gfeReuse } = await lockEverything(transaction, tenantId);
     const { db } = transaction;
     const documents = await db.of(tenantId).rows<{ blobPath: string }>`
-      SELECT blob_path AS "blobPath" FROM document WHERE tenant_id = ${tenantId}`;
+      SELECT blob_path AS "blobPath" FROM document WHERE tenant_id = ${tenantId} LIMIT ${MAX_REMOVED}`;
     for (const tables of tableGroups) await empty(transaction, tables, tenantId);
     await forgetTimes(transaction, tenantId);
     // The fixtures wait for their review whatever the operator has set.
@@ -109,6 +112,9 @@ async function lockEverything(context: TransactionContext, tenantId: string): Pr
     SELECT gfe_reuse AS "gfeReuse" FROM tenant WHERE id = ${tenantId} AND mode = 'sandbox' FOR NO KEY UPDATE`;
   if (!locked) throw new Problem('sandbox_only');
   await db.of(tenantId).run`SELECT FROM encounter WHERE tenant_id = ${tenantId} ORDER BY id FOR UPDATE`;
+  // Deliveries are made under the cursor's lock.
+  await db.of(tenantId).run`SELECT FROM webhook_cursor WHERE tenant_id = ${tenantId} FOR UPDATE`;
+  await db.of(tenantId).run(lockingEndpoints(tenantId));
   return locked;
 }
 
@@ -136,7 +142,7 @@ async function forgetTimes({ db }: TransactionContext, tenantId: string): Promis
   await updateRows(db, tenantId, 'WebhookEndpoint', data, Prisma.sql`true`);
 }
 
-/** Their rows are gone, so they are waste: when the store fails they are left to the clean-up of such objects. */
+/** Their rows are gone, so they are waste: when the store fails they are left to the clean-up, too. */
 async function removeObjects({ objects }: Context, keys: readonly string[]): Promise<void> {
   try {
     for (const key of keys) await objects.remove(key);

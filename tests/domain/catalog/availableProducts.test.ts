@@ -75,3 +75,47 @@ describe('products available at a clinic (D-38)', () => {
     expect(namesOf(await at(here.toUpperCase(), '', limited))).toEqual(['anywhere', 'both', 'here', 'inactive']);
   });
 });
+
+describe('clinicAvailability of a product with entries for more than 50 clinics', () => {
+  let many: Partner;
+  let clinics: string[];
+  beforeAll(async () => {
+    many = await newPartner(harness);
+    clinics = await Promise.all(Array.from({ length: 60 }, () => newClinic(harness, many)));
+    await newProduct(harness, many, { availability: clinics.map((clinicId) => ({ clinicId, isActive: true })) });
+  });
+
+  const shown = async (query = '', { token }: { token: string } = many) => {
+    const [product] = (await call(harness, `GET /tenants/products${query}`, { token })).body.data;
+    const entries: { clinicId: string }[] = product.clinicAvailability;
+    return { total: product.clinicAvailabilityTotal, clinics: entries.map(({ clinicId }) => clinicId) };
+  };
+
+  it('shows 50 entries and says how many there are', async () => {
+    const { total, clinics: some } = await shown();
+    expect(total).toBe(60);
+    expect(new Set(some).size).toBe(50);
+  });
+
+  it('begins with the clinics that the client is limited to', async () => {
+    const own = (await hidden(2)).sort();
+    const limited = await newClient(harness, many.tenantId, ['read:product'], own);
+    const { total, clinics: some } = await shown('', limited);
+    expect(total).toBe(60);
+    expect(some.slice(0, 2).sort()).toEqual(own);
+    expect(some).toHaveLength(50);
+  });
+
+  it('begins with the clinic of the filter clinicId', async () => {
+    const [wanted = ''] = await hidden(1);
+    for (const id of [wanted, wanted.toUpperCase()]) {
+      expect((await shown(`?clinicId=${id}`)).clinics[0]).toBe(wanted);
+    }
+  });
+
+  /** Clinics whose entries are not among the 50. */
+  async function hidden(count: number): Promise<string[]> {
+    const { clinics: some } = await shown();
+    return clinics.filter((id) => !some.includes(id)).slice(0, count);
+  }
+});

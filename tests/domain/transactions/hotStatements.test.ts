@@ -62,10 +62,11 @@ it('a read is one statement, in a sandbox as in a live tenant', async () => {
 });
 
 it.each([
-  ['live', ''],
+  ['live', '', ''],
   // The lock against a reset, with the clock that it leaves; where there is a key, by the statement that takes it.
-  ['sandbox', 'SELECT '],
-] as const)('a write of a %s tenant is few statements, the audit costs none', async (mode, first) => {
+  // Then whether it is full.
+  ['sandbox', 'SELECT ', 'SELECT '],
+] as const)('a write of a %s tenant is few statements, the audit costs none', async (mode, first, room) => {
   const writer = mode === 'live' ? partner : sandbox;
   const encounter = await encounterBody(harness, writer);
   const verbsOf = async (target: string, json: object, key?: string) => {
@@ -75,10 +76,10 @@ it.each([
   };
   await verbsOf('POST /clients', patientBody());
   // The row; its event and its row of the audit.
-  expect(await verbsOf('POST /clients', patientBody())).toBe(`BEGIN ${first}INSERT WITH COMMIT`);
+  expect(await verbsOf('POST /clients', patientBody())).toBe(`BEGIN ${first}${room}INSERT WITH COMMIT`);
   // What the body names; the row with its parts, event and audit.
-  expect(await verbsOf('POST /encounters', encounter)).toBe(`BEGIN ${first}SELECT WITH COMMIT`);
-  expect(await verbsOf('POST /encounters', encounter, 'k')).toBe('BEGIN WITH SELECT WITH COMMIT');
+  expect(await verbsOf('POST /encounters', encounter)).toBe(`BEGIN ${first}SELECT ${room}WITH COMMIT`);
+  expect(await verbsOf('POST /encounters', encounter, 'k')).toBe(`BEGIN WITH SELECT ${room}WITH COMMIT`);
 });
 
 /** Node follows the variable at once. */

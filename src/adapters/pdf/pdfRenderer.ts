@@ -1,0 +1,43 @@
+import { once } from 'node:events';
+import { MessageChannel, Worker } from 'node:worker_threads';
+
+/** One line of text; what is too long for it is cut off. */
+interface PdfLine {
+  readonly tag: 'H1' | 'H2' | 'P';
+  /** In points. */
+  readonly size: number;
+  readonly text: string;
+  readonly isBold: boolean;
+}
+
+/** A document of one page, tagged for screen readers. */
+export interface PdfPage {
+  readonly title: string;
+  readonly createdAt: Date;
+  readonly lines: readonly PdfLine[];
+}
+
+export type PdfRenderer = (page: PdfPage) => Promise<Uint8Array>;
+
+/**
+ * Renders pages in a thread: a page takes 40 ms of CPU, during which the event loop would serve no other request. The thread
+ * starts with the first page, renders one at a time, and is replaced when it has died.
+ */
+export function openPdfRenderer(): PdfRenderer {
+  let thread: Worker | undefined;
+  const start = (): Worker => {
+    const started = new Worker(new URL('./pdfThread.js', import.meta.url));
+    // Without a listener the error would end the process. The pages that wait see their ports close.
+    started.on('error', () => (thread = undefined));
+    started.unref();
+    return started;
+  };
+  return async (page) => {
+    const { port1, port2 } = new MessageChannel();
+    (thread ??= start()).postMessage({ page, port: port2 }, [port2]);
+    const [answer] = (await Promise.race([once(port1, 'message'), once(port1, 'close')])) as [unknown];
+    port1.close();
+    if (answer instanceof Uint8Array) return answer;
+    throw new Error('no PDF was rendered', { cause: answer });
+  };
+}

@@ -1,0 +1,15 @@
+import { openPdfRenderer, type PdfPage } from '../../../src/adapters/pdf/pdfRenderer.js';
+
+const page: PdfPage = {
+  title: 'Good Faith Estimate',
+  createdAt: new Date('2026-11-20T16:00:00Z'),
+  lines: [{ tag: 'P', size: 9, text: 'María Łuczak', isBold: false }],
+};
+
+it('rejects a page that cannot be rendered, and renders the pages beside it', async () => {
+  const render = openPdfRenderer();
+  const damaged = { ...page, lines: [{ ...page.lines[0], size: null }, null] } as unknown as PdfPage;
+  const [first, second, third] = await Promise.allSettled([page, damaged, page].map(render));
+  expect(second).toMatchObject({ status: 'rejected', reason: { message: 'no PDF was rendered' } });
+  for (const rendered of [first, third]) expect(rendered).toMatchObject({ status: 'fulfilled' });
+});

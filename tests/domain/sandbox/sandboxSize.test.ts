@@ -1,0 +1,44 @@
+import { cast } from '../../support/cast.js';
+import { newEncounter, newPartner, newPatient, patientBody } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { expectProblem } from '../../support/refusals.js';
+import { fillSandbox, newSandbox, reset } from '../../support/sandbox.js';
+
+// A sandbox has a size, so that its reset is done while the caller waits.
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
+const encounter = {
+  clinicId: cast.clinics.austin,
+  patientId: cast.jane.id,
+  treatmentIds: [cast.products.botox],
+  reviewType: 'asynchronous',
+  serviceQueue: 'provider_network',
+};
+
+it('a sandbox with 10,000 patients and encounters takes no more of them until it is reset', async () => {
+  const { token, tenantId } = await newSandbox(harness);
+  const createPatient = () => call(harness, 'POST /clients', { token, json: patientBody() });
+  const createEncounter = () => call(harness, 'POST /encounters', { token, json: encounter });
+  await fillSandbox(harness, tenantId, 'client');
+  expectProblem(await createPatient(), 409, 'sandbox_full');
+  expect((await createEncounter()).status).toBe(201);
+  await fillSandbox(harness, tenantId, 'encounter');
+  expectProblem(await createEncounter(), 409, 'sandbox_full');
+  expect((await reset(harness, { token })).status).toBe(204);
+  expect([(await createPatient()).status, (await createEncounter()).status]).toEqual([201, 201]);
+  expect(await harness.domain.db.prisma.encounter.count({ where: { tenantId } })).toBeLessThan(20);
+});
+
+it('a live tenant has no such limit', async () => {
+  const partner = await newPartner(harness);
+  await newEncounter(harness, partner);
+  for (const table of ['client', 'encounter'] as const) await fillSandbox(harness, partner.tenantId, table);
+  await newPatient(harness, partner);
+  await newEncounter(harness, partner);
+});

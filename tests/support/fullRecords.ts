@@ -1,0 +1,43 @@
+import type { Partner } from './factories.js';
+import type { Harness } from './harness.js';
+import { reviewer } from './reviews.js';
+
+type Owner = Pick<Partner, 'tenantId'>;
+
+const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
+
+async function encounterOf({ domain: { db } }: Harness, { tenantId }: Owner, encounterNo: number) {
+  const where = { tenantId_encounterNo: { tenantId, encounterNo: BigInt(encounterNo) } };
+  const { id: encounterId } = await db.prisma.encounter.findUniqueOrThrow({ where, select: { id: true } });
+  return { tenantId, encounterId, reviewerRef: reviewer };
+}
+
+/** Gives an encounter addenda, past the rules. */
+export async function addAddenda(harness: Harness, owner: Owner, encounterNo: number, count: number): Promise<void> {
+  const { db, newId } = harness.domain;
+  const row = { ...(await encounterOf(harness, owner, encounterNo)), addedAt: harness.clock.now, text: 'More.' };
+  await db.prisma.encounterAddendum.createMany({ data: times(count, () => ({ id: newId(), ...row })) });
+}
+
+/** Gives an encounter rounds of information that are over, past the rules. */
+export async function addRounds(harness: Harness, owner: Owner, encounterNo: number, count: number): Promise<void> {
+  const { db, newId } = harness.domain;
+  const { now } = harness.clock;
+  const row = { ...(await encounterOf(harness, owner, encounterNo)), message: 'Since when?', additionalNotes: 'May.' };
+  const at = { requestedAt: now, providedAt: now, expiresAt: now };
+  await db.prisma.encounterInformation.createMany({ data: times(count, () => ({ id: newId(), ...row, ...at })) });
+}
+
+/** Gives a pending order payments of 0.01 each, past the rules. */
+export async function addPayments(harness: Harness, owner: Owner, orderNo: string, count: number): Promise<void> {
+  const { db, newId } = harness.domain;
+  const { tenantId } = owner;
+  await db.prisma.$transaction(async (transaction) => {
+    const where = { tenantId_orderNo: { tenantId, orderNo } };
+    const data = { paidAmt: { increment: count / 100 } };
+    const { id: orderId } = await transaction.order.update({ where, data });
+    const { id: apiClientId } = await transaction.apiClient.findFirstOrThrow({ where: { tenantId } });
+    const row = { tenantId, orderId, apiClientId, amount: '0.01', createdAt: harness.clock.now };
+    await transaction.payment.createMany({ data: times(count, () => ({ id: newId(), ...row })) });
+  });
+}
