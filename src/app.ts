@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse, type RequestListener } from 'node:http';
 import { Socket } from 'node:net';
 import { parse } from 'node:querystring';
-import express, { type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express } from 'express';
 import helmet from 'helmet';
 import type { Services } from './context.js';
 import { createBackend, type Backend } from './http/backend.js';
@@ -11,7 +11,7 @@ import { failureHandler } from './http/errors.js';
 import { documentLinks, fileRoutes } from './http/files.js';
 import { requestIdFor } from './http/requestId.js';
 import { logWhenClosed } from './http/requestLog.js';
-import type { Locals, Response } from './http/route.js';
+import type { Locals, Request, Response } from './http/route.js';
 import * as operations from './operations/index.js';
 import type { Operations } from './operations/operation.js';
 import { Problem } from './problem.js';
@@ -36,21 +36,26 @@ export async function createApp(services: Services): Promise<RequestListener> {
     protectiveHeaders(),
   );
   const others = otherRoutes(services, backend);
-  return (req, plainResponse) => {
+  const receive = async (req: Request, plainResponse: ServerResponse): Promise<void> => {
     const requestId = requestIdFor(req.headers['x-request-id'], services.newRequestId);
     const locals: Locals = { requestId };
     const res: Response = Object.assign(plainResponse, { locals });
     logWhenClosed(services.log, req, res);
-    const { method = '', url = '', headers } = req;
-    const [, path, search] = PLAIN_TARGET.exec(url) ?? [];
-    const match = path === undefined ? 'unknown_path' : backend.match(method, path);
-    if (path === undefined || match === 'unknown_path' || 'allow' in match) return void others(req, res);
-    const head = { path, params: match.params, query: parse(search ?? ''), headers };
-    backend.answer(match.operation, head, req, res).catch((failure: unknown) => {
+    try {
+      const { method = '', url = '', headers } = req;
+      const [, path, search] = PLAIN_TARGET.exec(url) ?? [];
+      const match = path === undefined ? 'unknown_path' : backend.match(method, path);
+      if (path !== undefined && match !== 'unknown_path' && !('allow' in match)) {
+        const head = { path, params: match.params, query: parse(search ?? ''), headers };
+        return await backend.answer(match.operation, head, req, res);
+      }
+    } catch (failure) {
       locals.failure = failure;
-      others(req, res);
-    });
+    }
+    others(req, res);
   };
+  // A request without an id or a log line is cut off: whatever happens in one never ends the process.
+  return (req, res) => void receive(req, res).catch(() => res.destroy());
 }
 
 /** Documentation, stored files, refusals, and operations whose target is written in another form. */
@@ -79,7 +84,9 @@ function otherRoutes(services: Services, { match, answer, headers: common }: Bac
     return answer(found.operation, { path, params: found.params, query, headers }, req, own);
   });
   app.use(failureHandler(services));
-  return app;
+  // Express would print what it fails with to standard error, values included.
+  const cut: ErrorRequestHandler = (_error, _req, res, _next) => void res.destroy();
+  return app.use(cut);
 }
 
 /** What helmet sets: the same each time, so it is asked once. */

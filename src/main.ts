@@ -1,9 +1,10 @@
 import { Command } from '@commander-js/extra-typings';
 import cluster from 'node:cluster';
 import { createServer } from 'node:http';
+import type { Logger } from 'pino';
 import { startTracing } from './adapters/tracing/startTracing.js';
 import { readConfig, type Config } from './config.js';
-import { messageOf } from './failures.js';
+import { describeCauses, messageOf } from './failures.js';
 import { listenAt } from './http/listen.js';
 import { configuredDatabase } from './runtime/configuredDatabase.js';
 import { configWarnings } from './runtime/configWarnings.js';
@@ -17,14 +18,16 @@ const program = new Command('clinical-encounter-service')
   .option('--demo', 'create the demo tenants also with DATABASE_URL')
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .action(async (options) => {
+    const config = readConfig(process.env);
+    const log = await openServiceLog(config.logLevel);
     // Heard from the beginning: what a start has opened is closed also when it is stopped at once.
-    const stop = stopSignal();
-    const service = await start(readConfig(process.env), options);
+    const stop = reasonToStop(log);
+    const service = await start(config, log, options);
     service.announce();
-    const failure = await Promise.race([stop, service.failed]);
+    const reason = await Promise.race([stop, service.failed]);
     await service.stop().catch(refuse('stop'));
-    if (failure) refuse('continue')(failure);
-    process.exit(0);
+    if (reason instanceof Error) refuse('continue')(reason);
+    process.exit(reason === 1 ? 1 : 0);
   });
 
 // Without a listener, a full disk behind standard error would end the process at its next message.
@@ -40,8 +43,7 @@ function refuse(what: string): (error: unknown) => never {
 }
 
 /** While PostgreSQL starts, the service is loaded: each takes most of a second. */
-async function start(config: Config, options: StartOptions): Promise<RunningService> {
-  const log = await openServiceLog(config.logLevel);
+async function start(config: Config, log: Logger, options: StartOptions): Promise<RunningService> {
   if (cluster.isPrimary) {
     for (const warning of configWarnings(process.env)) log.warn(warning);
     await assertFree(config);
@@ -63,9 +65,19 @@ async function assertFree(config: Config): Promise<void> {
   await new Promise((done) => probe.close(done));
 }
 
-/** Resolves at the first signal; later ones change nothing: a terminal and npm may both send one. */
-function stopSignal(): Promise<void> {
+/**
+ * Resolves at the first signal (later ones change nothing: a terminal and npm may both send one), or at an error that no
+ * request or job has caught: the state of the process may be wrong, so it ends as at a signal, for another to take its place.
+ * @returns the exit code
+ */
+function reasonToStop(log: Logger): Promise<0 | 1> {
   return new Promise((resolve) => {
-    process.on('SIGTERM', () => resolve()).on('SIGINT', () => resolve());
+    const stop = (): void => resolve(0);
+    process.on('SIGTERM', stop).on('SIGINT', stop);
+    // Node raises a rejection that nothing handles here, too.
+    process.on('uncaughtException', (error, origin) => {
+      log.fatal({ origin, causes: describeCauses(error) }, 'an error was not caught; the process stops');
+      resolve(1);
+    });
   });
 }

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/packageRoot.js';
 
@@ -66,4 +67,17 @@ export async function killServers(): Promise<void> {
     child.kill('SIGKILL');
     await once(child, 'close');
   }
+}
+
+/** The processes that serve for this one; PostgreSQL is none of them. */
+export function workersOf({ child: { pid } }: ServerProcess): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  return children.filter((each) => {
+    try {
+      return readFileSync(`/proc/${each}/cmdline`, 'utf8').includes('main.js');
+    } catch {
+      // It has ended meanwhile.
+      return false;
+    }
+  });
 }

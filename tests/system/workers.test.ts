@@ -1,20 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newToken, patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { temporaryDataDir } from '../support/postgres.js';
-import { killServers, startServer } from '../support/serverProcess.js';
-
-/** The processes that serve for this one; PostgreSQL is none of them. */
-function workersOf(parent: number): number[] {
-  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
-    .split(' ')
-    .filter(Boolean)
-    .map(Number);
-  return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('main.js'));
-}
+import { killServers, startServer, workersOf } from '../support/serverProcess.js';
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -39,8 +29,7 @@ it('serves on one port by several workers, replaces one that dies, and ends all 
       });
       return answer.status;
     };
-    const parent = server.child.pid ?? 0;
-    const [first = 0, second = 0, ...others] = workersOf(parent);
+    const [first = 0, second = 0, ...others] = workersOf(server);
     expect([first > 0, second > 0, others]).toEqual([true, true, []]);
     expect(await Promise.all(Array.from({ length: 8 }, create))).toEqual(Array(8).fill(201));
 
@@ -51,10 +40,10 @@ it('serves on one port by several workers, replaces one that dies, and ends all 
     // The other one serves until there are two again.
     const statuses: number[] = [];
     do statuses.push(await create());
-    while (workersOf(parent).length < 2);
+    while (workersOf(server).length < 2);
     expect(statuses).toEqual(statuses.map(() => 201));
 
-    const workers = workersOf(parent);
+    const workers = workersOf(server);
     expect(workers).toContain(second);
     server.child.kill('SIGTERM');
     expect(await server.ended).toEqual({ code: 0, signal: null });

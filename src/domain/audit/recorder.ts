@@ -28,8 +28,9 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
     const rows = batch.map(({ row }) => row);
     waiting = [];
     underWay += 1;
-    context.db.everyTenant
-      .run(insertion('audit_event', rows))
+    // An exception must not end the process, which it would in the timer.
+    const commit = async (): Promise<number> => context.db.everyTenant.run(insertion('audit_event', rows));
+    commit()
       .then(
         () => {
           metrics?.auditBatches.inc({ outcome: 'ok' });

@@ -1,0 +1,60 @@
+import type { Services } from '../../src/context.js';
+import { everyCase } from '../support/everyCase.js';
+import { newPartner, patientBody } from '../support/factories.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type CallOptions } from '../support/http.js';
+
+let harness: Harness;
+/** The member of the services whose use throws. */
+let broken: string | undefined;
+/** What would end the process. */
+const uncaught: unknown[] = [];
+const note = (error: unknown): void => void uncaught.push(error);
+
+/** The services with one broken member: neither its methods nor the member itself can be used. */
+function breakable(services: Services): Services {
+  return new Proxy(services, {
+    get(target, name, receiver): unknown {
+      if (name === broken) throw new TypeError('broken on purpose');
+      return Reflect.get(target, name, receiver);
+    },
+  });
+}
+
+beforeAll(async () => {
+  process.on('uncaughtException', note).on('unhandledRejection', note);
+  harness = await startHarness({ change: breakable });
+});
+afterAll(async () => {
+  await harness.close();
+  process.off('uncaughtException', note).off('unhandledRejection', note);
+});
+
+it('answers 500 or 503, or closes the connection, when a part of the service throws in a request, and lives', async () => {
+  const partner = await newPartner(harness);
+  const { token } = partner;
+  const requests = (): [string, CallOptions?][] => [
+    ['GET /docs'],
+    ['GET /openapi.json'],
+    ['GET /files/none'],
+    ['GET /clinics', { token }],
+    ['POST /clients', { token, json: patientBody() }],
+    ['POST /oauth/token', { json: {} }],
+  ];
+  // Without an id or a log there is no response.
+  const ask = (): Promise<number>[] =>
+    requests().map(([target, options]) =>
+      call(harness, target, options).then(
+        ({ status }) => status,
+        () => 500,
+      ),
+    );
+  await everyCase(Object.keys(harness.services), String, async (name) => {
+    broken = name;
+    const statuses = await Promise.all(ask()).finally(() => (broken = undefined));
+    expect([200, 201, 400, 403, 500, 503]).toEqual(expect.arrayContaining(statuses));
+    // After everything that the responses have set off.
+    expect((await call(harness, 'GET /healthz')).status).toBe(200);
+    expect(uncaught.splice(0)).toEqual([]);
+  });
+});

@@ -1,0 +1,74 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+import { call } from '../support/http.js';
+import { killServers, startServer, workersOf } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterEach(killServers);
+afterAll(() => stage.close());
+
+/** Where nothing of the service can catch it. */
+const inTimer = 'setTimeout(() => { throw new TypeError("broken timer"); })';
+const inEvent = 'new EventEmitter().emit("error", new TypeError("broken emitter"))';
+const rejection = 'Promise.reject(Object.assign(new Error("jane.miller@example.com"), { code: "EBROKEN" }))';
+
+/** Starts the service beside a module that does this at SIGUSR2. */
+async function start(fault: string, environment: Record<string, string> = {}) {
+  const file = join(stage.dataDir, 'fault.mjs');
+  const imports = "import { EventEmitter } from 'node:events';";
+  await writeFile(file, `${imports}\nprocess.on('SIGUSR2', () => { ${fault}; });\n`);
+  const server = startServer({
+    ...stage.environment,
+    NODE_OPTIONS: `--import ${pathToFileURL(file).href}`,
+    ...environment,
+  });
+  const baseUrl = await server.started;
+  const ask = (path: string) => call({ baseUrl }, `GET ${path}`, { headers: { Connection: 'close' } });
+  const fatal = () => server.logged().filter(({ level }) => Number(level) >= 50);
+  return { server, ask, fatal };
+}
+
+const logged = {
+  level: 60,
+  msg: 'an error was not caught; the process stops',
+  causes: [{ stack: expect.arrayContaining([expect.stringContaining('fault.mjs')]) }],
+};
+
+it('fails readiness, serves what it has and exits with 1 after an exception in a timer', async () => {
+  const { server, ask, fatal } = await start(inTimer, { SHUTDOWN_DELAY: '3' });
+  server.child.kill('SIGUSR2');
+  while ((await ask('/readyz')).status === 200) await delay(20);
+  expect((await ask('/readyz')).body).toMatchObject({ status: 'unavailable', checks: { database: 'ok' } });
+  expect((await ask('/healthz')).status).toBe(200);
+  expect(await server.ended).toEqual({ code: 1, signal: null });
+  expect(fatal()).toMatchObject([logged]);
+  expect(server.logged().at(-1)).toMatchObject({ msg: 'stopped' });
+});
+
+it.each([
+  ['an error event without a listener', inEvent],
+  ['a rejection that nothing handles, without its values', rejection],
+])('logs %s, and exits with 1', async (_what, fault) => {
+  const { server, fatal } = await start(fault);
+  server.child.kill('SIGUSR2');
+  expect(await server.ended).toEqual({ code: 1, signal: null });
+  expect(fatal()).toMatchObject([logged]);
+  expect(server.stdout() + server.stderr()).not.toContain('jane.miller');
+});
+
+it('replaces a worker that ends after an exception', async () => {
+  const { server, ask, fatal } = await start(inTimer, { WORKERS: '2' });
+  const [first = 0] = workersOf(server);
+  process.kill(first, 'SIGUSR2');
+  while (workersOf(server).includes(first) || workersOf(server).length < 2) await delay(20);
+  expect(fatal()).toMatchObject([logged, { code: 1, msg: 'a worker died; another one takes its place' }]);
+  expect((await ask('/readyz')).status).toBe(200);
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toEqual({ code: 0, signal: null });
+});
