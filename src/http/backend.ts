@@ -1,4 +1,10 @@
+<<<<<<< ours
 import type { Context, PublicContext, RequestAudit, Services } from '../context.js';
+=======
+import { setTimeout as delay } from 'node:timers/promises';
+import { OpenAPIBackend } from 'openapi-backend';
+import { withMembers, type Context, type PublicContext, type RequestAudit, type Services } from '../context.js';
+>>>>>>> theirs
 import type { LimitName } from '../adapters/limits/limits.js';
 import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
 import { aheadOf } from '../domain/transactions/transaction.js';
@@ -9,7 +15,7 @@ import type { Endpoint } from './endpoint.js';
 import { failureOf, RETRY_AFTER } from './errors.js';
 import { idempotencyOf } from './idempotencyKey.js';
 import { buildMatcher, type Match } from './matcher.js';
-import { limitHeaders, limitsOf } from './limits.js';
+import { limitHeaders, limitsOf, REFUSAL_DELAY_MS } from './limits.js';
 import type { Head } from './parameters.js';
 import { requestAudit, type ValidatedRequest } from './requestAudit.js';
 import { sampled, type Answer } from './responseCheck.js';
@@ -111,7 +117,13 @@ export function createBackend(
       // Nothing was read, and to wait for the database once more would make the response late.
       if (failure.status === 503) recording.catch(() => undefined);
       else await recording;
+<<<<<<< ours
       throw failure.problem;
+=======
+      // Anybody can fail here, so each connection may do so only some times in a second.
+      if (plan.limit === 'token' && services.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
+      throw error;
+>>>>>>> theirs
     });
     await recorded(result);
     send(res, common, result);

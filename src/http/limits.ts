@@ -6,8 +6,8 @@ import { metrics } from '../telemetry.js';
 import { networkOf } from './callerAddress.js';
 import type { Locals } from './route.js';
 
-/** A caller who sends again at once would keep the process busy with refusals and failed logins. */
-const REFUSAL_DELAY_MS = 100;
+/** A caller who sends again at once would keep the process busy with refusals. */
+export const REFUSAL_DELAY_MS = 100;
 
 /** The limits as one request meets them; what is left is noted for its response. */
 export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () => string | null): RequestLimits {
@@ -23,10 +23,7 @@ export function limitsOf(limits: Limits | null, locals: Locals, addressOf: () =>
     name === 'token-failures' ? `${key} ${networkOf(addressOf())}` : key;
   return {
     async count(name, key, ownQuota) {
-      if (!limits) return;
-      const usage = await limits.take(name, keyFor(name, key), ownQuota);
-      if (name === 'token-failures') await delay(REFUSAL_DELAY_MS);
-      await refuseIfExceeded(usage);
+      if (limits) await refuseIfExceeded(await limits.take(name, keyFor(name, key), ownQuota));
     },
     async check(name, key) {
       if (limits) await refuseIfExceeded(await limits.look(name, keyFor(name, key)));
