@@ -1,10 +1,5 @@
-<<<<<<< ours
-import type { Context, PublicContext, RequestAudit, Services } from '../context.js';
-=======
 import { setTimeout as delay } from 'node:timers/promises';
-import { OpenAPIBackend } from 'openapi-backend';
-import { withMembers, type Context, type PublicContext, type RequestAudit, type Services } from '../context.js';
->>>>>>> theirs
+import type { Context, PublicContext, RequestAudit, Services } from '../context.js';
 import type { LimitName } from '../adapters/limits/limits.js';
 import { withSampleFiles } from '../domain/sandbox/sampleFiles.js';
 import { aheadOf } from '../domain/transactions/transaction.js';
@@ -117,13 +112,9 @@ export function createBackend(
       // Nothing was read, and to wait for the database once more would make the response late.
       if (failure.status === 503) recording.catch(() => undefined);
       else await recording;
-<<<<<<< ours
-      throw failure.problem;
-=======
       // Anybody can fail here, so each connection may do so only some times in a second.
-      if (plan.limit === 'token' && services.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
-      throw error;
->>>>>>> theirs
+      if (endpoint.limit === 'token' && services.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
+      throw failure.problem;
     });
     await recorded(result);
     send(res, common, result);

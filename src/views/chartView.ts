@@ -15,6 +15,7 @@ export function chartView(chart: Chart, links: readonly string[], now: Date): Sc
     treatments: chart.treatments.map(treatmentView),
     documents: chart.documents.map((document, index) => documentView(document, links[index] ?? '')),
     earlierReviews: chart.earlierReviews.map((review) => reviewView(review, now)),
+    hasMoreReviews: chart.hasMoreReviews,
     duplicates: chart.duplicates.map(duplicateView),
   };
 }

@@ -111,6 +111,7 @@ describe('200', () => {
               },
             },
           ],
+          clinicAvailabilityTotal: 1,
           productOffer: {
             ...offer,
             price: '9999999999.99',

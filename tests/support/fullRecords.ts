@@ -13,9 +13,9 @@ async function encounterOf({ domain: { db } }: Harness, { tenantId }: Owner, enc
 }
 
 /** Gives an encounter addenda, past the rules. */
-export async function addAddenda(harness: Harness, owner: Owner, encounterNo: number, count: number): Promise<void> {
+export async function addAddenda(harness: Harness, owner: Owner, encounterNo: number, count: number, text = 'More.') {
   const { db, newId } = harness.domain;
-  const row = { ...(await encounterOf(harness, owner, encounterNo)), addedAt: harness.clock.now, text: 'More.' };
+  const row = { ...(await encounterOf(harness, owner, encounterNo)), addedAt: harness.clock.now, text };
   await db.prisma.encounterAddendum.createMany({ data: times(count, () => ({ id: newId(), ...row })) });
 }
 
@@ -39,5 +39,22 @@ export async function addPayments(harness: Harness, owner: Owner, orderNo: strin
     const { id: apiClientId } = await transaction.apiClient.findFirstOrThrow({ where: { tenantId } });
     const row = { tenantId, orderId, apiClientId, amount: '0.01', createdAt: harness.clock.now };
     await transaction.payment.createMany({ data: times(count, () => ({ id: newId(), ...row })) });
+  });
+}
+
+/** Gives a pending order a payment of 10.00 with refunds of 0.01 each, past the rules. */
+export async function addRefunds(harness: Harness, owner: Owner, orderNo: string, count: number, reason: string) {
+  const { db, newId } = harness.domain;
+  const { tenantId } = owner;
+  const createdAt = harness.clock.now;
+  await db.prisma.$transaction(async (transaction) => {
+    const where = { tenantId_orderNo: { tenantId, orderNo } };
+    const { id: orderId } = await transaction.order.update({ where, data: { paidAmt: 10 - count / 100 } });
+    const { id: apiClientId } = await transaction.apiClient.findFirstOrThrow({ where: { tenantId } });
+    const row = { tenantId, orderId, apiClientId, createdAt };
+    const payment = { id: newId(), ...row, amount: 10, refundedAmt: count / 100 };
+    await transaction.payment.create({ data: payment });
+    const refund = { ...row, paymentId: payment.id, amount: '0.01', reason };
+    await transaction.refund.createMany({ data: times(count, () => ({ id: newId(), ...refund })) });
   });
 }

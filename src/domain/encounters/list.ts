@@ -2,9 +2,10 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../catalog/clinics.js';
-import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from './lookup.js';
+import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } from './lookup.js';
 import { comparableInstant } from '../values/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../values/listCursor.js';
+import { withinBytes } from '../values/pageBytes.js';
 
 export type EncounterFilter = Input<'listEncounters'>['query'];
 
@@ -14,10 +15,11 @@ export type EncounterFilter = Input<'listEncounters'>['query'];
  * @throws Problem cursor_invalid
  */
 export async function listEncounters(context: Context, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
-  const { tenantId } = context.caller;
-  const found = await context.db.of(tenantId).rows<ShownRow>`${SHOWN}
+  const page = Prisma.sql`${SHOWN}
     WHERE ${Prisma.join(matching(context, filter), ' AND ')}
     ORDER BY encounter.created_at DESC, encounter.encounter_no DESC LIMIT ${filter.limit + 1}`;
+  const order = Prisma.sql`"createdAt" DESC, "encounterNo" DESC`;
+  const found = await context.db.of(context.caller.tenantId).rows<ShownRow>(withinBytes(page, order, shownSize));
   const cursorOf = ({ encounterNo, createdAt }: ShownRow): string => listCursor(encounterNo, createdAt);
   const { rows, nextCursor } = listPage(found, filter.limit, cursorOf);
   return { rows: rows.map(shownEncounter), nextCursor };

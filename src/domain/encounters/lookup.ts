@@ -66,6 +66,10 @@ const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf
 
 export const SHOWN = shownWith(Prisma.empty);
 
+/** The size of a row of {@link SHOWN}, called `found`, in bytes: its texts, and about what else there is. */
+export const shownSize = Prisma.sql`4000 + octet_length(coalesce(found."additionalNotes", ''))
+  + octet_length(coalesce(found."reviewNotes", '')) + octet_length(coalesce(found."gfeItems"::text, ''))`;
+
 /** An encounter with what only its retrieval shows: what providers asked for, what was sent, and notes added later. */
 export interface DetailedEncounter extends ShownEncounter {
   readonly information: readonly JsonOf<

@@ -3,8 +3,10 @@ import type { Queries } from '../../adapters/database/statements.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { mayUseClinic, ofClinics } from '../catalog/clinics.js';
+import { identifier } from '../transactions/bulkSql.js';
 import { comparableInstant } from '../values/instant.js';
 import { listCursor, listPage, placeOf, type ListPage } from '../values/listCursor.js';
+import { withinBytes } from '../values/pageBytes.js';
 import { canonicalUuid, onlyUuid } from '../values/uuid.js';
 import { ofPharmacies, ordersWhere, type OrderRecord } from './orders.js';
 
@@ -36,13 +38,22 @@ export async function listOrders(context: Context, filter: Filter): Promise<List
   const order = ofOne
     ? Prisma.sql`fulfilment.ordered_at DESC, fulfilment.order_id DESC`
     : Prisma.sql`"order".created_at DESC, "order".id DESC`;
-  return context.db.snapshot(async (db) => {
-    const found = await db.of(tenantId).rows<Pick<Order, 'id' | 'createdAt'>>`
+  const page = Prisma.sql`
     SELECT "order".id, "order".created_at AS "createdAt" FROM ${source} ${Prisma.join(conditions, ' AND ')}
     ORDER BY ${order} LIMIT ${filter.limit + 1}`;
+  const sized = withinBytes(page, Prisma.sql`"createdAt" DESC, id DESC`, sizeOf(tenantId));
+  return context.db.snapshot(async (db) => {
+    const found = await db.of(tenantId).rows<Pick<Order, 'id' | 'createdAt'>>(sized);
     const { rows, nextCursor } = listPage(found, filter.limit, ({ id, createdAt }) => listCursor(id, createdAt));
     return { rows: await ordersOf(context, db, rows), nextCursor };
   });
+}
+
+/** The size of an order, called `found`, in bytes: of its parts, and about what else there is. */
+function sizeOf(tenantId: string): Prisma.Sql {
+  const partsOf = (table: string) => Prisma.sql`(SELECT coalesce(sum(octet_length(to_json(part)::text)), 0)
+    FROM ${identifier(table)} AS part WHERE part.tenant_id = ${tenantId} AND part.order_id = found.id)`;
+  return Prisma.sql`1000 + ${Prisma.join(['order_line', 'payment', 'refund', 'fulfilment'].map(partsOf), ' + ')}`;
 }
 
 async function ordersOf(context: Context, db: Queries, page: readonly Pick<Order, 'id'>[]): Promise<OrderRecord[]> {

@@ -14,6 +14,7 @@ import { findDuplicates, type Duplicate } from '../encounters/duplicates.js';
 import type { DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf } from './review.js';
 import { nextState } from '../encounters/states.js';
+import { pageOf, withinBytes } from '../values/pageBytes.js';
 import { applyElapsedTime } from '../encounters/transitions.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
 
@@ -32,6 +33,8 @@ export interface Chart {
   readonly treatments: readonly ChartTreatment[];
   readonly documents: readonly Document[];
   readonly earlierReviews: readonly EarlierReview[];
+  /** Whether there are earlier reviews beside these. */
+  readonly hasMoreReviews: boolean;
   readonly duplicates: readonly Duplicate[];
 }
 
@@ -58,7 +61,7 @@ export async function openChart(
       patient: await getPatient(inside, patientId),
       treatments: await chartTreatments(db, encounter),
       documents: await includedDocuments(db, encounter),
-      earlierReviews: await earlierReviews(db, encounter),
+      ...(await latestReviews(db, encounter)),
       duplicates: others.filter(({ encounterNo }) => encounterNo !== encounter.encounterNo),
     };
   });
@@ -81,18 +84,28 @@ async function includedDocuments(db: Queries, { tenantId, documents }: DetailedE
   return ids.flatMap((id) => found.find((document) => document.id === id) ?? []);
 }
 
-async function earlierReviews(db: Queries, { tenantId, patientId }: DetailedEncounter): Promise<EarlierReview[]> {
-  const where = Prisma.sql`patient_id = ${patientId}::uuid AND completed_at IS NOT NULL AND reviewer_ref IS NOT NULL
-    ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MOST_REVIEWS}`;
+async function latestReviews(db: Queries, { tenantId, patientId }: DetailedEncounter) {
+  const latest = Prisma.sql`
+    SELECT id, completed_at, encounter_no, review_notes FROM encounter
+    WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND completed_at IS NOT NULL AND reviewer_ref IS NOT NULL
+    ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MOST_REVIEWS + 1}`;
+  const size = Prisma.sql`1000 + octet_length(coalesce(review_notes, ''))
+    + (SELECT coalesce(sum(octet_length(text) + 200), 0) FROM encounter_addendum AS addendum
+      WHERE addendum.tenant_id = ${tenantId} AND addendum.encounter_id = found.id)`;
+  const order = Prisma.sql`completed_at DESC, encounter_no DESC`;
+  const found = await db.of(tenantId).rows<{ readonly id: string }>(withinBytes(latest, order, size));
+  const ids = pageOf(found, MOST_REVIEWS).map(({ id }) => id);
+  const where = Prisma.sql`id = ANY(${ids}::uuid[]) ORDER BY ${order}`;
   const reviews = await findRows(db, tenantId, 'Encounter', where);
-  const ofReviews = Prisma.sql`encounter_id = ANY(${reviews.map(({ id }) => id)}::uuid[])`;
+  const ofReviews = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;
   const decided = Prisma.sql`${ofReviews} AND decided_at IS NOT NULL AND reused_from_encounter_id IS NULL ORDER BY position`;
   const itemsOf = groupedBy(await findRows(db, tenantId, 'GfeItem', decided), ({ encounterId }) => encounterId);
   const addenda = await findRows(db, tenantId, 'EncounterAddendum', Prisma.sql`${ofReviews} ORDER BY added_at, id`);
   const addendaOf = groupedBy(addenda, ({ encounterId }) => encounterId);
-  return reviews.map((review) => ({
+  const earlierReviews = reviews.map((review) => ({
     gfeItems: itemsOf(review.id),
     addenda: addendaOf(review.id),
     ...review,
   }));
+  return { earlierReviews, hasMoreReviews: found.length > ids.length };
 }

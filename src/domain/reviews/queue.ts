@@ -2,7 +2,8 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { stateOfEncounter } from './licences.js';
-import { SHOWN, shownEncounter, type ShownEncounter, type ShownRow } from '../encounters/lookup.js';
+import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } from '../encounters/lookup.js';
+import { pageOf, withinBytes } from '../values/pageBytes.js';
 
 /**
  * The head of the queue (R-47), the most urgent first: of the clinics that the caller may see and, if one is named, of one
@@ -19,9 +20,12 @@ export async function listReviewQueue(
   // A generic plan guesses a tenth of the rows for a parameter of LIMIT, and a third for a range of times: sorting the whole
   // queue then looks cheaper than reading its index. Hence one of two literals, and IS NOT TRUE, guessed as two thirds.
   const atMost = limit <= 20 ? Prisma.sql`21` : Prisma.sql`101`;
-  const rows = await context.db.of(tenantId).rows<ShownRow>`${SHOWN}
+  const head = Prisma.sql`${SHOWN}
     WHERE tenant_id = ${tenantId} AND service_queue = ${serviceQueue}::service_queue AND status = 'pending_review'
       AND (expires_at <= ${context.now()}) IS NOT TRUE AND ${clinics} AND ${ofState}
     ORDER BY coalesce(scheduled_at, created_at), encounter_no LIMIT ${atMost}`;
-  return { encounters: rows.slice(0, limit).map(shownEncounter), hasMore: rows.length > limit };
+  const order = Prisma.sql`coalesce("scheduledAt", "createdAt"), "encounterNo"`;
+  const found = await context.db.of(tenantId).rows<ShownRow>(withinBytes(head, order, shownSize));
+  const rows = pageOf(found, limit);
+  return { encounters: rows.map(shownEncounter), hasMore: found.length > rows.length };
 }

@@ -1,3 +1,4 @@
+import { pageOf } from './pageBytes.js';
 import { cursorInvalid } from './positionCursor.js';
 
 /** One page of a list that begins with the newest. */
@@ -7,11 +8,11 @@ export interface ListPage<Row> {
   readonly nextCursor: string | null;
 }
 
-/** The page of what was found, which may be one row more than is wanted. */
+/** The page of what was found, which may be one row more than the page holds. */
 export function listPage<Row>(found: readonly Row[], limit: number, cursorOf: (last: Row) => string): ListPage<Row> {
-  const rows = found.slice(0, limit);
+  const rows = pageOf(found, limit);
   const last = rows.at(-1);
-  return { rows, nextCursor: last && found.length > limit ? cursorOf(last) : null };
+  return { rows, nextCursor: last && found.length > rows.length ? cursorOf(last) : null };
 }
 
 /** The cursor of a row by its key, behind its time where that comes first in the order. */

@@ -1,0 +1,81 @@
+import { addAddenda, addRefunds } from '../../support/fullRecords.js';
+import { encounterBody, newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { claimedEncounter, completedEncounter, reviewer } from '../../support/reviews.js';
+
+// A page ends at 1 MiB as well as at its limit (R-172).
+
+const MIB = 1024 ** 2;
+const ENCOUNTERS = 30;
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+});
+afterAll(() => harness.close());
+
+const get = (target: string, { token } = partner): Promise<Answer> => call(harness, `GET ${target}`, { token });
+
+/** The elements of all pages, of which the first is cut off. */
+async function allPages(path: string): Promise<Answer['body'][]> {
+  const found: Answer['body'][] = [];
+  let cursor = '';
+  do {
+    const { text, body } = await get(`${path}?limit=100${cursor}`);
+    if (cursor === '') expect(body.has_more).toBe(true);
+    expect(Buffer.byteLength(text)).toBeLessThan(1.1 * MIB);
+    found.push(...body.data);
+    cursor = body.next_cursor === null ? '' : `&cursor=${body.next_cursor}`;
+  } while (cursor !== '');
+  return found;
+}
+
+it('listEncounters and listReviewQueue end a page of long notes early, and the cursor leads to every encounter', async () => {
+  const body = await encounterBody(harness, partner);
+  // Four bytes each.
+  const json = { ...body, additionalNotes: '\u{1F489}'.repeat(10_000) };
+  for (let count = 0; count < ENCOUNTERS; count += 1) {
+    await call(harness, 'POST /encounters', { token: partner.token, json });
+  }
+  const numbers = (await allPages('/encounters')).map(({ encounter_id }) => encounter_id);
+  expect(new Set(numbers).size).toBe(ENCOUNTERS);
+  expect(numbers).toHaveLength(ENCOUNTERS);
+  const queue = await get('/review-queue?limit=100');
+  expect(Buffer.byteLength(queue.text)).toBeLessThan(1.1 * MIB);
+  expect(queue.body.has_more).toBe(true);
+  expect(queue.body.data.map(({ encounter_id }: Answer['body']) => encounter_id)).toEqual(
+    numbers.reverse().slice(0, queue.body.data.length),
+  );
+});
+
+it('listOrders ends a page of many refunds early, and the cursor leads to every order', async () => {
+  const made = [];
+  for (let count = 0; count < 4; count += 1) {
+    const { order_no } = await completedEncounter(harness, partner);
+    await addRefunds(harness, partner, order_no, 199, '\u{1F489}'.repeat(500));
+    made.push(order_no);
+  }
+  const orders = await allPages('/orders');
+  expect(orders.map(({ order_no }) => order_no)).toEqual(made.reverse());
+});
+
+it('getChart leaves out earlier reviews beyond 1 MiB, says so, and always shows the latest', async () => {
+  const patientId = await newPatient(harness, partner);
+  const reviewed = [];
+  for (let count = 0; count < 3; count += 1) reviewed.push(await completedEncounter(harness, partner, { patientId }));
+  const { encounter_id } = await claimedEncounter(harness, partner, { patientId });
+  const chart = async () => (await get(`/encounters/${encounter_id}/chart?reviewerRef=${reviewer}`)).body;
+  const whole = await chart();
+  expect([whole.earlierReviews.length, whole.hasMoreReviews]).toEqual([3, false]);
+  for (const { encounter_id: number } of reviewed) {
+    await addAddenda(harness, partner, number, 100, '\u{1F489}'.repeat(4_000));
+  }
+  const part = await chart();
+  expect(part.earlierReviews.map(({ encounter_id: number }: Answer['body']) => number)).toEqual([
+    reviewed.at(-1)?.encounter_id,
+  ]);
+  expect(part.hasMoreReviews).toBe(true);
+});
