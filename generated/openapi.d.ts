@@ -5864,8 +5864,10 @@ export interface components {
             treatments: components["schemas"]["ChartTreatment"][];
             /** @description The documents of the encounter. */
             documents: components["schemas"]["ChartDocument"][];
-            /** @description Reviews of this patient at any clinic of the tenant, the latest first; at most the latest 100. */
+            /** @description Reviews of this patient at any clinic of the tenant, the latest first; at most the latest 100, and fewer when they have more than 1 MiB. */
             earlierReviews: components["schemas"]["ChartReview"][];
+            /** @description The patient has earlier reviews beside these. */
+            hasMoreReviews: boolean;
             /** @description Other open encounters of this patient with one of these items, the latest first; at most 100. */
             duplicates: components["schemas"]["Duplicate"][];
         };
@@ -6778,7 +6780,7 @@ export interface components {
          */
         Page: number;
         /**
-         * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+         * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
          * @example 20
          */
         Limit: number;
@@ -7215,7 +7217,7 @@ export interface operations {
                  */
                 page: components["parameters"]["Page"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
@@ -7292,7 +7294,7 @@ export interface operations {
                  */
                 page: components["parameters"]["Page"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
@@ -7526,7 +7528,7 @@ export interface operations {
                  */
                 page: components["parameters"]["Page"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
@@ -7683,7 +7685,7 @@ export interface operations {
                  */
                 cursor?: components["parameters"]["Cursor"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
@@ -8145,7 +8147,7 @@ export interface operations {
                  */
                 cursor?: components["parameters"]["OrderCursor"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
@@ -8457,7 +8459,7 @@ export interface operations {
                  */
                 types?: components["parameters"]["EventTypes"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
@@ -8877,7 +8879,7 @@ export interface operations {
                  */
                 cursor?: components["parameters"]["DeliveryCursor"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
@@ -8997,7 +8999,7 @@ export interface operations {
                  */
                 after?: components["parameters"]["AuditAfter"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
@@ -9275,7 +9277,7 @@ export interface operations {
                  */
                 cursor?: components["parameters"]["RequestCursor"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
@@ -9407,7 +9409,7 @@ export interface operations {
                  */
                 state?: components["parameters"]["QueueState"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered.
+                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];

@@ -21,7 +21,7 @@ export function addMigrateCommand(program: Command, terminal: CliIo): void {
 
 async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void> {
   const applied = await withAnySchema(terminal, async (database) => {
-    const names = await migrateDatabase(database, (message) => terminal.err(`${message}\n`));
+    const names = await migrateDatabase(database, notice(terminal));
     const db = openDatabase(database.url, { poolSize: 1 });
     // Before them there may be no audit: migrations that fail are not recorded.
     return recorded(terminal, { ...systemContext(db), now: await databaseClock(db) }, async () => names).finally(() =>
@@ -32,18 +32,23 @@ async function migrate(terminal: CliIo, json: boolean | undefined): Promise<void
 }
 
 async function showPending(terminal: CliIo, json: boolean | undefined): Promise<void> {
-  const pending = await withAnySchema(terminal, ({ ownerUrl }) => pendingMigrations(ownerUrl));
+  const pending = await withAnySchema(terminal, ({ ownerUrl }) => pendingMigrations(ownerUrl, notice(terminal)));
   print(terminal, json, { pending }, () => listed('Pending', pending));
   if (pending.length > 0) throw new Error(`Migrations are pending: run "${PROGRAM} migrate".`);
 }
+
+const notice =
+  ({ err }: CliIo) =>
+  (message: string): void =>
+    err(`${message}\n`);
 
 const listed = (state: string, names: readonly string[]): string =>
   names.length === 0 ? 'The schema is up to date.' : names.map((name) => `${state} ${name}`).join('\n');
 
 async function withAnySchema<T>(terminal: CliIo, work: (database: ServiceDatabase) => Promise<T>): Promise<T> {
   const { databaseUrl, databaseOwnerUrl, dataDir } = readConfig(terminal.environment);
-  const log = (message: string): void => terminal.err(`${message}\n`);
-  const database = await configuredDatabase({ databaseUrl, databaseOwnerUrl, dataDir, role: 'tool', log });
+  const place = { databaseUrl, databaseOwnerUrl, dataDir };
+  const database = await configuredDatabase({ ...place, role: 'tool', log: notice(terminal) });
   try {
     return await work(database);
   } finally {

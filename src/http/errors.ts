@@ -12,7 +12,7 @@ const REALM = 'realm="clinical-encounter"';
 /** Seconds until another try is worth it: what every 503 says. */
 export const RETRY_AFTER = 5;
 /** As many as a response lists: more would only make the response to a hostile request long. */
-export const MOST_FAULTS = 50;
+export const MAX_FAULTS = 50;
 
 /** The only place that turns a failure into an answer, and the only one that logs failures. */
 export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>): ErrorRequestHandler {
@@ -69,12 +69,12 @@ export function problemBody(problem: Problem, requestId: string): Record<string,
     type: `urn:clinical-encounter:problem:${problem.code}`,
     title,
     status,
-    detail: errors.length > MOST_FAULTS ? `${message} Only the first ${MOST_FAULTS} faults are listed.` : message,
+    detail: errors.length > MAX_FAULTS ? `${message} Only the first ${MAX_FAULTS} faults are listed.` : message,
     instance: `urn:uuid:${requestId}`,
     code: problem.code,
     doc_url: `/docs#/section/errors/${problem.code}`,
     request_id: requestId,
-    ...(errors.length > 0 ? { errors: errors.slice(0, MOST_FAULTS) } : {}),
+    ...(errors.length > 0 ? { errors: errors.slice(0, MAX_FAULTS) } : {}),
     ...problem.extra,
   };
 }

@@ -2,7 +2,7 @@ import type { Caller, Context } from '../context.js';
 import { Problem } from '../problem.js';
 
 /** Of one tenant: what waits for longer has timed out at its caller before it is served. */
-const MOST_WAITING = 200;
+const MAX_WAITING = 200;
 /** Milliseconds; as long as a connection may take (`openDatabase`). */
 const LONGEST_WAIT = 5_000;
 
@@ -49,7 +49,7 @@ export function openShares(places: number, longestWait = LONGEST_WAIT) {
   const wait = (tenantId: string, share: number, limit?: number): Promise<void> => {
     const queue = queues.get(tenantId) ?? { share, waiting: new Set() };
     const { waiting } = queue;
-    if (limit !== undefined && waiting.size >= MOST_WAITING) throw tooMany();
+    if (limit !== undefined && waiting.size >= MAX_WAITING) throw tooMany();
     queues.set(tenantId, queue);
     return new Promise((resolve, reject) => {
       const admit = (): void => {

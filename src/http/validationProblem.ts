@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv';
 import type { ProblemCode } from '../contract.js';
 import { Problem, type FieldError } from '../problem.js';
-import { MOST_FAULTS } from './errors.js';
+import { MAX_FAULTS } from './errors.js';
 
 /** A name that looks like a property's may be repeated to the caller; anything else could be health data. */
 const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
@@ -12,7 +12,7 @@ const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
  */
 export function validationProblem(all: readonly ErrorObject[]): Problem {
   // One more than a response lists, so that the response says that there are more.
-  const errors = all.slice(0, MOST_FAULTS + 1);
+  const errors = all.slice(0, MAX_FAULTS + 1);
   const [code, ...others] = new Set(errors.map(namedCode));
   const malformed = new Set(
     errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath),

@@ -6,7 +6,7 @@ import { makeDeliveries } from '../domain/events/fanOut.js';
 import { describeCauses } from '../failures.js';
 
 /** Endpoints that are sent to at the same time. */
-const MOST_ENDPOINTS = 200;
+const MAX_ENDPOINTS = 200;
 /** Milliseconds between two looks when there is nothing to do. */
 const PAUSE = 250;
 /** Milliseconds before the next look when one failed. */
@@ -43,7 +43,7 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
     return { wake: () => alarm.abort(), ended: run() };
   };
   const sending = repeat(async () => {
-    const room = MOST_ENDPOINTS - serving.size;
+    const room = MAX_ENDPOINTS - serving.size;
     const taken = room > 0 ? await takeEndpoints(context, room) : [];
     for (const endpoint of taken) {
       const served = serveEndpoint(context, endpoint)

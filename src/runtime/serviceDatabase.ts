@@ -43,18 +43,26 @@ export async function migrateDatabase(
   { ownerUrl, url }: Pick<ServiceDatabase, 'ownerUrl' | 'url'>,
   log: (message: string) => void = () => {},
 ): Promise<string[]> {
+  // A later build knows what else its tables need, and who may change them.
+  if ((await checkSchema(ownerUrl)).state === 'newer') return [];
   const applied = await migrate(ownerUrl, log);
   const ofJobs = await migrateJobSchema(ownerUrl);
   await grantServiceRights(ownerUrl, url);
   return [...applied, ...ofJobs];
 }
 
-/** What {@link migrateDatabase} would apply. @throws Error naming the migrations that this build does not know */
-export async function pendingMigrations(url: string): Promise<string[]> {
+/**
+ * What {@link migrateDatabase} would apply.
+ * @param log is told when the schema is that of a later build
+ * @throws Error naming the migrations that this build does not know, when it does not work on their schema
+ */
+export async function pendingMigrations(url: string, log: (message: string) => void): Promise<string[]> {
   const states = [await checkSchema(url), await checkJobSchema(url)];
-  const unknown = states.flatMap((schema) => (schema.state === 'unknown' ? schema.names : []));
-  if (unknown.length > 0) {
-    throw new Error(`The database has migrations that this build does not know: ${unknown.join(', ')}.`);
+  const unknown = states.flatMap((schema) => (schema.state === 'unknown' ? schema.reason : []));
+  if (unknown.length > 0) throw new Error(unknown.join(' '));
+  for (const schema of states) {
+    if (schema.state !== 'newer') continue;
+    log(`The database is newer than this build, which still works on it: it has ${schema.names.join(', ')}.`);
   }
   return states.flatMap((schema) => (schema.state === 'behind' ? schema.pending : []));
 }
@@ -64,7 +72,7 @@ const MIGRATE = '"npm run --silent cli -- migrate"';
 async function requireSchema(database: ServiceDatabase, apply: boolean, log: (message: string) => void): Promise<void> {
   const pending = await (apply ? migrateDatabase(database, log) : Promise.resolve([]))
     .then((applied) => applied.forEach((name) => log(`Applied migration ${name}`)))
-    .then(() => pendingMigrations(database.url))
+    .then(() => pendingMigrations(database.url, log))
     .catch((cause: unknown) => {
       const what = isUnavailable(cause) ? 'does not answer' : 'cannot be used';
       // SQLSTATE 42501: insufficient privilege.

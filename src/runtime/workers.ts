@@ -52,11 +52,11 @@ export async function startWorkers(
     for (let run = first; ; run = fork()) {
       const end = await run.ended;
       if (halt.signal.aborted) return;
-      log.error(end, 'a worker died; another one takes its place');
       failedStarts = run.listenedMs === null ? failedStarts + 1 : 0;
       if (failedStarts === watch.pausesMs.length) {
         throw new Error(`A worker did not start in ${failedStarts} attempts; each said why on standard error.`);
       }
+      log.error(end, 'a worker died; another one takes its place');
       if ((run.listenedMs ?? 0) > SETTLED_MS) ends = 0;
       await delay(watch.pausesMs[ends] ?? watch.pausesMs.at(-1), undefined, halt).catch(() => undefined);
       if (halt.signal.aborted) return;

@@ -47,12 +47,20 @@ it('lists what is pending and changes nothing, applies it, and has nothing to do
   ).toEqual([row, row]);
 });
 
-it('refuses a database that is newer than the program, or does not answer', async () => {
+it('has nothing to do on a newer database that still works, and refuses one that does not or is down', async () => {
   const environment = await environmentOf(createTestDatabase);
   const client = new Client({ connectionString: environment.DATABASE_URL });
   await client.connect();
   await client.query(`INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
     VALUES ('1', 'x', '29991231000000_future', now())`);
+  const status = await runProgram(environment, 'migrate', '--status');
+  expect(status).toEqual({
+    code: 0,
+    stdout: 'The schema is up to date.\n',
+    stderr: 'The database is newer than this build, which still works on it: it has 29991231000000_future.\n',
+  });
+  expect(await runJson(environment, 'migrate')).toEqual({ applied: [] });
+  await client.query(`CREATE OR REPLACE FUNCTION oldest_generation() RETURNS INTEGER LANGUAGE sql AS 'SELECT 1000'`);
   await client.end();
   for (const args of [['migrate'], ['migrate', '--status']]) {
     const newer = await runProgram(environment, ...args);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { schemaDiff, withSchemaEngine } from '../../scripts/schemaEngine.js';
-import { checkSchema, migrate } from '../../src/adapters/database/migrations.js';
+import { checkSchema, GENERATION, migrate } from '../../src/adapters/database/migrations.js';
 import { database, databaseWith, dropDatabases, migrationNames, rowsOf } from '../support/migrations.js';
 import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 
@@ -171,9 +171,14 @@ describe('migrate on a database that is in use', () => {
 });
 
 describe('checkSchema', () => {
+  const laterMigration = `INSERT INTO _prisma_migrations
+    (id, checksum, finished_at, migration_name) VALUES ('1', 'x', now(), '20990101000000_later')`;
   const change: Record<string, string> = {
-    'a migration that this build does not have': `INSERT INTO _prisma_migrations
-      (id, checksum, finished_at, migration_name) VALUES ('1', 'x', now(), '20990101000000_later')`,
+    'a later migration, and demands a later generation': `${laterMigration};
+      CREATE OR REPLACE FUNCTION oldest_generation() RETURNS INTEGER LANGUAGE sql AS 'SELECT ${GENERATION + 1}'`,
+    'a later migration, and no generation': `${laterMigration}; DROP FUNCTION oldest_generation`,
+    'a later migration that never finished': `${laterMigration};
+      UPDATE _prisma_migrations SET finished_at = NULL WHERE id = '1'`,
     'a migration that differs from this build': `UPDATE _prisma_migrations SET checksum = 'x'`,
     'a migration that never finished': 'UPDATE _prisma_migrations SET finished_at = NULL',
   };
@@ -181,9 +186,39 @@ describe('checkSchema', () => {
   it.each(Object.keys(change))('calls a schema unknown that records %s; nothing is migrated on top', async (name) => {
     const url = await database(createTestDatabase);
     await rowsOf(url, change[name] ?? '');
-    const named = name.includes('does not have') ? ['20990101000000_later'] : migrationNames;
-    expect(await checkSchema(url)).toEqual({ state: 'unknown', names: named });
-    await expect(migrate(url)).rejects.toThrow(`migrations that this build does not know: ${named.join(', ')}`);
+    const names = name.includes('later') ? ['20990101000000_later'] : migrationNames;
+    const schema = await checkSchema(url);
+    const reason = expect.stringContaining(`migrations that this build does not know: ${names.join(', ')}.`);
+    expect(schema).toEqual({ state: 'unknown', reason });
+    await expect(migrate(url)).rejects.toThrow(schema.state === 'unknown' ? schema.reason : 'no error');
+  });
+
+  it('names both generations when that of this build is too old', async () => {
+    const url = await database(createTestDatabase);
+    await rowsOf(url, change['a later migration, and demands a later generation'] ?? '');
+    const both = `needs servers of generation ${GENERATION + 1}, and this build is of generation ${GENERATION}.`;
+    expect(await checkSchema(url)).toMatchObject({ reason: expect.stringContaining(both) });
+  });
+
+  it('calls a schema newer that records a later migration and admits this generation; nothing is migrated', async () => {
+    const url = await database(createTestDatabase);
+    await rowsOf(url, laterMigration);
+    expect(await checkSchema(url)).toEqual({ state: 'newer', names: ['20990101000000_later'] });
+    expect(await migrate(url)).toEqual([]);
+  });
+
+  it('calls a schema unknown that lacks a migration of this build and has a later one', async () => {
+    const url = await database(createTestDatabase);
+    await rowsOf(
+      url,
+      `${laterMigration}; DELETE FROM _prisma_migrations WHERE migration_name = '${migrationNames[1]}'`,
+    );
+    expect(await checkSchema(url)).toMatchObject({ state: 'unknown' });
+  });
+
+  it('has no migration that demands a later generation than that of this build', async () => {
+    const [row] = await rowsOf(await database(createTestDatabase), 'SELECT oldest_generation() AS oldest');
+    expect(row?.['oldest']).toBeLessThanOrEqual(GENERATION);
   });
 
   it('calls an empty database behind, a migrated one current, and changes neither', async () => {

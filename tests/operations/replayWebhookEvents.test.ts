@@ -1,5 +1,5 @@
 import { permissions } from '../../src/domain/access/permissions.js';
-import { MOST_REPLAYED } from '../../src/domain/events/deliveries.js';
+import { MAX_REPLAYED } from '../../src/domain/events/deliveries.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -94,11 +94,11 @@ describe('400', () => {
       INSERT INTO event (id, tenant_id, position, type, data, timestamp)
       SELECT gen_random_uuid(), ${tenantId}, number, 'encounter.released', '{}', ${harness.clock.now}
       FROM generate_series(${from}::int, ${to}::int) AS number`;
-    await write(1, MOST_REPLAYED);
+    await write(1, MAX_REPLAYED);
     const time = { after: '2026-01-01T00:00:00Z' };
-    expect((await replay(id, time)).body).toEqual({ deliveries: MOST_REPLAYED });
+    expect((await replay(id, time)).body).toEqual({ deliveries: MAX_REPLAYED });
     await db.prisma.webhookDelivery.deleteMany({ where: { tenantId } });
-    await write(MOST_REPLAYED + 1, MOST_REPLAYED + 1);
+    await write(MAX_REPLAYED + 1, MAX_REPLAYED + 1);
     expectProblem(await replay(id, time), 400, 'validation_failed', [{ pointer: '#/after', code: 'range' }]);
     expect(await db.prisma.webhookDelivery.count({ where: { tenantId } })).toBe(0);
   });

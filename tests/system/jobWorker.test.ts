@@ -5,6 +5,7 @@ import { checkJobSchema, migrateJobSchema } from '../../src/adapters/jobs/jobSch
 import { startJobWorker, type JobWorker, type ScheduledJob } from '../../src/adapters/jobs/jobWorker.js';
 import { openServiceDatabase } from '../../src/runtime/serviceDatabase.js';
 import { jobs } from '../../src/jobs/index.js';
+import { rowsOf } from '../support/migrations.js';
 import { adminUrl, createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 let database: TestDatabase;
@@ -224,6 +225,13 @@ describe('the tables of the job engine', () => {
     await empty.drop();
   });
 
+  it('are fine in a later revision that does not break this build', async () => {
+    const changed = await createTestDatabase();
+    await rowsOf(changed.url, 'INSERT INTO graphile_worker.migrations (id, breaking) VALUES (999999, false)');
+    expect(await checkJobSchema(changed.url)).toEqual({ state: 'current' });
+    await changed.drop();
+  });
+
   it.each([
     [
       'lack migrations of this build',
@@ -231,9 +239,9 @@ describe('the tables of the job engine', () => {
       'lacks graphile_worker: run "npm run --silent cli -- migrate"',
     ],
     [
-      'are newer than this build',
-      'INSERT INTO graphile_worker.migrations VALUES (999999)',
-      'does not know: graphile_worker 999999',
+      'have a later revision that breaks this build',
+      'INSERT INTO graphile_worker.migrations (id, breaking) VALUES (999999, true)',
+      'does not know revision 999999 of graphile_worker',
     ],
   ])('stop the start when they %s, and are left alone', async (_state, change, message) => {
     const changed = await createTestDatabase();

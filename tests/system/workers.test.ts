@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newToken, patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
+import { rowsOf } from '../support/migrations.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer, workersOf } from '../support/serverProcess.js';
+import { openStage } from '../support/stage.js';
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -52,6 +54,35 @@ it('serves on one port by several workers, replaces one that dies, and ends all 
   } finally {
     await killServers();
     await remove();
+  }
+});
+
+it('continues, and replaces workers, when a later build has migrated its database; so does one that starts then', async () => {
+  const stage = await openStage();
+  try {
+    const environment = { ...stage.environment, WORKERS: '2' };
+    const server = startServer(environment, '--migrate');
+    await server.started;
+    await rowsOf(
+      stage.database.url,
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
+        VALUES ('1', 'x', '29991231000000_future', now())`,
+    );
+    const [first = 0] = workersOf(server);
+    process.kill(first, 'SIGKILL');
+    const notices = (): unknown[] =>
+      server.logged().filter(({ msg }) => String(msg).includes('is newer than this build'));
+    while (notices().length === 0) await delay(5);
+    while (workersOf(server).length < 2) await delay(5);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null });
+
+    const another = startServer(stage.environment, '--migrate');
+    expect((await call({ baseUrl: await another.started }, 'GET /readyz')).status).toBe(200);
+    const notice = 'The database is newer than this build, which still works on it: it has 29991231000000_future.';
+    expect(another.logged()).toEqual(expect.arrayContaining([expect.objectContaining({ msg: notice })]));
+  } finally {
+    await stage.close();
   }
 });
 

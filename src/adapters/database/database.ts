@@ -35,7 +35,7 @@ const preparedLength = 20_000;
 const SNAPSHOT = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 /** What a timer of Node can wait at most: 24 days. */
-const MOST_MS = 2 ** 31 - 1;
+const MAX_MS = 2 ** 31 - 1;
 
 /**
  * Nothing is connected until the first query. Each statement is prepared once for each connection, named by its text. A
@@ -95,7 +95,7 @@ function guardedPrisma(adapter: PrismaPg, timeoutMs: number) {
     errorFormat: 'minimal',
     // Prisma's timer would give the connection back while the rest of an operation with several statements still runs
     // on it. PostgreSQL has the limits: of a statement, and of a transaction that waits for its client.
-    transactionOptions: { maxWait: 2 * timeoutMs, timeout: MOST_MS },
+    transactionOptions: { maxWait: 2 * timeoutMs, timeout: MAX_MS },
   });
   return client.$extends({
     query: {

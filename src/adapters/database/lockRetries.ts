@@ -52,7 +52,10 @@ export async function withLockRetries(
         } catch (error) {
           if (!LOCKED.includes(sqlState(error) ?? '')) throw error;
           const attempts = pausesMs.length + 1;
-          if (pauseMs === undefined) throw new Error(`no lock in ${attempts} attempts: ${holders}.`, { cause: error });
+          const advice = 'End that transaction, or try again when it is over.';
+          if (pauseMs === undefined) {
+            throw new Error(`no lock in ${attempts} attempts: ${holders}. ${advice}`, { cause: error });
+          }
         }
         log(`waits for a lock: ${holders}. Next attempt in ${pauseMs / 1_000} s.`);
         await delay(pauseMs);

@@ -6,13 +6,21 @@ import { packageRoot } from '../../packageRoot.js';
 import { LOCK_PATIENCE, withLockRetries } from './lockRetries.js';
 import { rowsOf, withClient } from './withClient.js';
 
-/** How the database's schema relates to this build's migrations; a server works only on `current`. */
+/**
+ * What this build can work with, compared with what the database says in `oldest_generation()`. It grows when the code
+ * does without something that a later migration takes away.
+ */
+export const GENERATION = 1;
+
+/** How the database's schema relates to this build's migrations; a server works on `current` and on `newer`. */
 export type SchemaState =
   | { readonly state: 'current' }
   /** `pending`: migrations that are still to be applied. */
   | { readonly state: 'behind'; readonly pending: string[] }
-  /** `names`: recorded migrations that this build does not have, has otherwise, or that never finished. */
-  | { readonly state: 'unknown'; readonly names: string[] };
+  /** `names`: migrations of a later build, whose schema servers of this generation work on. */
+  | { readonly state: 'newer'; readonly names: string[] }
+  /** `reason`: which recorded migrations this build does not have, has otherwise, or never finished. */
+  | { readonly state: 'unknown'; readonly reason: string };
 
 /** Compares `_prisma_migrations` with prisma/migrations. @throws the driver's error, after 5 s of silence, too */
 export async function checkSchema(url: string): Promise<SchemaState> {
@@ -23,12 +31,21 @@ export async function checkSchema(url: string): Promise<SchemaState> {
     `SELECT migration_name AS name, checksum, finished_at IS NOT NULL AS finished
         FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY migration_name`,
   );
-  const isKnown = (name: string, checksum: string): boolean =>
-    known.some((migration) => migration.name === name && migration.checksum === checksum);
-  const strange = recorded.filter(({ name, checksum, finished }) => !finished || !isKnown(name, checksum));
-  if (strange.length > 0) return { state: 'unknown', names: strange.map(({ name }) => name) };
+  const isKnown = (name: string): boolean => known.some((migration) => migration.name === name);
+  const strange = recorded.filter(
+    ({ name, checksum, finished }) => !finished || !known.some((one) => one.name === name && one.checksum === checksum),
+  );
   const pending = known.map(({ name }) => name).filter((name) => !recorded.some((row) => row.name === name));
-  return pending.length > 0 ? { state: 'behind', pending } : { state: 'current' };
+  if (strange.length === 0) return pending.length > 0 ? { state: 'behind', pending } : { state: 'current' };
+  const names = strange.map(({ name }) => name);
+  const reason = `The database has migrations that this build does not know: ${names.join(', ')}.`;
+  const isNewer = pending.length === 0 && strange.every(({ name, finished }) => finished && !isKnown(name));
+  if (!isNewer) return { state: 'unknown', reason };
+  const query = 'SELECT oldest_generation() AS oldest';
+  const [{ oldest } = { oldest: Infinity }] = await rowsOf<{ oldest: number }>(url, 'oldest_generation', query);
+  if (oldest <= GENERATION) return { state: 'newer', names };
+  const needs = `Its schema needs servers of generation ${oldest}, and this build is of generation ${GENERATION}.`;
+  return { state: 'unknown', reason: `${reason} ${needs}` };
 }
 
 /**
@@ -47,10 +64,8 @@ export async function migrate(
   return withClient({ connectionString: url, connectionTimeoutMillis: 5_000 }, async (client) => {
     await client.query('SELECT pg_advisory_lock(72707369)');
     const schema = await checkSchema(url);
-    if (schema.state === 'current') return [];
-    if (schema.state === 'unknown') {
-      throw new Error(`The database holds migrations that this build does not know: ${schema.names.join(', ')}`);
-    }
+    if (schema.state === 'unknown') throw new Error(schema.reason);
+    if (schema.state !== 'behind') return [];
     await assertOurs(client);
     const pending = (await readMigrations()).filter(({ name }) => schema.pending.includes(name));
     for (const migration of pending) {

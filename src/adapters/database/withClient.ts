@@ -12,11 +12,13 @@ export async function withClient<T>(config: ClientConfig, work: (client: Client)
   }
 }
 
-/** The rows of a known table that may not exist yet. @throws the driver's error when there is no response in 5 s */
-export function rowsOf<Row extends QueryResultRow>(url: string, table: string, query: string): Promise<Row[]> {
+/** The rows of a known table or function that may not exist yet. @throws the driver's error when there is no response in 5 s */
+export function rowsOf<Row extends QueryResultRow>(url: string, name: string, query: string): Promise<Row[]> {
   const limits = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
   return withClient({ connectionString: url, ...limits }, async (client) => {
-    const found = await client.query<{ present: boolean }>(`SELECT to_regclass('${table}') IS NOT NULL AS present`);
-    return found.rows[0]?.present === true ? (await client.query<Row>(query)).rows : [];
+    const { rowCount } = await client.query(
+      `SELECT WHERE to_regclass('${name}') IS NOT NULL OR to_regproc('${name}') IS NOT NULL`,
+    );
+    return rowCount === 1 ? (await client.query<Row>(query)).rows : [];
   });
 }

@@ -14,10 +14,18 @@ const LOCK = 0x63_65_73_02;
 /** Compares the job engine's tables with what it needs. @throws the driver's error, after 5 s of silence, too */
 export async function checkJobSchema(url: string): Promise<SchemaState> {
   const needed = await newestRevision();
-  const query = `SELECT coalesce(max(id), 0) AS newest FROM ${SCHEMA}.migrations`;
-  const [{ newest: present } = { newest: 0 }] = await rowsOf<{ newest: number }>(url, `${SCHEMA}.migrations`, query);
-  if (present > needed) return { state: 'unknown', names: [`${SCHEMA} ${present}`] };
-  return present < needed ? { state: 'behind', pending: [SCHEMA] } : { state: 'current' };
+  // The engine works on the tables of a later one, unless that has marked one of its migrations as breaking.
+  const query = `SELECT coalesce(max(id), 0) AS newest, coalesce(max(id) FILTER (WHERE breaking), 0) AS breaking
+    FROM ${SCHEMA}.migrations`;
+  const [{ newest, breaking } = { newest: 0, breaking: 0 }] = await rowsOf<{ newest: number; breaking: number }>(
+    url,
+    `${SCHEMA}.migrations`,
+    query,
+  );
+  if (breaking > needed) {
+    return { state: 'unknown', reason: `This build does not know revision ${breaking} of ${SCHEMA} in the database.` };
+  }
+  return newest < needed ? { state: 'behind', pending: [SCHEMA] } : { state: 'current' };
 }
 
 /** Applies the engine's own migrations, each a transaction, in any number of processes. Returns what was behind. */
@@ -26,9 +34,9 @@ export async function migrateJobSchema(url: string): Promise<string[]> {
   try {
     // Freed by the end of the pool.
     await pool.query('SELECT pg_advisory_lock($1)', [LOCK]);
-    const { state } = await checkJobSchema(url);
-    if (state === 'current') return [];
-    if (state === 'unknown') throw new Error(`The database has a ${SCHEMA} that this build does not know`);
+    const schema = await checkJobSchema(url);
+    if (schema.state === 'unknown') throw new Error(schema.reason);
+    if (schema.state !== 'behind') return [];
     await runMigrations({ pgPool: pool, schema: SCHEMA, logger: new Logger(() => () => {}) });
     return [SCHEMA];
   } finally {

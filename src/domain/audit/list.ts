@@ -2,7 +2,7 @@ import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { visiblePatient } from '../access/visiblePatients.js';
-import { MOST_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';
+import { MAX_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';
 
 type Filter = Input<'listAuditEvents'>['query'];
 type Row = Scanned & (AuditEvent | { readonly position: null });
@@ -40,7 +40,7 @@ function scan({ db, caller }: Context, filter: Filter, after: bigint): Promise<R
       FROM audit_event
       WHERE tenant_id = ${tenantId} AND position > ${after} ${ofPatient}
         AND position <= (SELECT through FROM audit_seal ORDER BY number DESC LIMIT 1)
-      ORDER BY position LIMIT ${isSelective ? MOST_SCANNED : limit + 1}
+      ORDER BY position LIMIT ${isSelective ? MAX_SCANNED : limit + 1}
     ), found AS (
       SELECT * FROM scanned
       WHERE (${clientId}::text IS NULL OR "clientId" = ${clientId})

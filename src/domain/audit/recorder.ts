@@ -7,9 +7,9 @@ import { insertion } from '../transactions/bulkSql.js';
 export type RecordAudit = (row: AuditRow) => Promise<void>;
 
 /** Milliseconds that a row waits for the batch before it. */
-const MOST_WAIT_MS = 5;
+const MAX_WAIT_MS = 5;
 /** Batches under way at once, so that a commit that hangs does not hold up the rest, nor take all connections. */
-const MOST_BATCHES = 3;
+const MAX_BATCHES = 3;
 
 /**
  * Commits the rows of requests that run at the same time together (R-87): the first at once, those that come meanwhile
@@ -23,7 +23,7 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
   const write = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    if (waiting.length === 0 || underWay >= MOST_BATCHES) return;
+    if (waiting.length === 0 || underWay >= MAX_BATCHES) return;
     const batch = waiting;
     const rows = batch.map(({ row }) => row);
     waiting = [];
@@ -52,6 +52,6 @@ export function auditRecorder(context: Pick<DomainContext, 'db'>): RecordAudit {
     new Promise((resolve, reject) => {
       waiting.push({ row, resolve, reject });
       if (underWay === 0) write();
-      else timer ??= setTimeout(write, MOST_WAIT_MS);
+      else timer ??= setTimeout(write, MAX_WAIT_MS);
     });
 }

@@ -7,7 +7,7 @@ import type { DomainContext } from '../../context.js';
 type SealContent = Pick<AuditSeal, 'number' | 'through' | 'removes' | 'digests' | 'sealedAt'>;
 
 /** Rows of one seal: few enough for one statement, many enough for the busiest minute in some dozens. */
-const MOST_ROWS = 10_000;
+const MAX_ROWS = 10_000;
 /** What the first seal follows. */
 export const NOTHING_BEFORE = Buffer.alloc(32);
 
@@ -77,7 +77,7 @@ export async function sealAudit(context: DomainContext): Promise<number> {
     const [found] = await db.everyTenant.rows<Digests>(
       digestsOf(Prisma.sql`(SELECT * FROM audit_event
         WHERE position > ${before?.through ?? 0n} AND position <= ${horizon ?? 0n}
-        ORDER BY position LIMIT ${MOST_ROWS}) AS unsealed`),
+        ORDER BY position LIMIT ${MAX_ROWS}) AS unsealed`),
     );
     if (!found?.through || !found.digests) return added;
     const content = { through: found.through, removes: null, digests: new Uint8Array(found.digests) };

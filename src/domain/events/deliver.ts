@@ -48,7 +48,7 @@ const LEASE_SECONDS = 30;
 /** Attempts of a delivery that are kept. */
 const SHOWN_ATTEMPTS = 20;
 /** An endpoint that has not taken anything for so long is disabled. */
-const MOST_FAILING_MS = 5 * 24 * 3_600_000;
+const MAX_FAILING_MS = 5 * 24 * 3_600_000;
 /** Longer than any wait between two attempts. */
 const LONGEST_SILENCE_MS = 29 * 3_600_000;
 
@@ -140,7 +140,7 @@ async function record(
   const isAnew = now.getTime() - (endpoint.lastFailureAt?.getTime() ?? 0) > LONGEST_SILENCE_MS;
   const failingSince = isSuccess || !isFailure ? null : isAnew ? now : (endpoint.failingSince ?? now);
   const isGone = outcomes.some(({ attempt: { http_status } }) => http_status === 410);
-  const isDead = failingSince !== null && now.getTime() - failingSince.getTime() >= MOST_FAILING_MS;
+  const isDead = failingSince !== null && now.getTime() - failingSince.getTime() >= MAX_FAILING_MS;
   // What another address says does not count.
   const isCurrent = endpoint.status === 'active' && endpoint.url === url;
   const disabledReason = !isCurrent ? null : isGone ? 'gone' : isDead ? 'no_success' : null;

@@ -21,7 +21,7 @@ export interface Delivery {
 }
 
 /** Events of a time that can be replayed in one request: the statement ends well within its time. */
-export const MOST_REPLAYED = 10_000;
+export const MAX_REPLAYED = 10_000;
 
 /** The columns of a {@link Delivery}. */
 const shown = Prisma.sql`delivery.id, delivery.event_id AS "eventId", event.type::text AS "eventType",
@@ -86,7 +86,7 @@ export async function replayEvents(
   const times = { after: comparableInstant(after), before: before === undefined ? null : comparableInstant(before) };
   const replayed = await replay(context, { tenantId: context.caller.tenantId, id }, times);
   if (replayed !== null) return replayed;
-  const detail = `is the beginning of a time with more than ${MOST_REPLAYED} events: choose shorter times`;
+  const detail = `is the beginning of a time with more than ${MAX_REPLAYED} events: choose shorter times`;
   throw fieldProblem('validation_failed', '#/after', detail, 'range');
 }
 
@@ -109,9 +109,9 @@ export async function replay(
   const ofTime = Prisma.sql`event.tenant_id = ${tenantId} AND event.timestamp > ${after}
     AND (${before}::timestamptz IS NULL OR event.timestamp < ${before})`;
   const [range] = await db.of(tenantId).rows<{ events: number }>`
-    SELECT count(*)::int AS events FROM (SELECT FROM event WHERE ${ofTime} LIMIT ${MOST_REPLAYED + 1}) AS found`;
+    SELECT count(*)::int AS events FROM (SELECT FROM event WHERE ${ofTime} LIMIT ${MAX_REPLAYED + 1}) AS found`;
   const events = range?.events ?? 0;
-  if (events > MOST_REPLAYED) return null;
+  if (events > MAX_REPLAYED) return null;
   const ids = Array.from({ length: events }, () => newId());
   return db.of(tenantId).run`
     WITH wanted AS (

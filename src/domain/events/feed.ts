@@ -4,7 +4,7 @@ import type { PatientViewer } from '../access/visiblePatients.js';
 import {
   cursorInvalid,
   cursorOf,
-  MOST_SCANNED,
+  MAX_SCANNED,
   positionOf,
   scannedPage,
   type Scanned,
@@ -59,7 +59,7 @@ export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: 
 /** One statement, so that all of it is seen at one moment: a purge in between would go unnoticed. */
 async function scan({ db, caller }: FeedReader, { types, limit }: Request, after: bigint): Promise<Frame> {
   const { tenantId, allowedClinicIds: clinics } = caller;
-  const most = types || clinics ? MOST_SCANNED : limit + 1;
+  const most = types || clinics ? MAX_SCANNED : limit + 1;
   const [frame] = await db.of(tenantId).rows<Frame>`
     WITH scanned AS (
       SELECT id, type, clinic_id, timestamp, data, position FROM event

@@ -16,7 +16,7 @@ export interface Endpoint extends Pick<
 }
 
 /** Of a tenant (R-126). */
-const MOST_ENDPOINTS = 5;
+const MAX_ENDPOINTS = 5;
 const SECRET_BYTES = 32;
 const DELETED_AT_ONCE = 5_000;
 /** How long the secret before a rotation signs as well. */
@@ -78,7 +78,7 @@ export async function createEndpoint(
     SELECT ${newId()}::uuid, tenant_id, ${apiClientId}::uuid, ${url}::text, ${types}::event_type[], ${description ?? null}::text,
       ${secret}::bytea, position, ${now}::timestamptz, ${now}::timestamptz
     FROM start
-    WHERE ${MOST_ENDPOINTS} > (SELECT count(*) FROM webhook_endpoint AS other
+    WHERE ${MAX_ENDPOINTS} > (SELECT count(*) FROM webhook_endpoint AS other
       JOIN api_client ON api_client.tenant_id = other.tenant_id AND api_client.id = other.api_client_id
       WHERE other.tenant_id = ${tenantId} AND api_client.is_active)
     RETURNING ${shown}`;

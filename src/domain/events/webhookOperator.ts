@@ -1,5 +1,5 @@
 import type { QueryContext, TransactionContext } from '../transactions/transaction.js';
-import { MOST_REPLAYED, replay, type ReplayedTime } from './deliveries.js';
+import { MAX_REPLAYED, replay, type ReplayedTime } from './deliveries.js';
 import { disable, shown, type Endpoint } from './webhookEndpoints.js';
 
 /** An endpoint and whose it is. */
@@ -40,7 +40,7 @@ export async function replayOf(
   if (status !== 'active') throw new Error(`The webhook endpoint ${id} is ${status}: its partner enables it.`);
   const replayed = await replay(context, { tenantId, id }, time);
   if (replayed !== null) return replayed;
-  throw new Error(`More than ${MOST_REPLAYED} events happened in this time: choose shorter times.`);
+  throw new Error(`More than ${MAX_REPLAYED} events happened in this time: choose shorter times.`);
 }
 
 /** Locked, so that what is done with it happens once. */

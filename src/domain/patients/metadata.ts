@@ -1,13 +1,13 @@
 import { fieldProblem, type Problem } from '../../problem.js';
 
-const MOST_BYTES = 16 * 1024;
+const MAX_BYTES = 16 * 1024;
 const DEEPEST = 5;
 
 /** Data of the partner's own, within what a row may hold. @throws Problem validation_failed */
 export function checkMetadata(metadata: object): void {
   if (!isWithin(metadata, DEEPEST)) throw refusal('maxDepth', `must be at most ${DEEPEST} levels deep`);
   const text = JSON.stringify(metadata, refuseInfinity);
-  if (Buffer.byteLength(text) > MOST_BYTES) throw refusal('maxBytes', 'must have at most 16 KiB');
+  if (Buffer.byteLength(text) > MAX_BYTES) throw refusal('maxBytes', 'must have at most 16 KiB');
   if (/(^|[^\\])(\\\\)*\\u0000/.test(text)) throw refusal('pattern', 'must not have a NUL character');
 }
 

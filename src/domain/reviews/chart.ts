@@ -38,7 +38,7 @@ export interface Chart {
   readonly duplicates: readonly Duplicate[];
 }
 
-const MOST_REVIEWS = 100;
+const MAX_REVIEWS = 100;
 
 /**
  * The chart of an encounter, for the provider that holds its claim (R-103).
@@ -88,13 +88,13 @@ async function latestReviews(db: Queries, { tenantId, patientId }: DetailedEncou
   const latest = Prisma.sql`
     SELECT id, completed_at, encounter_no, review_notes FROM encounter
     WHERE tenant_id = ${tenantId} AND patient_id = ${patientId}::uuid AND completed_at IS NOT NULL AND reviewer_ref IS NOT NULL
-    ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MOST_REVIEWS + 1}`;
+    ORDER BY completed_at DESC, encounter_no DESC LIMIT ${MAX_REVIEWS + 1}`;
   const size = Prisma.sql`1000 + octet_length(coalesce(review_notes, ''))
     + (SELECT coalesce(sum(octet_length(text) + 200), 0) FROM encounter_addendum AS addendum
       WHERE addendum.tenant_id = ${tenantId} AND addendum.encounter_id = found.id)`;
   const order = Prisma.sql`completed_at DESC, encounter_no DESC`;
   const found = await db.of(tenantId).rows<{ readonly id: string }>(withinBytes(latest, order, size));
-  const ids = pageOf(found, MOST_REVIEWS).map(({ id }) => id);
+  const ids = pageOf(found, MAX_REVIEWS).map(({ id }) => id);
   const where = Prisma.sql`id = ANY(${ids}::uuid[]) ORDER BY ${order}`;
   const reviews = await findRows(db, tenantId, 'Encounter', where);
   const ofReviews = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { MOST_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';
+import { MAX_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';
 import { requireSandbox } from './requireSandbox.js';
 
 /** A request of an API client, as the audit has it. */
@@ -52,7 +52,7 @@ function scan({ db, caller, routes, realNow }: Context, filter: Filter, before: 
         request_id AS "requestId"
       FROM audit_event
       WHERE tenant_id = ${tenantId} AND position < ${before} AND operation_id = ANY(${[...routes.keys()]})
-      ORDER BY position DESC LIMIT ${isSelective ? MOST_SCANNED : limit + 1}
+      ORDER BY position DESC LIMIT ${isSelective ? MAX_SCANNED : limit + 1}
     ), recent AS (
       SELECT * FROM scanned WHERE at >= ${since}
     ), found AS (

@@ -15,7 +15,7 @@ export function positionOf(cursor: string, owner: string, parameter = 'after'): 
 }
 
 /** What one request looks through for the rows that it wants, so that its cost has a bound. */
-export const MOST_SCANNED = 1_000;
+export const MAX_SCANNED = 1_000;
 
 /** What was looked through: how many rows, and the position of the last; null when there is none. */
 export interface Scanned {
@@ -44,7 +44,7 @@ export function scannedPage<Row extends { readonly position: bigint | number }>(
   const rows = found.slice(0, limit);
   const goesOn = found.length > limit;
   const last = goesOn ? rows.at(-1)?.position : end;
-  return { rows, nextCursor: cursorOf(owner, last ?? start), hasMore: goesOn || scanned === MOST_SCANNED };
+  return { rows, nextCursor: cursorOf(owner, last ?? start), hasMore: goesOn || scanned === MAX_SCANNED };
 }
 
 /** @param detail what is wrong with it */

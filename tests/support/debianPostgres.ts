@@ -1,0 +1,37 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePort } from './mock.js';
+import { isThere, packages } from './optional.js';
+import { temporaryDataDir } from './postgres.js';
+
+const run = promisify(execFile);
+const home = '/usr/lib/postgresql';
+
+/** The newest version that is installed; undefined if there is none. */
+const [version] = existsSync(home) ? readdirSync(home).sort((a, b) => Number(b) - Number(a)) : [];
+
+/** Whether this machine has Debian's PostgreSQL; as {@link isThere}. */
+export function hasDebianPostgres(): boolean {
+  return isThere(version !== undefined, "tests on Debian's PostgreSQL", packages('postgresql'));
+}
+
+/** A server as the package leaves it: its superuser enters by the socket, everyone else with a password. */
+export async function startDebianPostgres() {
+  const { dataDir, remove } = await temporaryDataDir();
+  const data = join(dataDir, 'postgres/data');
+  // PostgreSQL refuses to run as root.
+  const isRoot = process.getuid?.() === 0;
+  const prefix = isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups'] : ['env'];
+  const start = async (program: string, ...args: string[]): Promise<void> => {
+    const [command = '', ...rest] = [...prefix, join(home, version ?? '', 'bin', program), ...args];
+    await run(command, rest, { cwd: dataDir });
+  };
+  if (isRoot) await run('chown', ['postgres:postgres', dataDir]);
+  const port = await freePort();
+  await start('initdb', '-D', data, '-U', 'postgres', '--auth-local=trust', '--auth-host=scram-sha-256', '-E', 'UTF8');
+  const options = `-p ${port} -k ${dataDir} -c listen_addresses=127.0.0.1 -c fsync=off`;
+  await start('pg_ctl', '-D', data, '-o', options, '-l', join(dataDir, 'log'), '-w', 'start');
+  return { port, dataDir, superuser: { PGHOST: dataDir, PGPORT: String(port), PGUSER: 'postgres' }, remove };
+}

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { packageRoot } from '../../src/packageRoot.js';
+import { hasDebianPostgres, startDebianPostgres } from '../support/debianPostgres.js';
+import { call } from '../support/http.js';
+import { rowsOf } from '../support/migrations.js';
+import { killServers, startServer } from '../support/serverProcess.js';
+
+const cwd = fileURLToPath(packageRoot);
+
+/** The handbook's steps for roles and signing keys, one script. */
+async function steps(): Promise<string> {
+  const chapters = ['database.md', 'install.md'].map((name) => readFile(join(cwd, 'scripts/production', name), 'utf8'));
+  const [database = '', install = ''] = await Promise.all(chapters);
+  const keys = install.slice(install.indexOf('## Signing keys'), install.indexOf('## Build and start'));
+  const blocks = [...`${database}${keys}`.matchAll(/^```bash\n(.*?)^```$/gms)].map(([, block]) => block);
+  return ['set -e', ...blocks, 'echo "$DATABASE_URL"'].join('\n');
+}
+
+(hasDebianPostgres() ? it : it.skip)(
+  "the handbook's steps, followed literally, make a database that a server starts on as its own role",
+  async () => {
+    const { port, superuser, remove } = await startDebianPostgres();
+    const folder = await mkdtemp(join(tmpdir(), 'ces-production-'));
+    try {
+      const script = (await steps()).replaceAll(':5432/', `:${port}/`).replaceAll('/secure/', `${folder}/`);
+      const env = { PATH: process.env['PATH'], DATA_DIR: folder, ...superuser };
+      const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd, env });
+      expect(stdout).toMatch(/^Applied graphile_worker$/m);
+      const url = stdout.trimEnd().split('\n').at(-1) ?? '';
+      const keys = join(folder, 'keys.json');
+      const server = startServer({ DATABASE_URL: url, DATA_DIR: folder, SIGNING_KEYS_FILE: keys });
+      expect((await call({ baseUrl: await server.started }, 'GET /readyz')).status).toBe(200);
+      expect(await rowsOf(url, 'SELECT current_user AS role')).toEqual([{ role: 'ces_service' }]);
+      expect(await rowsOf(url, `SELECT extname FROM pg_extension WHERE extname <> 'plpgsql'`)).toEqual([]);
+    } finally {
+      await killServers();
+      await remove();
+      await rm(folder, { recursive: true });
+    }
+  },
+  60_000,
+);
