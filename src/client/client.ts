@@ -85,7 +85,7 @@ export function createClient({ baseUrl, ...others }: ClientOptions): Client {
     const { data, response } = await request(method, path, { ...init, parseAs: 'stream' });
     if (!data) return undefined;
     const isJson = response.headers.get('Content-Type')?.includes('json');
-    return isJson ? (response.json() as Promise<unknown>) : new Uint8Array(await response.arrayBuffer());
+    return isJson ? response.json() : new Uint8Array(await response.arrayBuffer());
   };
   const get = call('get');
   const pages = (path: string, given?: object) => pagesOf((params) => get(path, { params }), path, given);

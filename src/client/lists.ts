@@ -19,7 +19,7 @@ export type ListParameters<Path extends ListPath> = paths[Path] extends {
 }
   ? Named<Query> & Named<InPath>
   : never;
-type Named<Parameters> = [NonNullable<Parameters>] extends [never] ? Record<never, never> : NonNullable<Parameters>;
+type Named<Parameters> = [NonNullable<Parameters>] extends [never] ? object : NonNullable<Parameters>;
 
 /** The members by which the pages of all lists name the next one, if they do. */
 interface AnyPage {

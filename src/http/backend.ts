@@ -14,10 +14,11 @@ import { limitHeaders, limitsOf, REFUSAL_DELAY_MS } from './limits.js';
 import type { Head } from './parameters.js';
 import { requestAudit, type ValidatedRequest } from './requestAudit.js';
 import { sampled, type Answer } from './responseCheck.js';
-import type { Locals, Request, Response } from './route.js';
+import { hasGone, type Locals, type Request, type Response } from './route.js';
 import { behaviorOf, sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
 import { openShares } from './shares.js';
+import { unreadResponses } from './unread.js';
 
 export interface Backend {
   /** Which operation of the contract a request means. */
@@ -42,6 +43,7 @@ export function createBackend(
   const { authenticate, forget } = bearerAuthentication();
   const { validateResponses, databasePoolSize } = services.config;
   const shares = openShares(databasePoolSize);
+  const unread = unreadResponses();
   const behave = sandboxBehavior();
   const routeOf = ({ method, path }: Endpoint) => ({ method: method.toUpperCase(), path });
   const routes = new Map<string, ReturnType<typeof routeOf>>(
@@ -60,7 +62,23 @@ export function createBackend(
     return { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) };
   };
 
-  /** @param request gets what has been validated */
+  /** Begins when the caller's tenant has a place; what needs no caller needs none. */
+  const inTurn = async <T>(
+    context: PublicContext,
+    authenticated: Authenticated | null,
+    idempotency: Context['idempotency'],
+    begin: (context: PublicContext) => Promise<T>,
+  ): Promise<T> => {
+    if (!authenticated) return begin(context);
+    return shares.run(authenticated.caller, (aside) =>
+      begin(securedContext(context, authenticated, { idempotency, aside })),
+    );
+  };
+
+  /**
+   * @param request gets what has been validated
+   * @returns null: the caller hung up before the operation began, which then does nothing
+   */
   const run = async (
     endpoint: Endpoint,
     head: Head,
@@ -68,7 +86,7 @@ export function createBackend(
     res: Response,
     context: PublicContext,
     request: ValidatedRequest,
-  ): Promise<Answer> => {
+  ): Promise<Answer | null> => {
     const authenticated = endpoint.permissions && (await authenticate(context));
     const caller = authenticated?.caller;
     res.locals.caller = caller;
@@ -84,13 +102,21 @@ export function createBackend(
     request.body = body;
     const key = endpoint.takesKey ? idempotencyOf(endpoint.operationId, head, body) : null;
     if (caller && behavior) await behave(behavior, caller, res.locals);
-    const result = await (authenticated
-      ? shares
-          .run(authenticated.caller, (aside) =>
-            endpoint.run(request, securedContext(context, authenticated, { idempotency: key, aside })),
-          )
-          .finally(() => endpoint.mayMoveClock && forget(authenticated.caller.tenantId))
-      : endpoint.run(request, context));
+    if (caller) unread.requireRoom(caller.tenantId);
+    let hasBegun = false;
+    const begin = async (own: PublicContext): Promise<Answer | null> => {
+      if (hasGone(req)) return null;
+      hasBegun = true;
+      return endpoint.run(request, own);
+    };
+    const result = await inTurn(context, authenticated, key, begin)
+      .catch((error: unknown) => {
+        // It waited too long for its turn, but not for a response.
+        if (hasBegun || !hasGone(req)) throw error;
+        return null;
+      })
+      .finally(() => caller && endpoint.mayMoveClock && forget(caller.tenantId));
+    if (result === null) return null;
     if (validateResponses) endpoint.checkResponse(result);
     else if (caller?.tenantMode === 'sandbox') endpoint.checkResponse(sampled(result));
     return result;
@@ -116,8 +142,10 @@ export function createBackend(
       if (endpoint.limit === 'token' && services.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
       throw failure.problem;
     });
+    if (result === null) return;
     await recorded(result);
-    send(res, common, result);
+    const bytes = send(res, common, result);
+    if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
   };
   return { match: buildMatcher(endpoints), headers: common, answer };
 }
@@ -140,16 +168,19 @@ async function countCall(
   await requestLimits.count(limit, apiClientId, requestsPerMinute);
 }
 
-function send(res: Response, common: Readonly<Record<string, string>>, { status, headers, body }: Answer): void {
+/** @returns the length of the body in bytes */
+function send(res: Response, common: Readonly<Record<string, string>>, { status, headers, body }: Answer): number {
   const { locals } = res;
   const all: Record<string, string | number> = { 'X-Request-Id': locals.requestId, ...common, ...limitHeaders(locals) };
   if (status === 503) all['Retry-After'] = RETRY_AFTER;
   if (headers) Object.assign(all, headers);
   const isPdf = body instanceof Uint8Array;
   const sent = isPdf ? body : status === 204 ? '' : JSON.stringify(body);
-  if (sent !== '') {
+  const bytes = Buffer.byteLength(sent);
+  if (bytes > 0) {
     all['Content-Type'] = isPdf ? 'application/pdf' : 'application/json; charset=utf-8';
-    all['Content-Length'] = Buffer.byteLength(sent);
+    all['Content-Length'] = bytes;
   }
   res.writeHead(status, all).end(sent);
+  return bytes;
 }

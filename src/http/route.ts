@@ -37,8 +37,8 @@ export interface Locals {
 export type Response = ServerResponse & { locals: Locals };
 export type Request = IncomingMessage;
 
-/** Whether nobody is left to take the response. */
-export const hasGone = ({ socket }: Request): boolean => socket.destroyed;
+/** Whether the caller has hung up: a FIN counts, because Node then ends the connection, too. */
+export const hasGone = ({ socket }: Request): boolean => !socket.writable;
 
 /** What every line of the log about a request has. */
 export function logIdsOf({ locals }: { readonly locals: object }): { requestId: string; trace_id: string | undefined } {

@@ -5,13 +5,16 @@ import type { Services } from '../context.js';
 import type { ProblemCode } from '../contract.js';
 import { Problem, problems } from '../problem.js';
 import { problemBody } from './errors.js';
-import { cutSlowReaders, type SlowReaderLimits } from './slowReaders.js';
+import { inTurns } from './turns.js';
 
 /** Milliseconds; slow connections are closed after these times, so that they cannot pile up. */
-const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 15_000, connectionsCheckingInterval: 2_000 };
-
-/** A stalled reader keeps its response in memory; see {@link cutSlowReaders}. */
-const READER_LIMITS = { stallTimeout: 30_000, maxUnsent: 32 * 1024 ** 2 };
+const TIMEOUTS = {
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  connectionsCheckingInterval: 2_000,
+  /** Without a byte of the response leaving: its reader keeps it in memory. */
+  stallTimeout: 30_000,
+};
 
 /** Milliseconds for the other side to take the last response and to close; then the connection is cut. */
 const LINGER_TIMEOUT_MS = 1_000;
@@ -29,52 +32,45 @@ export function createHttpServer(
   newId: () => string,
   onRefused: RefusalObserver,
   { keepAliveTimeout, maxConnections }: Pick<Services['config'], 'keepAliveTimeout' | 'maxConnections'>,
-  limits: Partial<typeof TIMEOUTS & SlowReaderLimits> = {},
+  limits: Partial<typeof TIMEOUTS> = {},
 ): Server {
   const refusalOf = (problem: Problem) => {
     const requestId = newId();
     return toRefusal(problem, requestId, onRefused(requestId, problem.code));
   };
-  const responses = new WeakMap<Duplex, ServerResponse>();
-  const receive: RequestListener = (req, res) => {
-    responses.set(req.socket, res);
+  const { receive, after, isBusy, latest } = inTurns((req, res) => {
     if (req.httpVersion !== '1.1' || req.headers.host !== undefined) return listener(req, res);
     const { status, headers, body } = refusalOf(malformed());
     res.writeHead(status, headers).end(body);
-  };
-  /** The response to a whole request that came before and has not had all of it. */
-  const pendingOn = (socket: Duplex): ServerResponse | undefined => {
-    const last = responses.get(socket);
-    return last && !last.writableFinished && (last.headersSent || last.req.complete) ? last : undefined;
-  };
-  /** A pending response goes first, and is not mixed with the refusal. */
-  const refuseConnection = (socket: Duplex, problem: Problem): void => {
-    const end = (): void => {
+  });
+  /** Responses that are under way go first, and are not mixed with the refusal. */
+  const refuseConnection = (socket: Duplex, problem: Problem): void =>
+    after(socket, () => {
       if (!socket.writable) return void socket.destroy();
       socket.end(refusalText(refusalOf(problem)));
       setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref();
-    };
-    const pending = pendingOn(socket);
-    if (pending) pending.once('finish', end);
-    else end();
-  };
-  const { stallTimeout, maxUnsent, ...timeouts } = { ...TIMEOUTS, ...READER_LIMITS, ...limits };
+    });
+  const { stallTimeout, ...timeouts } = { ...TIMEOUTS, ...limits };
   const server = createServer({ ...timeouts, keepAliveTimeout, requireHostHeader: false }, receive);
   server.maxConnections = maxConnections;
+  // Node's clock starts again with each byte that leaves. A response that is still being made may take longer.
+  server.setTimeout(stallTimeout, (socket) => {
+    if (socket.writableLength > 0 || !isBusy(socket)) socket.destroy();
+  });
   // Node's 417 is not in the contract; an expectation that is not known may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', receive);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !awaitsResponse(socket, responses.get(socket))) socket.destroy();
+    if (error.code === 'ECONNRESET' || !awaitsResponse(socket, latest(socket))) socket.destroy();
     else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') refuseConnection(socket, new Problem('request_timeout'));
     else refuseConnection(socket, malformed());
   });
   // From here on Node has left the connection to us: its errors, and a pending response, which would never go on.
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy()).resume();
-    if (pendingOn(socket)) socket.destroy();
+    if (isBusy(socket)) socket.destroy();
     else refuseConnection(socket, new Problem('method_not_allowed', 'This service is not a proxy.'));
   });
-  return cutSlowReaders(server, { stallTimeout, maxUnsent });
+  return server;
 }
 
 const malformed = (): Problem => new Problem('validation_failed', 'The HTTP request is malformed or too large.');

@@ -1,8 +1,16 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { exampleBody, operationOf, targetOf } from '../support/contract.js';
+import { patientBody, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { openConnection, requestBytes } from '../support/rawHttp.js';
+import { newSandbox } from '../support/sandbox.js';
 
 let harness: Harness;
+let sandbox: Partner;
+/** To a stored document. */
+let link: string;
 /** What would end the process. */
 const uncaught: unknown[] = [];
 const note = (error: unknown): void => void uncaught.push(error);
@@ -10,6 +18,10 @@ const note = (error: unknown): void => void uncaught.push(error);
 beforeAll(async () => {
   process.on('uncaughtException', note);
   harness = await startHarness();
+  sandbox = await newSandbox(harness);
+  const upload = operationOf('uploadPatientDocument');
+  const { body } = await call(harness, targetOf(upload), { token: sandbox.token, json: exampleBody(upload) });
+  link = new URL(body.userDocument.fileUrl).pathname;
 });
 afterAll(async () => {
   await harness.close();
@@ -28,17 +40,76 @@ it.each(['identity', 'gzip', 'br'])('survives a reader of /docs who hangs up in 
   expect(uncaught).toEqual([]);
 });
 
-it('logs no failure when the reader of /docs hangs up before the head of the response', async () => {
-  const closed = new Promise((resolve) => {
-    harness.server.once('request', (req, res) => {
-      res.once('close', resolve);
-      req.socket.destroy();
+const failures = () => harness.logged.filter(({ msg }) => msg === 'request failed');
+
+it.each(['/', '/docs', '/openapi.json', '/docs/guide.md', '/nowhere', 'a link to a file'])(
+  'logs no failure when the reader of %s hangs up before the head of the response',
+  async (route) => {
+    const before = harness.logged.length;
+    const closed = new Promise((resolve) => {
+      harness.server.prependOnceListener('request', (req, res) => {
+        res.once('close', resolve);
+        req.socket.destroy();
+      });
     });
+    const { socket } = await openConnection(harness);
+    socket.write(requestBytes({ target: route.startsWith('/') ? route : link }));
+    await closed;
+    expect((await call(harness, 'GET /healthz')).status).toBe(200);
+    expect(harness.logged.slice(before)).toMatchObject([{ msg: 'request' }, { operationId: 'getLiveness' }]);
+  },
+);
+
+const count = () => harness.domain.db.prisma.patient.count({ where: { tenantId: sandbox.tenantId } });
+
+it('does nothing for requests whose callers hang up while they wait for a slot, and runs the others', async () => {
+  const before = await count();
+  const create = () =>
+    requestBytes({
+      method: 'POST',
+      target: '/clients',
+      headers: [
+        ['Authorization', `Bearer ${sandbox.token}`],
+        ['Content-Type', 'application/json'],
+      ],
+      body: JSON.stringify(patientBody()),
+    });
+  const queued = async () => {
+    const connection = await openConnection(harness);
+    const begun = once(harness.server, 'request');
+    connection.socket.write(create());
+    await begun;
+    return connection;
+  };
+  const logged = harness.logged.length;
+  const lines = () => harness.logged.slice(logged).filter(({ operationId }) => operationId === 'createPatient');
+  const { stays, first } = await harness.domain.db.prisma.$transaction(async (db) => {
+    await db.prisma.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
+    // A sandbox has one slot, which the first one takes; it has begun and goes on.
+    const first = await queued();
+    await untilLocked(1);
+    const gone = [await queued(), await queued(), await queued()];
+    const stays = await queued();
+    first.socket.destroy();
+    for (const { socket } of gone) socket.destroy();
+    while (lines().length < 4) await delay(10);
+    return { stays, first };
   });
-  const { socket } = await openConnection(harness);
-  socket.write(requestBytes({ target: '/docs' }));
-  await closed;
-  expect((await call(harness, 'GET /healthz')).status).toBe(200);
-  expect(harness.logged.filter(({ msg }) => msg === 'request failed')).toEqual([]);
-  expect(harness.logged).toContainEqual(expect.objectContaining({ msg: 'request', status: null, aborted: true }));
+  expect(await stays.answer()).toMatchObject({ status: 201 });
+  expect(await count()).toBe(before + 2);
+  expect(await first.closed()).toEqual([]);
+  expect(lines()).toMatchObject([...Array(4).fill({ status: null, aborted: true }), { status: 201 }]);
+  expect(failures()).toEqual([]);
+  stays.socket.destroy();
 });
+
+/** Waits until so many sessions wait for an advisory lock. */
+async function untilLocked(sessions: number): Promise<void> {
+  for (;;) {
+    const [row] = await harness.domain.db.prisma.$queryRaw<{ count: number }[]>`
+      SELECT count(*)::int AS count FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+    if (row && row.count >= sessions) return;
+    await delay(10);
+  }
+}

@@ -5,11 +5,13 @@ import { newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startFileHost, type FileHost } from '../support/fileHost.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
+import { openConnection, requestBytes } from '../support/rawHttp.js';
 import { expectProblem } from '../support/refusals.js';
 import { newSandbox, reset, setClock } from '../support/sandbox.js';
 
 const POOL = 4;
 const CALLERS = 16;
+const READERS = 4;
 
 let harness: Harness;
 let files: FileHost;
@@ -158,4 +160,28 @@ it('what waits in vain is told when to come back', async () => {
       return answers;
     })
     .then((answers) => Promise.all(answers));
+});
+
+it('refuses a tenant with 503 while its readers leave more than 32 MiB unread, and no other tenant', async () => {
+  const { domain } = harness;
+  const patient = await newPatient(harness, live);
+  // More than the buffers of the system take.
+  const metadata = { text: 'x'.repeat(12 * 1024 ** 2) };
+  await domain.db.prisma.patient.updateMany({ where: { tenantId: live.tenantId, id: patient }, data: { metadata } });
+  const readers = await Promise.all(
+    times(READERS, async () => {
+      const connection = await openConnection(harness);
+      const headers = [['Authorization', `Bearer ${live.token}`]] as const;
+      connection.socket.pause();
+      connection.socket.write(requestBytes({ target: `/clients/${patient}`, headers }));
+      return connection;
+    }),
+  );
+  let last = await listProducts(live);
+  while (last.status === 200) last = await listProducts(live);
+  expectProblem(last, 503, 'dependency_unavailable');
+  expect((await listProducts(sandbox)).status).toBe(200);
+  for (const { socket } of readers) socket.destroy();
+  while ((await listProducts(live)).status === 503);
+  expect((await listProducts(live)).status).toBe(200);
 });

@@ -1,0 +1,145 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createApiClient } from '../../src/domain/access/apiClients.js';
+import { permissions } from '../../src/domain/access/permissions.js';
+import { systemContext } from '../../src/runtime/systemContext.js';
+import { exampleBody, operationOf, operations, requiredHeaders, targetOf } from '../support/contract.js';
+import { newToken } from '../support/factories.js';
+import { hangUp, hangUps } from '../support/hangUps.js';
+import { call, type Answer } from '../support/http.js';
+import type { RawRequest } from '../support/rawHttp.js';
+import { startServer, type ServerProcess } from '../support/serverProcess.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { figure, isFull } from './faults.js';
+
+/** Callers that hang up at the same time. */
+const CALLERS = 12;
+/** Callers of each kind: all routes in turn meet each way to hang up in a full run, and some in a small one. */
+const SOME = isFull ? 200 : 16;
+/** Those that stall, pipeline or do not read are three kinds each: at least 5,000 of any of them. */
+const MANY = 1_700;
+const MAX_GROWTH = 20 * 1024 ** 2;
+
+let stage: Stage;
+let server: ServerProcess;
+let baseUrl: string;
+let metricsUrl: string;
+let token: string;
+/** Every operation and every other route, as a caller that may do everything sends it. */
+let requests: RawRequest[];
+
+beforeAll(async () => {
+  stage = await openStage();
+  // A tenant has one slot: a single one that is not given back would stop it.
+  const environment = { RATE_LIMIT: 'off', METRICS_PORT: '0', DATABASE_POOL_SIZE: '2' };
+  server = startServer({ ...stage.environment, ...environment }, '--demo');
+  baseUrl = await server.started;
+  metricsUrl = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
+  const client = await createApiClient(systemContext(stage.db), {
+    tenant: 'demo',
+    name: 'All',
+    permissions,
+    clinics: [],
+  });
+  token = await newToken({ baseUrl }, client);
+  const upload = operationOf('uploadPatientDocument');
+  const { body } = await call({ baseUrl }, targetOf(upload), { token, json: exampleBody(upload) });
+  const documents = ['arazzo.yaml', 'changelog.md', 'guide.md', 'llms.txt', 'postman.json'].map(
+    (name) => `/docs/${name}`,
+  );
+  const link = new URL(body.userDocument.fileUrl).pathname;
+  requests = [
+    ...operations.map(exampleRequest),
+    ...['/', '/docs', '/openapi.json', '/nowhere', '/files/none', link, ...documents].map((target) => ({ target })),
+  ];
+});
+afterAll(() => stage.close());
+
+function exampleRequest(operation: (typeof operations)[number]): RawRequest {
+  const [method = '', target = ''] = targetOf(operation).split(' ');
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Content-Type': 'application/json',
+    ...requiredHeaders(operation),
+  };
+  const body = operation.requestBody && { body: JSON.stringify(exampleBody(operation)) };
+  return { method, target, headers: Object.entries(headers), ...body };
+}
+
+/** So many callers of each kind; the requests take turns. */
+async function hangUpAt(origin: string, all: readonly RawRequest[], callersOfEach: number): Promise<void> {
+  let turn = 0;
+  const caller = async (): Promise<void> => {
+    while (turn < hangUps.length * callersOfEach) {
+      const request = all[turn % all.length] ?? {};
+      const kind = hangUps[Math.floor(turn / callersOfEach)];
+      turn += 1;
+      if (kind) await hangUp(origin, kind, request);
+    }
+  };
+  await Promise.all(Array.from({ length: CALLERS }, caller));
+}
+
+const pid = (): number => server.child.pid ?? 0;
+const sockets = (): number =>
+  readdirSync(`/proc/${pid()}/fd`).filter((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid()}/fd/${fd}`).startsWith('socket:');
+    } catch {
+      return false;
+    }
+  }).length;
+const residentBytes = (): number =>
+  1024 * Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid()}/status`, 'utf8'))?.[1]);
+
+/** What the pools have given out. */
+async function connectionsInUse(): Promise<number> {
+  const page = await (await fetch(metricsUrl, { headers: { Connection: 'close' } })).text();
+  const lines = page.split('\n').filter((line) => /^ces_database_(connections\{.*"used"|waiting)/.test(line));
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+}
+
+/** Waits until all that the hung-up requests have begun is over. */
+async function settled(openBefore: number): Promise<void> {
+  for (const end = Date.now() + 30_000; Date.now() < end; await delay(100)) {
+    // The pools may have opened theirs meanwhile.
+    if (sockets() <= openBefore + 12 && (await connectionsInUse()) <= 1) return;
+  }
+  throw new Error(`${sockets()} sockets are open, ${openBefore} were; ${await connectionsInUse()} connections in use`);
+}
+
+const ask = (target: string): Promise<Answer> => call({ baseUrl }, target, { token, headers: { Connection: 'close' } });
+
+async function expectUnharmed(openBefore: number): Promise<void> {
+  await settled(openBefore);
+  expect((await ask('GET /readyz')).status).toBe(200);
+  // Each of them needs the only slot of the tenant.
+  for (let turn = 0; turn < 3; turn += 1) expect((await ask('GET /clinics')).status).toBe(200);
+  const failed = server
+    .logged()
+    .filter(({ level, requestId }) => Number(level) >= 60 || (Number(level) === 50 && requestId));
+  expect(failed).toEqual([]);
+  // Neither an exception nor a warning, such as of too many listeners.
+  expect(server.stderr()).not.toMatch(/warning|error|^ +at /im);
+  expect(server.child.exitCode).toBeNull();
+}
+
+it(
+  'survives callers that hang up at any point of any request, and gives back what they held',
+  async () => {
+    const before = sockets();
+    await hangUpAt(baseUrl, requests, SOME);
+    await hangUpAt(metricsUrl, [{ target: '/metrics' }, { target: '/' }], 2);
+    await expectUnharmed(before);
+    if (!isFull) return;
+    const warm = residentBytes();
+    const begun = Date.now();
+    await hangUpAt(baseUrl, requests, MANY);
+    await expectUnharmed(before);
+    const growth = residentBytes() - warm;
+    const count = `${MANY} of each of ${hangUps.length} kinds in ${Math.round((Date.now() - begun) / 1_000)} s`;
+    figure(count, `RSS ${Math.round(warm / 2 ** 20)} MiB, then ${(growth / 2 ** 20).toFixed(1)} MiB more`);
+    expect(growth).toBeLessThan(MAX_GROWTH);
+  },
+  isFull ? 3_600_000 : 120_000,
+);
