@@ -84,7 +84,7 @@ it('does nothing for requests whose callers hang up while they wait for a slot, 
   const logged = harness.logged.length;
   const lines = () => harness.logged.slice(logged).filter(({ operationId }) => operationId === 'createPatient');
   const { stays, first } = await harness.domain.db.prisma.$transaction(async (db) => {
-    await db.prisma.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
+    await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
     // A sandbox has one slot, which the first one takes; it has begun and goes on.
     const first = await queued();
     await untilLocked(1);
