@@ -5,7 +5,7 @@ PORT_MOCK ?= 4010
 TSX := node_modules/.bin/tsx
 REDOCLY := REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly
 # The contract, its types, the Prisma client and the table of variables are made from these.
-CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts src/configVariables.ts package-lock.json
+CONTRACT := $(shell find openapi prisma -type f 2>/dev/null) scripts/generate.ts $(wildcard src/configVariables.ts) package-lock.json
 
 # Runs a command; what it prints is shown only if it fails.
 quietly = @output=$$($(1) 2>&1) || { printf '%s\n' "$$output" >&2; exit 1; }

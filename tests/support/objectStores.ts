@@ -28,12 +28,20 @@ export interface FileSubject extends Subject {
 export async function openFileSubject(dataDir: string, now = () => new Date()): Promise<FileSubject> {
   const app = express();
   const { server, origin } = await listen(app);
-  const store = await openObjectStore({ dataDir, baseUrl: () => origin, store: { kind: 'file' } });
+  const opened = await openObjectStore({ dataDir, baseUrl: () => origin, store: { kind: 'file' } });
+  // Stands for the rows of documents, from which the service takes name and type.
+  const linked = new Map<string, { readonly fileName: string; readonly contentType: string }>();
+  const link: ObjectStore['link'] = (key, object, ...rest) => {
+    linked.set(key, object);
+    return opened.link(key, object, ...rest);
+  };
+  const store: ObjectStore = { ...opened, link };
   app.use(
     '/files',
-    fileRoutes(async (link) => {
-      const file = store.openLink?.(link, now());
-      return file && { ...file, fileName: 'scan.pdf', contentType: 'application/pdf' };
+    fileRoutes(async (signed) => {
+      const file = store.openLink?.(signed, now());
+      const document = file && linked.get(file.key);
+      return file && document && { path: file.path, ...document };
     }),
   );
   const leftovers = () => filesBelow(join(dataDir, 'documents'));
