@@ -70,12 +70,13 @@ export async function startService({ config, options, opened, log, serveMetrics 
       baseUrl = `http://${urlHost(config.host)}:${listener.port}`;
       if (wantsDemo) demo = await ensureDemo(services, dataDir, baseUrl);
     }
-    const metrics = cluster.isPrimary ? await serveMetrics?.({ db: domain.db, dataDir }) : undefined;
+    const webhookDb = cluster.isPrimary ? openDatabase(database.url, { poolSize: 5, pool: 'webhooks' }) : undefined;
+    // Scrapes must not wait behind requests, nor take a connection from them.
+    const metrics = webhookDb && (await serveMetrics?.({ db: webhookDb, dataDir }));
     // Last of all: a start that fails after this would leave jobs at work on a database that is being closed.
     const jobs = cluster.isPrimary
       ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
       : undefined;
-    const webhookDb = cluster.isPrimary ? openDatabase(database.url, { poolSize: 5, pool: 'webhooks' }) : undefined;
     const deliveries = webhookDb && startDeliveries({ ...services, db: webhookDb });
     return {
       failed: listener.failed,

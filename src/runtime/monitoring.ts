@@ -10,9 +10,13 @@ import { webhookBacklog } from '../domain/events/webhookBacklog.js';
 import type { Config } from '../config.js';
 import type { DomainContext } from '../context.js';
 import { startTelemetry } from '../telemetry.js';
+import { sharedFor } from './sharedFor.js';
 
 /** A worker that is dying must not keep the others' metrics from being read. */
 const WORKER_TIMEOUT_MS = 2_000;
+
+/** Several scrapers cost the database no more than one. */
+const PAGE_MS = 1_000;
 
 /** What the page needs besides what was counted. */
 type Sources = Pick<DomainContext, 'db'> & Pick<Config, 'dataDir'>;
@@ -40,12 +44,13 @@ async function servePage(
   { host, port }: NonNullable<Config['metrics']>,
   refresh: () => Promise<void>,
 ): Promise<MetricsPage> {
+  const page = sharedFor(PAGE_MS, () => refresh().then(() => metricsOfAll(registry)));
   const server = createServer((req, res) => {
     if (req.url !== '/metrics') return void res.writeHead(404).end();
-    void refresh()
-      .then(() => metricsOfAll(registry))
-      .then((text) => res.writeHead(200, { 'Content-Type': registry.contentType }).end(text))
-      .catch(() => res.writeHead(500).end());
+    void page().then(
+      (text) => res.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
+      () => res.writeHead(500).end(),
+    );
   });
   await once(server.listen(port, host), 'listening').catch((cause: unknown) => {
     throw new Error(`METRICS_HOST and METRICS_PORT cannot be listened on: ${String(cause)}`, { cause });

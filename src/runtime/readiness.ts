@@ -3,6 +3,7 @@ import { openDatabaseProbe } from '../adapters/database/databaseProbe.js';
 import { endsWithin } from '../adapters/endsWithin.js';
 import type { Config } from '../config.js';
 import type { Parts, Services } from '../context.js';
+import { sharedFor } from './sharedFor.js';
 
 /** A database that takes longer is as good as down to a load balancer. */
 const DATABASE_TIMEOUT_MS = 2_000;
@@ -25,9 +26,7 @@ export function partsCheck(
     ]);
     return { database, objectStore, documentScanner, disk };
   };
-  let known: Promise<Parts> | undefined;
-  const forget = (): void => void (known = undefined);
-  return () => (known ??= ask().finally(() => setTimeout(forget, CACHE_MS).unref()));
+  return sharedFor(CACHE_MS, ask);
 }
 
 const usesDisk = ({ databaseUrl, objectStore }: Config): boolean => databaseUrl === null || objectStore.kind === 'file';

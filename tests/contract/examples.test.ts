@@ -60,7 +60,7 @@ function headersOf({ parameters }: ContractOperation): Record<string, string> {
 }
 
 const sendQuery = (operation: ContractOperation, changes: Body = {}): Promise<Answer> =>
-  call(harness, targetOf(operation, changes), { token: partner.token });
+  call(harness, targetOf(operation, changes), { token: partner.token, headers: headersOf(operation) });
 
 const isRead = ({ operation }: { readonly operation: ContractOperation }): boolean => operation.method === 'GET';
 
@@ -117,6 +117,7 @@ const ask = (operationId: string, changes?: Body): Occasion => {
   if (isRead({ operation })) reads.add(occasion);
   return occasion;
 };
+const twice = (send: Occasion) => (): Promise<Answer> => send().then(send);
 /** The occasions that only read. */
 const reads = new Set<Occasion | undefined>();
 
@@ -218,15 +219,14 @@ const occasions: Readonly<Record<string, Occasion>> = {
   'getWebhookEndpoint active': ask('getWebhookEndpoint'),
   'updateWebhookEndpoint disabled': by('updateWebhookEndpoint', 'disabled'),
   'rotateWebhookSecret rotated': ask('rotateWebhookSecret'),
+  'createWebhookEndpoint replayed': twice(by('createWebhookEndpoint', 'orders')),
+  'rotateWebhookSecret replayed': twice(ask('rotateWebhookSecret')),
   'pingWebhookEndpoint sent': ask('pingWebhookEndpoint'),
   'replayWebhookEvents outage': by('replayWebhookEvents', 'outage'),
   'listWebhookDeliveries some': ask('listWebhookDeliveries', { cursor: undefined }),
   'listWebhookDeliveries none': ask('listWebhookDeliveries', { cursor: undefined, status: 'waiting' }),
   'retryWebhookDelivery waiting': ask('retryWebhookDelivery'),
-  'listWebhookInbox some': async () => {
-    await receiveExample(harness, partner);
-    return ask('listWebhookInbox')();
-  },
+  'listWebhookInbox some': () => receiveExample(harness, partner).then(ask('listWebhookInbox')),
   'listWebhookInbox none': ask('listWebhookInbox'),
   'setWebhookInboxBehavior failing': by('setWebhookInboxBehavior', 'failing'),
   'listAuditEvents some': async () => {

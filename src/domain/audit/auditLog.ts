@@ -27,7 +27,7 @@ export function openAuditLog(context: Pick<DomainContext, 'db'>, minuteMs = MINU
   };
   /** A row that cannot be written is tried again a minute later. */
   const endAll = () => Promise.allSettled([...minutes].map(end));
-  const timer = setInterval(endAll, minuteMs).unref();
+  const timer = setInterval(() => void endAll(), minuteMs).unref();
 
   return {
     async record(row) {

@@ -1,0 +1,12 @@
+/** Asks once for all callers until so many milliseconds after the answer, a failure included. */
+export function sharedFor<T>(milliseconds: number, ask: () => Promise<T>): () => Promise<T> {
+  let known: Promise<T> | undefined;
+  const forget = (): void => void (known = undefined);
+  return () => {
+    if (known) return known;
+    const asked = (known = ask());
+    const later = (): void => void setTimeout(forget, milliseconds).unref();
+    asked.then(later, later);
+    return asked;
+  };
+}
