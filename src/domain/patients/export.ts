@@ -1,6 +1,5 @@
 import { Prisma, type Document } from '../../../generated/prisma/client.js';
-import { findRows, type RowOf } from '../transactions/rows.js';
-import { ordersWhere } from '../orders/orders.js';
+import { findRows, groupedBy, type RowOf } from '../transactions/rows.js';
 import type { DomainContext } from '../../context.js';
 
 /** A row that concerns a patient, and what it is. */
@@ -26,9 +25,10 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
     if (patients.length === 0) throw new Error(`The tenant has no patient ${patientId}.`);
     const documents = await rowsOf('Document', Prisma.sql`${ofPatient} ORDER BY id`);
     const encounters = await encountersOf(rowsOf, ofPatient);
-    const encounterIds = encounters.map(({ id }) => id);
-    const ofEncounters = Prisma.sql`encounter_id = ANY(${encounterIds}::uuid[])`;
-    const orders = await ordersWhere(snapshot, tenantId, Prisma.sql`${ofEncounters} ORDER BY order_sequence`);
+    const orders = await ordersOf(
+      rowsOf,
+      encounters.map(({ id }) => id),
+    );
     const events = await snapshot.of(tenantId).rows<object>`
       SELECT id, type::text, data, timestamp FROM event
       WHERE tenant_id = ${tenantId} AND (data->>'user_id' = ${patientId} OR data->>'patientId' = ${patientId}
@@ -43,7 +43,7 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
       patient: patients,
       document: documents,
       encounter: encounters,
-      order: orders.map(({ encounter: _encounter, ...order }) => order),
+      order: orders,
       event: events,
       audit,
     } satisfies Record<ExportedRow['type'], readonly object[]>;
@@ -54,23 +54,43 @@ export function exportPatient({ db }: DomainContext, tenantId: string, patientId
   });
 }
 
+type RowsOf = <Model extends Prisma.ModelName>(model: Model, where: Prisma.Sql) => Promise<RowOf<Model>[]>;
+
 /** The encounters with all their parts. */
-async function encountersOf(
-  rowsOf: <Model extends Prisma.ModelName>(model: Model, where: Prisma.Sql) => Promise<RowOf<Model>[]>,
-  ofPatient: Prisma.Sql,
-) {
+async function encountersOf(rowsOf: RowsOf, ofPatient: Prisma.Sql) {
   const encounters = await rowsOf('Encounter', Prisma.sql`${ofPatient} ORDER BY encounter_no`);
   const where = Prisma.sql`encounter_id = ANY(${encounters.map(({ id }) => id)}::uuid[])`;
-  const parts = {
-    treatments: await rowsOf('EncounterTreatment', where),
-    gfeItems: await rowsOf('GfeItem', where),
-    documents: await rowsOf('EncounterDocument', where),
-    information: await rowsOf('EncounterInformation', where),
-    addenda: await rowsOf('EncounterAddendum', where),
-  };
-  return encounters.map((encounter) => {
-    const isPart = ({ encounterId }: { readonly encounterId: string }): boolean => encounterId === encounter.id;
-    const own = Object.entries(parts).map(([name, rows]) => [name, rows.filter(isPart)]);
-    return { ...encounter, ...Object.fromEntries(own) } as typeof encounter & typeof parts;
-  });
+  const idOf = ({ encounterId }: { readonly encounterId: string }): string => encounterId;
+  const treatments = groupedBy(await rowsOf('EncounterTreatment', where), idOf);
+  const gfeItems = groupedBy(await rowsOf('GfeItem', where), idOf);
+  const documents = groupedBy(await rowsOf('EncounterDocument', where), idOf);
+  const information = groupedBy(await rowsOf('EncounterInformation', where), idOf);
+  const addenda = groupedBy(await rowsOf('EncounterAddendum', where), idOf);
+  return encounters.map((encounter) => ({
+    ...encounter,
+    treatments: treatments(encounter.id),
+    gfeItems: gfeItems(encounter.id),
+    documents: documents(encounter.id),
+    information: information(encounter.id),
+    addenda: addenda(encounter.id),
+  }));
+}
+
+/** The orders of these encounters with all their parts. */
+async function ordersOf(rowsOf: RowsOf, encounterIds: readonly string[]) {
+  const ofEncounters = Prisma.sql`encounter_id = ANY(${encounterIds}::uuid[])`;
+  const orders = await rowsOf('Order', Prisma.sql`${ofEncounters} ORDER BY order_sequence`);
+  const where = Prisma.sql`order_id = ANY(${orders.map(({ id }) => id)}::uuid[])`;
+  const idOf = ({ orderId }: { readonly orderId: string }): string => orderId;
+  const lines = groupedBy(await rowsOf('OrderLine', where), idOf);
+  const payments = groupedBy(await rowsOf('Payment', where), idOf);
+  const refunds = groupedBy(await rowsOf('Refund', where), idOf);
+  const fulfilments = groupedBy(await rowsOf('Fulfilment', where), idOf);
+  return orders.map((order) => ({
+    ...order,
+    lines: lines(order.id),
+    payments: payments(order.id),
+    refunds: refunds(order.id),
+    fulfilments: fulfilments(order.id),
+  }));
 }
