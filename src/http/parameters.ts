@@ -59,7 +59,7 @@ export function parameterReader(declared: readonly Parameter[]): ReadParameters 
 /** Turns text into a value; text that it cannot read stays and fails the schema. Undefined if text is the value. */
 function readerOf(parameter: Omit<Parameter, 'name'>): ((given: unknown) => unknown) | undefined {
   const { type, enum: values = [], items } = parameter.schema;
-  if (type === 'integer') return ofText((text) => (/^-?(0|[1-9]\d*)$/.test(text) ? Number(text) : text));
+  if (type === 'integer') return ofText((text) => (/^-?(0|[1-9]\d*)$/.test(text) ? finite(Number(text)) : text));
   if (parameter.in !== 'query') return undefined;
   if (items) {
     const read = readerOf({ in: 'query', schema: items }) ?? ((element) => element);
@@ -72,6 +72,9 @@ function readerOf(parameter: Omit<Parameter, 'name'>): ((given: unknown) => unkn
   );
   return spellings.size > 0 ? ofText((text) => spellings.get(text.toLowerCase()) ?? text) : undefined;
 }
+
+/** Hundreds of digits are an infinite number, which is no integer to the schema, but only too large. */
+const finite = (number: number): number => Math.max(-Number.MAX_VALUE, Math.min(number, Number.MAX_VALUE));
 
 /** A repeated parameter is an array: the schema decides. */
 const ofText =
