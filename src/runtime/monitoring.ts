@@ -78,7 +78,8 @@ async function metricsOfAll(registry: Registry): Promise<string> {
 async function reportOf(worker: Worker): Promise<MetricObject[]> {
   const signal = AbortSignal.timeout(WORKER_TIMEOUT_MS);
   // Its heartbeats take the same way.
-  for await (const [message] of on(worker, 'message', { signal })) if (Array.isArray(message)) return message;
+  for await (const [message] of on(worker, 'message', { signal }))
+    if (Array.isArray(message)) return message as MetricObject[];
   return [];
 }
 

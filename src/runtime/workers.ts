@@ -47,11 +47,12 @@ export async function startWorkers(
     void run.ended.then(() => running.delete(run));
     return run;
   };
+  const isStopping = (): boolean => halt.signal.aborted;
   const keepReplacing = async (first: Run): Promise<void> => {
     let [ends, failedStarts] = [0, 0];
     for (let run = first; ; run = fork()) {
       const end = await run.ended;
-      if (halt.signal.aborted) return;
+      if (isStopping()) return;
       failedStarts = run.listenedMs === null ? failedStarts + 1 : 0;
       if (failedStarts === watch.pausesMs.length) {
         throw new Error(`A worker did not start in ${failedStarts} attempts; each said why on standard error.`);
@@ -59,7 +60,7 @@ export async function startWorkers(
       log.error(end, 'a worker died; another one takes its place');
       if ((run.listenedMs ?? 0) > SETTLED_MS) ends = 0;
       await delay(watch.pausesMs[ends] ?? watch.pausesMs.at(-1), undefined, halt).catch(() => undefined);
-      if (halt.signal.aborted) return;
+      if (isStopping()) return;
       ends += 1;
     }
   };
@@ -109,7 +110,8 @@ function watchWorker(worker: Worker, { beatMs, maxSilentBeats }: Watch, log: Log
   // Of its channel, or because the system has no room for another process, which has no exit then.
   worker.on('error', () => worker.process.kill('SIGKILL'));
   const end = async (): Promise<{ code: number | null; signal: string | null }> => {
-    const [code = null, signal = null] = await once(worker, 'exit').catch(() => []);
+    const exit = once(worker, 'exit') as Promise<[code?: number, signal?: string]>;
+    const [code = null, signal = null] = await exit.catch((): [] => []);
     clearInterval(beating);
     return { code, signal };
   };

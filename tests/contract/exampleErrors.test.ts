@@ -14,14 +14,14 @@ import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, type Partner } from '../support/factories.js';
 import { eicar, startFakeClamd, type FakeClamd } from '../support/fakeClamd.js';
 import { sampleFiles, startFileHost, type Answer as File, type FileHost } from '../support/fileHost.js';
-import { addAddenda, addPayments, addRounds } from '../support/fullRecords.js';
+import { provokedByFullRecords } from '../support/fullRecords.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, jsonType, type Answer, type CallOptions } from '../support/http.js';
 import { behindTwins, takeKey } from '../support/keyTwins.js';
 import { secondOfTwo } from '../support/limits.js';
 import { oncePerName } from '../support/oncePerName.js';
 import { expectProvoked, together, type Answers, type Provocation } from '../support/provoked.js';
-import { fillSandbox, whileAnotherResets } from '../support/sandbox.js';
+import { whileAnotherResets } from '../support/sandbox.js';
 import { withAuditOfTexts } from '../support/sqlFaults.js';
 import { newEndpoints } from '../support/webhooks.js';
 import { neededTables, unauthenticated, withoutDatabase, withoutTable, withoutTables } from '../support/refusals.js';
@@ -106,8 +106,6 @@ const payEverything = (): Promise<Answer> => {
 };
 const refundEverything = (): Promise<Answer> =>
   send(operationOf('refundPayment'), { body: { amount: '299.00' }, headers: { [KEY]: 'everything' } });
-const askTwentyTimes = (): Promise<void> => addRounds(harness, partner, cast.encounters.claimed.encounter_id, 20);
-const payTwoHundredTimes = (): Promise<void> => addPayments(harness, partner, completed.order_no, 200);
 const disableWebhook = (): Promise<Answer> => send(operationOf('updateWebhookEndpoint'));
 const { scheduled, completed } = cast.encounters;
 const about = ({ encounter_id }: { encounter_id: number }): Provocation => withQuery({ encounter_id });
@@ -275,23 +273,7 @@ const provocations: Readonly<Record<string, Provocation>> = {
     const unknown = { categoryId: cast.nobody, subcategoryId: cast.nobody, decision: 'approved' };
     return send(operation, { body: { decisions: [unknown, ...(decisions as object[])] } });
   },
-  'addAddendum too_many_records': after(() => addAddenda(harness, partner, completed.encounter_id, 100), withBody({})),
-  'requestInformation too_many_records': after(askTwentyTimes, withBody({})),
-  'simulateEncounter too_many_records': after(askTwentyTimes, (operation) =>
-    send(operation, {
-      query: { encounter_id: cast.encounters.claimed.encounter_id },
-      body: { outcome: 'request_information', pay: undefined },
-    }),
-  ),
-  'recordPayment too_many_records': after(payTwoHundredTimes, withBody({})),
-  'refundPayment too_many_records': after(payTwoHundredTimes, async (operation) => {
-    const { order_no } = completed;
-    const { db } = harness.domain;
-    const { id } = await db.prisma.payment.findFirstOrThrow({ where: { tenantId, order: { orderNo: order_no } } });
-    return send(operation, { query: { order_no }, body: { payment_id: id, amount: '0.01' } });
-  }),
-  'createPatient sandbox_full': after(() => fillSandbox(harness, tenantId, 'client'), withBody({})),
-  'createEncounter sandbox_full': after(() => fillSandbox(harness, tenantId, 'encounter'), withBody({})),
+  ...provokedByFullRecords(() => ({ harness, partner }), after, send),
   sandbox_busy: (operation) => whileAnotherResets(harness, tenantId, () => send(operation)),
   visit_required: after(() => claimTheVisit(harness, partner), about(scheduled)),
   payment_exceeds_balance: withBody({ amount: '554.01' }),

@@ -141,11 +141,11 @@ describe('migrate on a database that is in use', () => {
     const [report, requests] = [await connect(url), await connect(url)];
     await report.query(`BEGIN; SELECT FROM client WHERE email = 'jane@example.com'`);
     const said: string[] = [];
-    let isMigrating = true;
+    const migration = { isRunning: true };
     const migrating = migrate(url, (message) => said.push(message), patience)
       .catch((error: unknown) => said.push(String(error)))
-      .finally(() => (isMigrating = false));
-    while (isMigrating) await requests.query('SELECT FROM client');
+      .finally(() => (migration.isRunning = false));
+    while (migration.isRunning) await requests.query('SELECT FROM client');
     await migrating;
 
     const [{ pid } = { pid: 0 }] = (await report.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows;

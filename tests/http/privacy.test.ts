@@ -21,7 +21,6 @@ const [birthDate, phone] = ['1971-03-09', '9998887766'];
 
 let database: TestDatabase;
 let harness: Harness;
-/** What PostgreSQL logged, unless its log is elsewhere, until a trigger of the test's puts rows into messages. */
 let databaseLog: string | undefined;
 let partner: Partner;
 let files: FileHost;

@@ -212,7 +212,7 @@ describe('409', () => {
     for (const answer of refused) expectProblem(answer, 409, 'too_many_records');
     expect(refused[0]?.body.detail).toContain('200 payments and refunds');
     const { payments, refunds } = await orderOf(orderNo);
-    expect(payments.length + refunds.length).toBe(200);
+    expect([...payments, ...refunds]).toHaveLength(200);
     expectProblem(await refund(3), 409, 'too_many_records');
     expectProblem(await record('1.00', orderNo), 409, 'too_many_records');
   });

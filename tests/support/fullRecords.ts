@@ -1,6 +1,11 @@
+import { cast } from './cast.js';
+import type { ContractOperation } from './contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';
+import type { Answer } from './http.js';
+import type { Provocation } from './provoked.js';
 import { reviewer } from './reviews.js';
+import { fillSandbox } from './sandbox.js';
 
 type Owner = Pick<Partner, 'tenantId'>;
 
@@ -57,4 +62,40 @@ export async function addRefunds(harness: Harness, owner: Owner, orderNo: string
     const refund = { ...row, paymentId: payment.id, amount: '0.01', reason };
     await transaction.refund.createMany({ data: times(count, () => ({ id: newId(), ...refund })) });
   });
+}
+
+type Body = Readonly<Record<string, unknown>>;
+type Send = (operation: ContractOperation, options?: { query?: Body; body?: Body }) => Promise<Answer>;
+type After = (change: () => Promise<unknown>, provoke: Provocation) => Provocation;
+
+/** How the examples of `too_many_records` and `sandbox_full` come about, in the sandbox of the cast. */
+export function provokedByFullRecords(
+  stage: () => { readonly harness: Harness; readonly partner: Owner },
+  after: After,
+  send: Send,
+): Record<string, Provocation> {
+  const { completed, claimed, waiting } = cast.encounters;
+  const { order_no } = completed;
+  const fillRecords = async (): Promise<void> => {
+    const { harness, partner } = stage();
+    await addAddenda(harness, partner, completed.encounter_id, 100);
+    for (const { encounter_id } of [claimed, waiting]) await addRounds(harness, partner, encounter_id, 20);
+    await addPayments(harness, partner, order_no, 200);
+  };
+  const fillTenant = async (): Promise<void> => {
+    const { harness, partner } = stage();
+    for (const table of ['client', 'encounter'] as const) await fillSandbox(harness, partner.tenantId, table);
+  };
+  const asking = { outcome: 'request_information', pay: undefined };
+  return {
+    too_many_records: after(fillRecords, (operation) => send(operation)),
+    'simulateEncounter too_many_records': after(fillRecords, (operation) => send(operation, { body: asking })),
+    'refundPayment too_many_records': after(fillRecords, async (operation) => {
+      const { harness, partner } = stage();
+      const where = { tenantId: partner.tenantId, order: { orderNo: order_no } };
+      const { id: payment_id } = await harness.domain.db.prisma.payment.findFirstOrThrow({ where });
+      return send(operation, { query: { order_no }, body: { payment_id, amount: '0.01' } });
+    }),
+    sandbox_full: after(fillTenant, (operation) => send(operation)),
+  };
 }

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
+import process from 'node:process';
 import { pino } from 'pino';
 import { sendHeartbeats, startWorkers } from '../../generated/build/src/runtime/workers.js';
 

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { createRequire } from 'node:module';
 import { parentPort } from 'node:worker_threads';
 import PDFDocument from 'pdfkit';
