@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
@@ -241,5 +242,25 @@ describeOnS3('the S3 store', () => {
       const cause = { message };
       expect(error).toMatchObject({ code: 'dependency_unavailable', cause });
     }
+  });
+
+  it('has no errors left when the time limit of a complete request passes', async () => {
+    const timeout = 1_500;
+    const uncaught: unknown[] = [];
+    const note = (error: unknown): void => void uncaught.push(error);
+    process.on('uncaughtException', note);
+    try {
+      const store = await openS3Store({ ...server.account, spoolFolder, timeout });
+      await store.put('glow/a.pdf', bodyOf('x'), 'application/pdf');
+      expect(await text(store.read('glow/a.pdf'))).toBe('x');
+      await store.check();
+      await store.remove('glow/a.pdf');
+      // The limits of these requests pass before this one.
+      await once(AbortSignal.timeout(timeout + 100), 'abort');
+      await new Promise(setImmediate);
+    } finally {
+      process.off('uncaughtException', note);
+    }
+    expect(uncaught).toEqual([]);
   });
 });

@@ -66,10 +66,15 @@ export async function openS3Store(options: S3StoreOptions): Promise<ObjectStore>
 
     async *read(key) {
       const url = await client.presignedGetObject(bucket, key, requestExpiry);
+      const stream = http.stream(url, { throwHttpErrors: true, ...limited() });
+      // Its time limit may pass when it has been read to its end: an error without a listener ends the process.
+      stream.on('error', () => undefined);
       try {
-        yield* http.stream(url, { throwHttpErrors: true, ...limited() });
+        yield* stream;
       } catch (error) {
         unavailable(error);
+      } finally {
+        stream.destroy();
       }
     },
 
