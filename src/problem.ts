@@ -173,7 +173,7 @@ export const problems = {
   ),
   sandbox_full: conflict(
     'Sandbox is full',
-    'A sandbox has at most 10,000 patients and 10,000 encounters. Reset it to begin again.',
+    'A sandbox has at most 5,000 patients and 5,000 encounters. Reset it to begin again.',
   ),
   sandbox_busy: conflict(
     'Sandbox is busy',

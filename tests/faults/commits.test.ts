@@ -114,16 +114,19 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
   /** How much of a chunk counts as one place to cut at. */
   const placesIn = (chunk: Buffer): number => (isFull ? chunk.length : 1);
 
-  /** Sends requests that are each cut one place later, and repeats each with its key until it is acknowledged. */
+  /**
+   * Cuts a request one place later each time, and repeats it with its key: after a commit without a cut, so that each
+   * place is one of a request that has its effect.
+   */
   async function cutAtEachPlace(next: (key: string) => Promise<Omit<Sent, 'key'>>): Promise<Answer[]> {
     const answers: Answer[] = [];
     for (let place = 0, isLast = false; !isLast;) {
       const key = randomUUID();
       const request = { ...(await next(key)), key };
-      for (let isFirst = true, isDone = false; !isDone; isFirst = false) {
+      for (let isFirst = true, isDone = false, isStored = false; !isDone; isFirst = false) {
         let [left, isCut] = [place, false];
         proxy.watch((chunk, from) => {
-          if (from === 'client') return null;
+          if (from === 'client' || isStored) return null;
           const places = placesIn(chunk);
           if (places <= left) {
             left -= places;
@@ -140,6 +143,7 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
         if (!isDone && !isCut) throw new Error(`${answer.status} without a cut: ${answer.text}`);
         isLast = isDone && isFirst && !isCut;
         if (isCut) place += 1;
+        isStored = (await harness.domain.db.prisma.idempotencyKey.count({ where: { tenantId: partner.tenantId, key } })) > 0;
         // Opens a connection again, so that the next cut is in an answer to the request.
         await call(harness, `GET /clients/${patientId}`, { token: partner.token });
       }
@@ -168,17 +172,16 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
   }, 3_600_000);
 
   it('recordPayment is 503 or acknowledged, and each payment that is acknowledged is recorded once', async () => {
-    const { encounter_id } = await completedEncounter(harness, partner);
-    const { orderNo } = await harness.domain.db.prisma.order.findFirstOrThrow({
-      where: { tenantId: partner.tenantId, encounter: { encounterNo: encounter_id } },
-    });
+    const { tenantId } = partner;
     const references: string[] = [];
     const answers = await cutAtEachPlace(async (key) => {
+      const { encounter_id: encounterNo } = await completedEncounter(harness, partner);
+      const order = await harness.domain.db.prisma.order.findFirstOrThrow({ where: { tenantId, encounter: { encounterNo } } });
       references.push(key);
-      return { target: `POST /orders/${orderNo}/payments`, json: { amount: '0.01', reference: key } };
+      return { target: `POST /orders/${order.orderNo}/payments`, json: { amount: '0.01', reference: key } };
     });
     expectOrdinary('payments', answers);
-    const rows = await harness.domain.db.prisma.payment.findMany({ where: { tenantId: partner.tenantId } });
+    const rows = await harness.domain.db.prisma.payment.findMany({ where: { tenantId } });
     expect(rows.map(({ reference }) => reference).sort()).toEqual(references.sort());
     expect(acknowledged(answers)).toHaveLength(rows.length);
   }, 3_600_000);

@@ -5,7 +5,7 @@ import { permissions } from '../../src/domain/access/permissions.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { exampleBody, operationOf, operations, requiredHeaders, targetOf } from '../support/contract.js';
 import { newToken } from '../support/factories.js';
-import { hangUp, hangUps } from '../support/hangUps.js';
+import { hangUp, hangUps, type HangUp } from '../support/hangUps.js';
 import { call, type Answer } from '../support/http.js';
 import type { RawRequest } from '../support/rawHttp.js';
 import { startServer, type ServerProcess } from '../support/serverProcess.js';
@@ -13,11 +13,17 @@ import { openStage, type Stage } from '../support/stage.js';
 import { figure, isFull } from './faults.js';
 
 /** Callers that hang up at the same time. */
-const CALLERS = 12;
-/** Callers of each kind: all routes in turn meet each way to hang up in a full run, and some in a small one. */
-const SOME = isFull ? 200 : 16;
-/** Those that stall, pipeline or do not read are three kinds each: at least 5,000 of any of them. */
-const MANY = 1_700;
+const CALLERS = 8;
+/** Callers of each kind in a small run: the routes take turns, so that each kind meets some and each route many kinds. */
+const SOME = 16;
+/** In a full run: callers of each ending, and callers that pipeline and that do not read. */
+const MANY = 5_000;
+const isOneOfFew = ({ phase }: HangUp): boolean => / responses/.test(phase);
+const many = (kind: HangUp): number =>
+  Math.ceil(
+    MANY /
+      hangUps.filter((other) => (isOneOfFew(kind) ? other.phase === kind.phase : other.ending === kind.ending)).length,
+  );
 const MAX_GROWTH = 20 * 1024 ** 2;
 
 let stage: Stage;
@@ -67,17 +73,18 @@ function exampleRequest(operation: (typeof operations)[number]): RawRequest {
 }
 
 /** So many callers of each kind; the requests take turns. */
-async function hangUpAt(origin: string, all: readonly RawRequest[], callersOfEach: number): Promise<void> {
-  let turn = 0;
+async function hangUpAt(
+  origin: string,
+  all: readonly RawRequest[],
+  callersOf: (kind: HangUp) => number,
+): Promise<number> {
+  const kinds = hangUps.flatMap((kind) => Array.from({ length: callersOf(kind) }, () => kind));
+  const turns = kinds.entries();
   const caller = async (): Promise<void> => {
-    while (turn < hangUps.length * callersOfEach) {
-      const request = all[turn % all.length] ?? {};
-      const kind = hangUps[Math.floor(turn / callersOfEach)];
-      turn += 1;
-      if (kind) await hangUp(origin, kind, request);
-    }
+    for (const [turn, kind] of turns) await hangUp(origin, kind, all[turn % all.length] ?? {});
   };
   await Promise.all(Array.from({ length: CALLERS }, caller));
+  return kinds.length;
 }
 
 const pid = (): number => server.child.pid ?? 0;
@@ -110,15 +117,22 @@ async function settled(openBefore: number): Promise<void> {
 
 const ask = (target: string): Promise<Answer> => call({ baseUrl }, target, { token, headers: { Connection: 'close' } });
 
+/** Lines that a hang-up must not cause. On a slow machine, callers who still wait may get 503: they want one slot. */
+function wrongLines(): Record<string, unknown>[] {
+  const lines = server.logged();
+  const aborted = new Set(lines.filter((line) => line['aborted']).map(({ requestId }) => requestId));
+  const isOverload = ({ code, requestId }: Record<string, unknown>): boolean =>
+    code === 'dependency_unavailable' && !aborted.has(requestId);
+  const ofRequests = lines.filter(({ msg }) => msg === 'request failed');
+  return [...ofRequests.filter((line) => !isOverload(line)), ...lines.filter(({ level }) => Number(level) >= 60)];
+}
+
 async function expectUnharmed(openBefore: number): Promise<void> {
   await settled(openBefore);
   expect((await ask('GET /readyz')).status).toBe(200);
   // Each of them needs the only slot of the tenant.
   for (let turn = 0; turn < 3; turn += 1) expect((await ask('GET /clinics')).status).toBe(200);
-  const failed = server
-    .logged()
-    .filter(({ level, requestId }) => Number(level) >= 60 || (Number(level) === 50 && requestId));
-  expect(failed).toEqual([]);
+  expect(wrongLines()).toEqual([]);
   // Neither an exception nor a warning, such as of too many listeners.
   expect(server.stderr()).not.toMatch(/warning|error|^ +at /im);
   expect(server.child.exitCode).toBeNull();
@@ -128,17 +142,20 @@ it(
   'survives callers that hang up at any point of any request, and gives back what they held',
   async () => {
     const before = sockets();
-    await hangUpAt(baseUrl, requests, SOME);
-    await hangUpAt(metricsUrl, [{ target: '/metrics' }, { target: '/' }], 2);
+    await hangUpAt(baseUrl, requests, () => SOME);
+    await hangUpAt(metricsUrl, [{ target: '/metrics' }, { target: '/' }], () => 2);
     await expectUnharmed(before);
     if (!isFull) return;
+    await hangUpAt(baseUrl, requests, (kind) => many(kind) / 5);
+    await expectUnharmed(before);
     const warm = residentBytes();
     const begun = Date.now();
-    await hangUpAt(baseUrl, requests, MANY);
+    const callers = await hangUpAt(baseUrl, requests, many);
     await expectUnharmed(before);
     const growth = residentBytes() - warm;
-    const count = `${MANY} of each of ${hangUps.length} kinds in ${Math.round((Date.now() - begun) / 1_000)} s`;
-    figure(count, `RSS ${Math.round(warm / 2 ** 20)} MiB, then ${(growth / 2 ** 20).toFixed(1)} MiB more`);
+    const seconds = Math.round((Date.now() - begun) / 1_000);
+    const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+    figure(`${callers} callers hung up in ${seconds} s`, `RSS ${megabytes(warm)}, then ${megabytes(growth)} more`);
     expect(growth).toBeLessThan(MAX_GROWTH);
   },
   isFull ? 3_600_000 : 120_000,

@@ -12,9 +12,11 @@ const framed = (request: RawRequest, header: readonly [string, string], body?: s
 });
 const send = (socket: Socket, bytes: Uint8Array): Promise<void> =>
   new Promise((resolve) => socket.write(bytes, () => resolve()));
+/** Whatever has ended the connection: the service may reset it. */
+const over = (socket: Socket): Promise<unknown> => new Promise((resolve) => socket.once('close', resolve));
 /** The first bytes of the response, or the end. */
 const answered = (socket: Socket): Promise<unknown> =>
-  Promise.race([new Promise((resolve) => socket.once('data', resolve)), once(socket, 'close')]);
+  Promise.race([new Promise((resolve) => socket.once('data', resolve)), over(socket)]);
 const sendAnd = (change: (request: RawRequest) => RawRequest, wait: boolean): Phase =>
   async function (socket, request) {
     const first = answered(socket);
@@ -76,7 +78,7 @@ export async function hangUp(origin: string, { phase, ending }: HangUp, request:
   const { hostname, port } = new URL(origin);
   const socket = connect({ host: hostname, port: Number(port) });
   socket.on('error', () => undefined).on('data', () => undefined);
-  const closed = once(socket, 'close');
+  const closed = over(socket);
   await once(socket, 'connect');
   await phases[phase]?.(socket, request);
   endings[ending]?.(socket);

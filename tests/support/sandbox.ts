@@ -82,7 +82,7 @@ export function fillSandbox({ domain }: Harness, tenantId: string, table: 'clien
     };
     await db.$executeRawUnsafe(
       `INSERT INTO ${table} (${names.join()}) SELECT ${names.map((name) => own[name] ?? `one.${name}`).join()}
-        FROM generate_series(1, 10000) AS n, (SELECT * FROM ${table} WHERE tenant_id = $1 LIMIT 1) AS one`,
+        FROM generate_series(1, 5000) AS n, (SELECT * FROM ${table} WHERE tenant_id = $1 LIMIT 1) AS one`,
       tenantId,
     );
   });

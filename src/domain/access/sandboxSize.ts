@@ -3,7 +3,7 @@ import { identifier } from '../transactions/bulkSql.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /** Patients of a sandbox, and encounters: a reset deletes them all while its caller waits. */
-const MAX_RECORDS = 10_000;
+const MAX_RECORDS = 5_000;
 
 /** Refuses another patient or encounter in a sandbox that has its number of them. @throws Problem sandbox_full */
 export async function requireRoom({ db, caller, fixed }: CallerContext, table: 'client' | 'encounter') {

@@ -48,7 +48,7 @@ const keyColumns: Readonly<Record<string, readonly string[]>> = {
   encounter_document: ['encounter_id', 'document_id'],
 };
 
-const BATCH = 5_000n;
+const BATCH = 1_000n;
 /** Objects that a caller waits for; the clean-up of objects without a row removes the rest. */
 const MAX_REMOVED = 100;
 

@@ -21,7 +21,7 @@ const encounter = {
   serviceQueue: 'provider_network',
 };
 
-it('a sandbox with 10,000 patients and encounters takes no more of them until it is reset', async () => {
+it('a sandbox with 5,000 patients and encounters takes no more of them until it is reset', async () => {
   const { token, tenantId } = await newSandbox(harness);
   const createPatient = () => call(harness, 'POST /clients', { token, json: patientBody() });
   const createEncounter = () => call(harness, 'POST /encounters', { token, json: encounter });
