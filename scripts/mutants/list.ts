@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'transaction-rollback',
     guarantee: 'A request that fails at its last step leaves nothing behind.',
-    search: "begun = connection.query('BEGIN');",
+    search: 'begun = connection.query(begin);',
     replacement: 'begun = Promise.resolve();',
     tests: ['/hotStatements.test'],
   },
@@ -96,8 +96,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'payment-above-balance',
     guarantee: 'A payment above the balance is refused as such.',
-    search: 'AND paid_amt + ${amount}::numeric <= grand_total',
-    replacement: '',
+    search: 'paidAmt.greaterThan(order.grandTotal)',
+    replacement: 'false',
     tests: ['/recordPayment.test'],
   },
   // The life of an encounter
@@ -133,8 +133,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'sweep-by-tenant-clock',
     guarantee: 'What is due is swept by the clock of its tenant.',
-    search: 'inTenantTime(transaction, Number(clockOffsetMs))',
-    replacement: 'transaction',
+    search: 'aheadOf(transaction.now, Number(clockOffsetMs))',
+    replacement: 'transaction.now',
     tests: ['/expirySweeps.test'],
   },
   // Input
@@ -208,8 +208,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'events-of-failed-rows',
     guarantee: 'A row of a sweep that fails leaves no event of what it did not do.',
-    search: 'db: db as Transaction, events }, row',
-    replacement: 'db: db as Transaction }, row',
+    search: 'workOff({ ...local, events }, row)',
+    replacement: 'workOff(local, row)',
     tests: ['/eventsLast.test'],
   },
   // HTTP
@@ -247,5 +247,36 @@ export const mutants: readonly Mutant[] = [
     search: "else if (caller?.tenantMode === 'sandbox') endpoint.checkResponse(sampled(result));",
     replacement: '',
     tests: ['/privacy.test', '/answers.test'],
+  },
+  // The database
+  {
+    name: 'statement-of-a-tenant',
+    guarantee: 'A statement on the rows of a tenant that does not mention it never reaches the database.',
+    search: "tenantId === '' || !values.includes(tenantId)",
+    replacement: "tenantId === ''",
+    tests: ['/hotStatements.test'],
+  },
+  {
+    name: 'savepoint',
+    guarantee: 'Work in a savepoint that fails is undone, and the transaction goes on.',
+    search: 'ROLLBACK TO SAVEPOINT inner_work',
+    replacement: 'RELEASE SAVEPOINT inner_work',
+    tests: ['/hotStatements.test'],
+  },
+  {
+    name: 'created-record',
+    guarantee: 'createEncounter returns the columns that it writes.',
+    search: 'version: 1,',
+    replacement: 'version: 2,',
+    tests: ['/createdRecord.test'],
+  },
+  {
+    name: 'order-parts',
+    guarantee: 'An order shows its own payments.',
+    search:
+      'payments: groupedBy(payments, orderOf),\n    refunds: groupedBy(refunds, orderOf),\n    fulfilments: groupedBy(fulfilments, orderOf),\n    encounters',
+    replacement:
+      'payments: groupedBy(refunds as never, orderOf),\n    refunds: groupedBy(refunds, orderOf),\n    fulfilments: groupedBy(fulfilments, orderOf),\n    encounters',
+    tests: ['/recordPayment.test'],
   },
 ];
