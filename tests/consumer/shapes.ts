@@ -144,6 +144,7 @@ export const product = {
     clinic: clinicSummary,
     ...stamps,
   }),
+  clinicAvailabilityTotal: number,
   productOffer: {
     id: uuid,
     productId: uuid,
