@@ -62,16 +62,17 @@ export function openDatabase(
   });
   metrics?.watchPool(name, pool);
   const nameOf = statementNames();
-  const prisma = guardedPrisma(
-    new PrismaPg(pool, { statementNameGenerator: nameOf, disposeExternalPool: true }),
-    timeoutMs,
-  );
+  const prisma = guardedPrisma(new PrismaPg(pool, { statementNameGenerator: nameOf }), timeoutMs);
   return {
     ...queriesOn(pool, nameOf),
     transaction: (work) => runTransaction(pool, nameOf, work),
     snapshot: (work) => runTransaction(pool, nameOf, async (db) => ({ result: await work(db), last: null }), SNAPSHOT),
     prisma,
-    close: () => prisma.$disconnect(),
+    async close() {
+      // Prisma ends a pool only if it has used it, and an open pool keeps a process alive.
+      await prisma.$disconnect();
+      await pool.end();
+    },
   };
 }
 
