@@ -143,7 +143,8 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
         if (!isDone && !isCut) throw new Error(`${answer.status} without a cut: ${answer.text}`);
         isLast = isDone && isFirst && !isCut;
         if (isCut) place += 1;
-        isStored = (await harness.domain.db.prisma.idempotencyKey.count({ where: { tenantId: partner.tenantId, key } })) > 0;
+        isStored =
+          (await harness.domain.db.prisma.idempotencyKey.count({ where: { tenantId: partner.tenantId, key } })) > 0;
         // Opens a connection again, so that the next cut is in an answer to the request.
         await call(harness, `GET /clients/${patientId}`, { token: partner.token });
       }
@@ -176,7 +177,9 @@ describe('a reset of the connection at each place of the answers of PostgreSQL',
     const references: string[] = [];
     const answers = await cutAtEachPlace(async (key) => {
       const { encounter_id: encounterNo } = await completedEncounter(harness, partner);
-      const order = await harness.domain.db.prisma.order.findFirstOrThrow({ where: { tenantId, encounter: { encounterNo } } });
+      const order = await harness.domain.db.prisma.order.findFirstOrThrow({
+        where: { tenantId, encounter: { encounterNo } },
+      });
       references.push(key);
       return { target: `POST /orders/${order.orderNo}/payments`, json: { amount: '0.01', reference: key } };
     });
