@@ -14,10 +14,15 @@ const files = all
   .filter((file) => !file.startsWith('generated/') && file !== 'tests/contract/references.test.ts');
 
 /** `R-12` and `D-07`, as they are defined. */
-const defined = new Set([
+const definitions = [
   ...[...read('openapi/rules.md').matchAll(/^- \*\*(R-\d+)\*\*/gm)].map(([, id]) => id),
   ...[...read('openapi/decisions.md').matchAll(/^## (D-\d+):/gm)].map(([, id]) => id),
-]);
+];
+const defined = new Set(definitions);
+
+it('a number belongs to one rule or one decision', () => {
+  expect(definitions.filter((id, index) => definitions.indexOf(id) !== index)).toEqual([]);
+});
 
 it('every R-nn and D-nn names a rule or a decision of this repository', () => {
   const unknown = files.flatMap((file) =>
