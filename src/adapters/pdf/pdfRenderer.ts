@@ -26,7 +26,10 @@ export type PdfRenderer = (page: PdfPage) => Promise<Uint8Array>;
 export function openPdfRenderer(): PdfRenderer {
   let thread: Worker | undefined;
   const start = (): Worker => {
-    const started = new Worker(new URL('./pdfThread.js', import.meta.url));
+    const started = new Worker(new URL('./pdfThread.js', import.meta.url), {
+      // One page fits: with Node's default, collecting its garbage takes CPU time from other requests.
+      resourceLimits: { maxYoungGenerationSizeMb: 64 },
+    });
     // Without a listener the error would end the process. The pages that wait see their ports close.
     started.on('error', () => (thread = undefined));
     started.unref();

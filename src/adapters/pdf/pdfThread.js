@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { createRequire } from 'node:module';
+import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import PDFDocument from 'pdfkit';
 
@@ -11,6 +12,9 @@ const fonts = {
   regular: require.resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf'),
   bold: require.resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf'),
 };
+
+// Linux lowers this thread alone, other systems the whole process. Requests are served before pages are rendered.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
 const MARGIN = 54;
 /** Between lines, in lines: an encounter has at most 20 items, and two lines of each fit on the page. */
