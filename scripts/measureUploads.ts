@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { listen } from '../src/http/listen.js';
+import { listen } from '../src/http/listener/listen.js';
 import { hasS3Server, startS3Server } from '../tests/support/s3.js';
 import { startServer } from '../tests/support/serverProcess.js';
 

@@ -135,8 +135,8 @@ export interface Context extends PublicContext {
   readonly realNow: () => Date;
   /** The request's Idempotency-Key; null when it has none. */
   readonly idempotency: IdempotencyRequest | null;
-  /** Does what takes long without the database, so that other requests of the tenant can use it meanwhile. */
-  readonly aside: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Runs long work that needs no database, and gives the tenant's slot to another request meanwhile. */
+  readonly withoutSlot: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** A request that may be a retry of an earlier one. */

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { startTracing } from './adapters/tracing/startTracing.js';
 import { readConfig, type Config } from './config.js';
 import { describeCauses, messageOf } from './failures.js';
-import { listenAt } from './http/listen.js';
+import { listenAt } from './http/listener/listen.js';
 import { configuredDatabase } from './runtime/configuredDatabase.js';
 import { configWarnings } from './runtime/configWarnings.js';
 import { openServiceLog } from './runtime/serviceLog.js';

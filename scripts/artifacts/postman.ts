@@ -1,4 +1,4 @@
-import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/docs.js';
+import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { operationsOf, type Contract, type Placed, type Step, type Workflow } from './sources.js';
 
 /** A Postman collection (v2.1): the workflows as folders to run, then a folder for each tag. */

@@ -1,4 +1,4 @@
-import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/docs.js';
+import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { operationsOf, type Contract } from './sources.js';
 
 /** The guide as Markdown. Links within its chapters stay within the file, others lead to the rendered reference. */

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { postmanCollection } from './postman.js';
-import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/docs.js';
+import { DOCUMENTED_ADDRESS as ADDRESS } from '../../src/http/pages/docs.js';
 import { output, readContract, readWorkflows, root } from './sources.js';
 import { guide, llmsText } from './texts.js';
 

@@ -1,12 +1,12 @@
 import type { Context } from '../../src/context.js';
-import { announceExpiredApprovals, announceExpiringApprovals } from '../../src/domain/reviews/approvals.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../../src/domain/sweeps/approvalNotices.js';
 import { listClinics, type ClinicFilter } from '../../src/domain/catalog/clinics.js';
 import { listProducts, type ProductFilter } from '../../src/domain/catalog/products.js';
-import { expireDueEncounters, lapseDueClaims } from '../../src/domain/encounters/expirySweeps.js';
+import { expireDueEncounters, lapseDueClaims } from '../../src/domain/sweeps/encounterDeadlines.js';
 import { listEncounters, type EncounterFilter } from '../../src/domain/encounters/list.js';
 import { listReviewQueue } from '../../src/domain/reviews/queue.js';
 import { readEvents } from '../../src/domain/events/feed.js';
-import { purgeEvents, purgeIdempotencyKeys } from '../../src/domain/events/retention.js';
+import { purgeEvents, purgeIdempotencyKeys } from '../../src/domain/sweeps/purges.js';
 import { findPatients, getPatient } from '../../src/domain/patients/patients.js';
 
 /** What is measured, by name; what is not timed comes first. */

@@ -2,8 +2,8 @@ import { InvalidArgumentError, Option, type Command } from '@commander-js/extra-
 import { findTenant } from '../domain/access/tenants.js';
 import { sqlState } from '../adapters/database/databaseErrors.js';
 import { readAudit } from '../domain/audit/export.js';
-import { purgeAudit } from '../domain/audit/retention.js';
-import { verifyAudit, type Checkpoint } from '../domain/audit/verify.js';
+import { purgeAudit } from '../domain/sweeps/purgeAudit.js';
+import { verifyAudit, type ExpectedCheckpoint } from '../domain/audit/verify.js';
 import { fhirAuditEvent } from './auditFhir.js';
 import { withDatabase } from './operator.js';
 import { assertUsage, example, fields, print } from './output.js';
@@ -21,34 +21,38 @@ function addVerify(audit: Command, terminal: CliIo): void {
   audit
     .command('verify')
     .description(
-      'recompute the chain of seals; names the first row or seal that was touched, or the first row that has not been ' +
+      'recompute the chain of checkpoints; names the first row or checkpoint that was touched, or the first row that has not been ' +
         'sealed for minutes; exit code 1 if there is one',
     )
     .option(
       '--expect <checkpoint...>',
-      'number and hash of a seal, as an earlier run or the log said: it must be there',
+      'number and hash of a checkpoint, as an earlier run or the log said: it must be there',
     )
     .option('--json', 'print JSON')
     .addHelpText('after', example('audit verify', `audit verify --expect 1440 ${'3f'.repeat(32)}`))
     .action(async ({ expect = [], json }, command) => {
-      let checkpoint: Checkpoint | undefined;
-      assertUsage(command, () => (checkpoint = checkpointOf(expect)));
-      const verdict = withDatabase(terminal, (context) => verifyAudit(context, checkpoint));
+      let expected: ExpectedCheckpoint | undefined;
+      assertUsage(command, () => (expected = checkpointOf(expect)));
+      const verdict = withDatabase(terminal, (context) => verifyAudit(context, expected));
       const { fault, head, ...counts } = await verdict;
       if (fault !== null) throw new Error(`The audit is not as it was sealed. ${fault}`);
       const latest = head ? `${head.number} ${head.hash}` : 'none';
-      const told = { seals: String(counts.seals), 'sealed rows': String(counts.rows), 'latest seal': latest };
+      const told = {
+        checkpoints: String(counts.checkpoints),
+        'sealed rows': String(counts.rows),
+        'latest checkpoint': latest,
+      };
       print(terminal, json, { ...counts, head }, () => fields(told));
     });
 }
 
 /** @throws Error when it is none */
-function checkpointOf([number, hash, ...more]: readonly string[]): Checkpoint | undefined {
+function checkpointOf([number, hash, ...more]: readonly string[]): ExpectedCheckpoint | undefined {
   if (number === undefined) return undefined;
   if (/^[1-9]\d{0,17}$/.test(number) && /^[0-9a-f]{64}$/i.test(hash ?? '') && more.length === 0) {
     return { number: BigInt(number), hash: hash ?? '' };
   }
-  throw new Error('Give --expect the number of a seal and its hash of 64 hexadecimal digits.');
+  throw new Error('Give --expect the number of a checkpoint and its hash of 64 hexadecimal digits.');
 }
 
 function addExport(audit: Command, terminal: CliIo): void {

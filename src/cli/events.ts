@@ -3,7 +3,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { findTenant } from '../domain/access/tenants.js';
 import type { DomainContext } from '../context.js';
 import { latestCursor, readEvents, type FeedEvent } from '../domain/events/feed.js';
-import type { ScannedPage } from '../domain/values/positionCursor.js';
+import type { ScannedPage } from '../domain/transactions/positionCursor.js';
 import { Problem } from '../problem.js';
 import { recorded, withDatabase } from './operator.js';
 import { example } from './output.js';

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { importProviders } from '../domain/reviews/importProviders.js';
+import { importProviders } from '../domain/providers/importProviders.js';
 import { faultless, readText } from './files.js';
 import { withTenant } from './operator.js';
 import { example, fields, print } from './output.js';

@@ -1,5 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
-import { disableEndpointOf, listEndpointsOf, replayOf } from '../domain/events/webhookOperator.js';
+import { disableEndpointOf, listEndpointsOf, replayOf } from '../domain/webhooks/operator.js';
 import { moment } from './audit.js';
 import { inTenant, withTenant } from './operator.js';
 import { example, print, table, uuidOr } from './output.js';

@@ -1,15 +1,15 @@
-import { latestSeal, sealAudit } from '../domain/audit/seal.js';
+import { latestCheckpoint, addCheckpoints } from '../domain/audit/checkpoints.js';
 import type { Job } from './job.js';
 
 /** Each minute: what is not sealed yet could be touched without a trace. */
-export const sealing: Job = {
+export const checkpoints: Job = {
   name: 'seal-audit',
   cron: '* * * * *',
   async run(context) {
-    if ((await sealAudit(context)) === 0) return;
-    const seal = await latestSeal(context);
+    if ((await addCheckpoints(context)) === 0) return;
+    const checkpoint = await latestCheckpoint(context);
     // The log is elsewhere: with it the end of the chain cannot be cut off unnoticed.
-    const hash = Buffer.from(seal?.hash ?? []).toString('hex');
-    context.log.info({ seal: Number(seal?.number), hash }, 'audit sealed');
+    const hash = Buffer.from(checkpoint?.hash ?? []).toString('hex');
+    context.log.info({ checkpoint: Number(checkpoint?.number), hash }, 'audit sealed');
   },
 };

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { endsWithin } from '../adapters/endsWithin.js';
 import { isUnavailable, sqlState } from '../adapters/database/databaseErrors.js';
-import { serveEndpoint, takeEndpoints, type DeliveryContext } from '../domain/events/deliver.js';
-import { makeDeliveries } from '../domain/events/fanOut.js';
+import { serveEndpoint, takeEndpoints, type DeliveryContext } from '../domain/webhooks/deliver.js';
+import { makeDeliveries } from '../domain/webhooks/fanOut.js';
 import { describeCauses } from '../failures.js';
 
 /** Endpoints that are sent to at the same time. */

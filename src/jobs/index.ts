@@ -1,12 +1,12 @@
 import type { ScheduledJob } from '../adapters/jobs/jobWorker.js';
-import { sealing } from './audit.js';
+import { checkpoints } from './audit.js';
 import type { Job, JobContext } from './job.js';
 import { orphanedObjects } from './orphanedObjects.js';
 import { retention } from './retention.js';
 import { sweeps } from './sweeps.js';
 
 /** Every job of the service: a new one is one line here. */
-export const jobs: readonly Job[] = [...sweeps, orphanedObjects, sealing, retention];
+export const jobs: readonly Job[] = [...sweeps, orphanedObjects, checkpoints, retention];
 
 /** The jobs as the engine runs them, each with what it may use. */
 export function jobsWith(services: Omit<JobContext, 'signal'>): ScheduledJob[] {

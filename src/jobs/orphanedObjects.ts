@@ -1,4 +1,4 @@
-import { removeOrphanedObjects } from '../domain/documents/orphans.js';
+import { removeOrphanedObjects } from '../domain/sweeps/orphanedObjects.js';
 import type { Job } from './job.js';
 
 /** Once a day, when least is going on in the clinics' time zones: it lists the whole store. */

@@ -1,5 +1,5 @@
-import { purgeDocuments } from '../domain/documents/retention.js';
-import { purgeEncounters } from '../domain/encounters/retention.js';
+import { purgeDocuments } from '../domain/sweeps/purgeDocuments.js';
+import { purgeEncounters } from '../domain/sweeps/purgeEncounters.js';
 import type { Job } from './job.js';
 
 /** Once a day, what the operator keeps no longer: encounters first, because theirs are most of the documents. */

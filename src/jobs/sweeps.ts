@@ -1,6 +1,6 @@
-import { expireDueEncounters, lapseDueClaims } from '../domain/encounters/expirySweeps.js';
-import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/reviews/approvals.js';
-import { purgeEvents, purgeIdempotencyKeys } from '../domain/events/retention.js';
+import { expireDueEncounters, lapseDueClaims } from '../domain/sweeps/encounterDeadlines.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/sweeps/approvalNotices.js';
+import { purgeEvents, purgeIdempotencyKeys } from '../domain/sweeps/purges.js';
 import type { Job, JobContext } from './job.js';
 
 /** Periodic work. Requests do not depend on it; it emits events and enforces retention. */

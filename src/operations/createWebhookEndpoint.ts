@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { checkUrl, createEndpoint } from '../domain/events/webhookEndpoints.js';
+import { checkUrl, createEndpoint } from '../domain/webhooks/endpoints.js';
 import { webhookEndpointView } from '../views/webhookView.js';
 import { withIdempotency } from './withIdempotency.js';
 

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { deleteEndpoint } from '../domain/events/webhookEndpoints.js';
+import { deleteEndpoint } from '../domain/webhooks/endpoints.js';
 import { withIdempotency } from './withIdempotency.js';
 
 /** DELETE /webhook-endpoints/{endpoint_id}: with its deliveries. */

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { getEndpoint } from '../domain/events/webhookEndpoints.js';
+import { getEndpoint } from '../domain/webhooks/endpoints.js';
 import { webhookEndpointView } from '../views/webhookView.js';
 
 /** GET /webhook-endpoints/{endpoint_id}: with how it does. */

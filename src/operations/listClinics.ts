@@ -1,6 +1,6 @@
 import type { Operation } from './operation.js';
 import * as clinics from '../domain/catalog/clinics.js';
-import { totalPages } from '../domain/values/paging.js';
+import { totalPages } from '../views/pageMeta.js';
 import { clinicView } from '../views/clinicView.js';
 
 /** GET /clinics: the clinics that the caller may see. */

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import * as states from '../domain/patients/states.js';
+import * as states from '../domain/catalog/regions.js';
 
 /** GET /reference/states: what `stateId` can name. */
 export const listStates: Operation<'listStates'> = async ({ query }, context) => ({

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { listDeliveries } from '../domain/events/deliveries.js';
+import { listDeliveries } from '../domain/webhooks/deliveries.js';
 import { webhookDeliveryView } from '../views/webhookView.js';
 
 /** GET /webhook-endpoints/{endpoint_id}/deliveries: the newest first, page by page. */

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { listEndpoints } from '../domain/events/webhookEndpoints.js';
+import { listEndpoints } from '../domain/webhooks/endpoints.js';
 import { webhookEndpointView } from '../views/webhookView.js';
 
 /** GET /webhook-endpoints: those that the caller manages. */

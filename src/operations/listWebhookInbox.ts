@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { listInbox } from '../domain/sandbox/webhookInbox.js';
+import { listInbox } from '../domain/webhooks/inbox.js';
 import { inboxMessageView } from '../views/webhookView.js';
 
 /** GET /sandbox/webhook-inbox: what was sent to the address of this operation. */

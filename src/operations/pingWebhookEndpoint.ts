@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { pingEndpoint } from '../domain/events/webhookEndpoints.js';
+import { pingEndpoint } from '../domain/webhooks/endpoints.js';
 import { withIdempotency } from './withIdempotency.js';
 
 /** POST /webhook-endpoints/{endpoint_id}/ping: an event like any other. */

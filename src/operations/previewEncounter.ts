@@ -1,6 +1,6 @@
 import type { Operation } from './operation.js';
 import { checkEncounterRequest, draftEncounter } from '../domain/encounters/draft.js';
-import { findDuplicates } from '../domain/encounters/duplicates.js';
+import { findDuplicates } from '../domain/approvals/duplicates.js';
 import { encounterPreviewView } from '../views/encounterPreviewView.js';
 
 /** POST /encounters/preview: the checks of createEncounter, with nothing stored. */

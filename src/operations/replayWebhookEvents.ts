@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { replayEvents } from '../domain/events/deliveries.js';
+import { replayEvents } from '../domain/webhooks/deliveries.js';
 import { withIdempotency } from './withIdempotency.js';
 
 /** POST /webhook-endpoints/{endpoint_id}/replay: the events of a time once more. */

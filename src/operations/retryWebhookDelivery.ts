@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { retryDelivery } from '../domain/events/deliveries.js';
+import { retryDelivery } from '../domain/webhooks/deliveries.js';
 import { webhookDeliveryView } from '../views/webhookView.js';
 import { withIdempotency } from './withIdempotency.js';
 

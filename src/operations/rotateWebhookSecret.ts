@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { rotateSecret } from '../domain/events/webhookEndpoints.js';
+import { rotateSecret } from '../domain/webhooks/endpoints.js';
 import { withIdempotency } from './withIdempotency.js';
 
 /** POST /webhook-endpoints/{endpoint_id}/rotate-secret: the one before signs as well for a day. */

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { setInboxBehavior } from '../domain/sandbox/webhookInbox.js';
+import { setInboxBehavior } from '../domain/webhooks/inbox.js';
 import { inboxBehaviorView } from '../views/webhookView.js';
 import { withIdempotency } from './withIdempotency.js';
 

@@ -1,5 +1,5 @@
 import type { Operation } from './operation.js';
-import { checkUrl, updateEndpoint } from '../domain/events/webhookEndpoints.js';
+import { checkUrl, updateEndpoint } from '../domain/webhooks/endpoints.js';
 import { webhookEndpointView } from '../views/webhookView.js';
 import { withIdempotency } from './withIdempotency.js';
 

@@ -6,7 +6,7 @@ import { AggregatorRegistry, Gauge, type MetricObject, type Registry } from 'pro
 import { freeBytes } from '../adapters/dataDir.js';
 import { createMetrics } from '../adapters/metrics/createMetrics.js';
 import { jobCounts } from '../adapters/jobs/jobCounts.js';
-import { webhookBacklog } from '../domain/events/webhookBacklog.js';
+import { webhookBacklog } from '../domain/webhooks/backlog.js';
 import type { Config } from '../config.js';
 import type { DomainContext } from '../context.js';
 import { startTelemetry } from '../telemetry.js';

@@ -12,7 +12,7 @@ import { createWebhookSender } from '../adapters/webhooks/httpSender.js';
 import type { Config } from '../config.js';
 import type { DomainContext, Services } from '../context.js';
 import { openAuditLog } from '../domain/audit/auditLog.js';
-import { ATTEMPT_TIMEOUT } from '../domain/events/webhookRetries.js';
+import { ATTEMPT_TIMEOUT } from '../domain/webhooks/retries.js';
 import { reasonOf } from '../failures.js';
 import { countedDownloads, countedStore } from './countedOutcomes.js';
 import { partsCheck } from './readiness.js';

@@ -1,5 +1,5 @@
 import type { PdfPage } from '../adapters/pdf/pdfRenderer.js';
-import { displayedStatus } from '../domain/reviews/approvals.js';
+import { displayedStatus } from '../domain/approvals/approvals.js';
 import type { Certificate, CertifiedItem } from '../domain/reviews/certificate.js';
 
 /** The page of the certificate; approvals run out by the tenant's time. */

@@ -1,6 +1,6 @@
 import type { Document } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import { displayedStatus } from '../domain/reviews/approvals.js';
+import { displayedStatus } from '../domain/approvals/approvals.js';
 import type { Chart, ChartTreatment, EarlierReview } from '../domain/reviews/chart.js';
 import type { PatientRecord } from '../domain/patients/patients.js';
 import { duplicateView } from './duplicateView.js';

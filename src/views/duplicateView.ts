@@ -1,5 +1,5 @@
 import type { Schemas } from '../contract.js';
-import type { Duplicate } from '../domain/encounters/duplicates.js';
+import type { Duplicate } from '../domain/approvals/duplicates.js';
 
 /** Another open encounter with the same item. */
 export function duplicateView(duplicate: Duplicate): Schemas['Duplicate'] {

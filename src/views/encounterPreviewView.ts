@@ -1,6 +1,6 @@
 import type { Schemas } from '../contract.js';
 import type { DraftItem, EncounterDraft } from '../domain/encounters/draft.js';
-import type { Duplicate } from '../domain/encounters/duplicates.js';
+import type { Duplicate } from '../domain/approvals/duplicates.js';
 import { duplicateView } from './duplicateView.js';
 import { estimateView, treatmentIdsOf } from './encounterView.js';
 import { timestamp } from './values.js';

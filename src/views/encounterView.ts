@@ -1,7 +1,7 @@
 import type { Schemas } from '../contract.js';
 import type { DetailedEncounter, ShownEncounter, ShownItem, ShownOrder } from '../domain/encounters/lookup.js';
-import { displayedStatus } from '../domain/reviews/approvals.js';
-import type { ItemIdentity } from '../domain/values/itemKey.js';
+import { displayedStatus } from '../domain/approvals/approvals.js';
+import type { ItemIdentity } from '../domain/catalog/itemKey.js';
 import { amountNumber, createdDate, isoTime, timestamp } from './values.js';
 
 /** The stored record (D-06); approvals run out by the tenant's time. */

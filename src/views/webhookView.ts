@@ -1,7 +1,7 @@
 import type { WebhookInbox, WebhookInboxMessage } from '../../generated/prisma/client.js';
 import type { Schemas } from '../contract.js';
-import type { Delivery } from '../domain/events/deliveries.js';
-import type { Endpoint } from '../domain/events/webhookEndpoints.js';
+import type { Delivery } from '../domain/webhooks/deliveries.js';
+import type { Endpoint } from '../domain/webhooks/endpoints.js';
 import { timestamp } from './values.js';
 
 /** An endpoint without its secret. */

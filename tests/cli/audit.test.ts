@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { sealAudit } from '../../src/domain/audit/seal.js';
+import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
@@ -71,9 +71,12 @@ it('a command of the operator is recorded once, with who ran it where, for the t
 });
 
 it('verify says that the chain holds, or ends with 1 and names the row', async () => {
-  await sealAudit(harness.domain);
-  const { seals, rows, head } = (await runJson(environment, 'audit', 'verify')) as Record<string, unknown>;
-  expect({ seals, head }).toEqual({ seals: 1, head: { number: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) } });
+  await addCheckpoints(harness.domain);
+  const { checkpoints, rows, head } = (await runJson(environment, 'audit', 'verify')) as Record<string, unknown>;
+  expect({ checkpoints, head }).toEqual({
+    checkpoints: 1,
+    head: { number: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
+  });
   expect(rows).toBeGreaterThan(2);
   const { number, hash } = head as { number: number; hash: string };
   const expecting = (...args: string[]) => runProgram(environment, 'audit', 'verify', '--expect', ...args);
@@ -81,7 +84,7 @@ it('verify says that the chain holds, or ends with 1 and names the row', async (
   expect(await expecting(String(number), hash.replace(/^./, hash.startsWith('0') ? '1' : '0'))).toMatchObject({
     code: 1,
     stdout: '',
-    stderr: 'The audit is not as it was sealed. Seal 1 has another hash than the checkpoint.\n',
+    stderr: 'The audit is not as it was sealed. The hash of checkpoint 1 is not the one that --expect names.\n',
   });
   for (const wrong of [['1'], [hash, '1'], ['1', hash, 'x']]) expect((await expecting(...wrong)).code).toBe(2);
   for (const sql of [

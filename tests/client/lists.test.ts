@@ -1,4 +1,4 @@
-import { sealAudit } from '../../src/domain/audit/seal.js';
+import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { createClient, type Client, type Event, type Order } from '../../src/client/index.js';
 import { operations } from '../support/contract.js';
 import { newPatient, patientBody, type Partner } from '../support/factories.js';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   for (let count = 0; count < 2; count += 1) await completedEncounter(harness, partner);
   const { endpoint_id } = await newWebhooks(harness, partner);
   await receiveExample(harness, partner);
-  await sealAudit(harness.domain);
+  await addCheckpoints(harness.domain);
   needed = {
     findPatients: { email },
     listWebhookDeliveries: { endpoint_id },

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { drain, listen } from '../../src/http/listen.js';
+import { drain, listen } from '../../src/http/listener/listen.js';
 import { cast } from '../support/cast.js';
 import { everyCase } from '../support/everyCase.js';
 import { startHarness } from '../support/harness.js';

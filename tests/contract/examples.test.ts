@@ -1,6 +1,6 @@
 import { rotateSigningKeys } from '../../src/adapters/tokens/signingKeys.js';
 import { watchAudit, type AuditWatch } from '../support/auditWatch.js';
-import { sealAudit } from '../../src/domain/audit/seal.js';
+import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { cast, claimTheVisit, readsFirst, resetCast, seedCast } from '../support/cast.js';
 import {
   exampleBody,
@@ -123,10 +123,10 @@ const reads = new Set<Occasion | undefined>();
 
 /** Where the audit ends now. */
 async function auditCursor(): Promise<string> {
-  await sealAudit(harness.domain);
+  await addCheckpoints(harness.domain);
   const nothing = { patientId: cast.nobody, clientId: undefined, operationId: undefined };
   const { body } = await ask('listAuditEvents', nothing)();
-  await sealAudit(harness.domain);
+  await addCheckpoints(harness.domain);
   const all = { ...nothing, patientId: undefined, limit: 100, after: body.next_cursor };
   let page = await ask('listAuditEvents', all)();
   while (page.body.has_more) page = await ask('listAuditEvents', { ...all, after: page.body.next_cursor })();
@@ -233,7 +233,7 @@ const occasions: Readonly<Record<string, Occasion>> = {
     const started = await auditCursor();
     const headers = { 'X-Request-Id': cast.requestId };
     await call(harness, targetOf(operationOf('getPatient')), { token: partner.token, headers });
-    await sealAudit(harness.domain);
+    await addCheckpoints(harness.domain);
     return ask('listAuditEvents', { after: started })();
   },
   'listAuditEvents none': async () => ask('listAuditEvents', { after: await auditCursor() })(),

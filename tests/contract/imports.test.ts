@@ -55,13 +55,14 @@ const rules: Readonly<Record<string, readonly string[]>> = {
 /** The rooms of `src/domain` by floor, the top first. A file imports from its own room and from floors below. */
 const floors: readonly (readonly string[])[] = [
   ['sandbox'],
+  ['sweeps'],
   ['documents', 'reviews'],
   ['encounters'],
-  ['orders'],
-  ['patients', 'catalog'],
+  ['orders', 'approvals', 'providers'],
+  ['patients', 'catalog', 'webhooks'],
   ['audit', 'events'],
   ['access'],
-  ['transactions', 'values'],
+  ['transactions'],
 ];
 
 /** Packages that belong to one place; others may be imported anywhere. */
@@ -141,7 +142,7 @@ function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
   node.forEachChild((child) => walk(child, visit));
 }
 
-/** `src/http/errors.ts` → `http`, `src/app.ts` → `app.ts`; of what is not in src, the path. */
+/** `src/http/endpoint/errors.ts` → `http`, `src/app.ts` → `app.ts`; of what is not in src, the path. */
 const layerOf = (path: string): string => /^src\/([^/]+)/.exec(path)?.[1] ?? path;
 const isFile = (target: string): boolean => target.endsWith('.ts');
 const within = (places: readonly string[] = [], target: string): boolean =>
@@ -170,8 +171,8 @@ describe('imports', () => {
   it('stay within rooms that are few and can be taken in at a glance', () => {
     const rooms = floors.flat();
     const filesIn = (room: string) => sources.filter(({ path }) => dirname(path) === `src/domain/${room}`).length;
-    expect(rooms.length).toBeLessThanOrEqual(13);
-    expect(rooms.filter((room) => filesIn(room) > 14)).toEqual([]);
+    expect(rooms.length).toBeLessThanOrEqual(15);
+    expect(rooms.filter((room) => filesIn(room) > 10)).toEqual([]);
   });
 
   it('flow down: main → app → http → operations → domain, operations → views', () => {

@@ -1,4 +1,4 @@
-import { sealAudit } from '../../src/domain/audit/seal.js';
+import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import {
   requiredHeaders,
   securedOperations,
@@ -191,7 +191,7 @@ beforeAll(async () => {
   partner = await newPartner(harness, 'sandbox');
   own = await newThings(partner);
   foreign = await newThings(await newPartner(harness, 'sandbox'));
-  await sealAudit(harness.domain);
+  await addCheckpoints(harness.domain);
 });
 afterAll(() => harness.close());
 

@@ -2,7 +2,7 @@ import { MAX_KEYS } from '../../src/adapters/limits/counters.js';
 import { openLimits } from '../../src/adapters/limits/openLimits.js';
 import { createApiClient, limitApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
-import { callerAddress } from '../../src/http/callerAddress.js';
+import { callerAddress } from '../../src/http/listener/callerAddress.js';
 import { requiredHeaders, securedOperations, targetOf, type ContractOperation } from '../support/contract.js';
 import { everyCase } from '../support/everyCase.js';
 import { newClient, newPartner, newToken, type Credentials, type Partner } from '../support/factories.js';

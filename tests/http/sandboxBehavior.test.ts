@@ -1,5 +1,5 @@
 import { createMetrics } from '../../src/adapters/metrics/createMetrics.js';
-import { sandboxBehavior } from '../../src/http/sandboxBehavior.js';
+import { sandboxBehavior } from '../../src/http/endpoint/sandboxBehavior.js';
 import { startTelemetry } from '../../src/telemetry.js';
 import { cast, seedCast } from '../support/cast.js';
 import {

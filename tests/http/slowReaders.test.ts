@@ -4,8 +4,8 @@ import type { RequestListener, Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { drain, listen } from '../../src/http/listen.js';
-import { createHttpServer } from '../../src/http/server.js';
+import { drain, listen } from '../../src/http/listener/listen.js';
+import { createHttpServer } from '../../src/http/listener/server.js';
 
 /** More than the system's buffers take of a reader that takes nothing. */
 const body = Buffer.alloc(64 * 1024 ** 2, 'x');

@@ -1,6 +1,6 @@
 import { deactivateApiClient } from '../../src/domain/access/apiClients.js';
 import { permissions } from '../../src/domain/access/permissions.js';
-import { sealAudit } from '../../src/domain/audit/seal.js';
+import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { newClient, newClinic, newEncounter, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
@@ -22,7 +22,7 @@ const list = (query = '', { token }: Pick<Partner, 'token'> = partner): Promise<
 
 /** What is sealed by now. */
 async function sealed(query: string, caller?: Pick<Partner, 'token'>): Promise<Answer['body']> {
-  await sealAudit(harness.domain);
+  await addCheckpoints(harness.domain);
   return (await list(query, caller)).body;
 }
 

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { purgeEvents } from '../../src/domain/events/retention.js';
+import { purgeEvents } from '../../src/domain/sweeps/purges.js';
 import { recordEvent } from '../../src/domain/events/record.js';
 import { permissions } from '../../src/domain/access/permissions.js';
 import { createTenant } from '../../src/domain/access/tenants.js';

@@ -1,5 +1,5 @@
 import { permissions } from '../../src/domain/access/permissions.js';
-import { MAX_REPLAYED } from '../../src/domain/events/deliveries.js';
+import { MAX_REPLAYED } from '../../src/domain/webhooks/deliveries.js';
 import { newClient, newClinic, newPartner, newPatient, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';

@@ -1,4 +1,4 @@
-import { lapseDueClaims } from '../../src/domain/encounters/expirySweeps.js';
+import { lapseDueClaims } from '../../src/domain/sweeps/encounterDeadlines.js';
 import { cast } from '../support/cast.js';
 import { newPartner, type Partner } from '../support/factories.js';
 import { startHarness, type Harness } from '../support/harness.js';

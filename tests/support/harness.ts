@@ -7,11 +7,11 @@ import { openDatabase } from '../../src/adapters/database/database.js';
 import { createApp } from '../../src/app.js';
 import { readConfig } from '../../src/config.js';
 import type { Services } from '../../src/context.js';
-import type { SweepContext } from '../../src/domain/transactions/tenantClocks.js';
-import { contractVersion } from '../../src/http/contractDocument.js';
-import { refusalLog } from '../../src/http/requestLog.js';
-import { drain, listen } from '../../src/http/listen.js';
-import { createHttpServer } from '../../src/http/server.js';
+import type { BackgroundContext } from '../../src/domain/transactions/transaction.js';
+import { contractVersion } from '../../src/http/pages/contractDocument.js';
+import { refusalLog } from '../../src/http/listener/requestLog.js';
+import { drain, listen } from '../../src/http/listener/listen.js';
+import { createHttpServer } from '../../src/http/listener/server.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { openServices } from '../../src/runtime/services.js';
 import { observe } from './observer.js';
@@ -29,7 +29,7 @@ export interface Harness {
   readonly baseUrl: string;
   readonly services: Services;
   /** For provisioning and for looking at the state. */
-  readonly domain: SweepContext;
+  readonly domain: BackgroundContext;
   readonly clock: Clock;
   readonly server: Server;
   /** Everything logged so far, one object a line. */

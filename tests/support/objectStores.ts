@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import express from 'express';
 import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
-import { fileRoutes } from '../../src/http/files.js';
+import { fileRoutes } from '../../src/http/pages/files.js';
 import { Problem } from '../../src/problem.js';
 import { portOf } from './fileHost.js';
 

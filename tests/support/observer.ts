@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Route } from '../../src/http/route.js';
+import type { Route } from '../../src/http/endpoint/route.js';
 import { contractFaults } from './contract.js';
 import { noteStatus } from './statuses.js';
 

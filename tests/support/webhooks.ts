@@ -1,5 +1,5 @@
-import { serveEndpoint, takeEndpoints } from '../../src/domain/events/deliver.js';
-import { makeDeliveries } from '../../src/domain/events/fanOut.js';
+import { serveEndpoint, takeEndpoints } from '../../src/domain/webhooks/deliver.js';
+import { makeDeliveries } from '../../src/domain/webhooks/fanOut.js';
 import { responseExamples } from './contract.js';
 import type { Partner } from './factories.js';
 import type { Harness } from './harness.js';

@@ -1,4 +1,4 @@
-import { limitsOf } from '../../src/http/limits.js';
+import { limitsOf } from '../../src/http/endpoint/limits.js';
 
 /** What an operation's context has of its request, for work that no request asked for. */
 export const withoutRequest = {
@@ -16,5 +16,5 @@ export const withoutRequest = {
       throw new Error('nothing is audited without a request');
     },
   },
-  aside: <T>(work: () => Promise<T>) => work(),
+  withoutSlot: <T>(work: () => Promise<T>) => work(),
 };

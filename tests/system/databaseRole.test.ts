@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { openDatabase } from '../../src/adapters/database/database.js';
 import { sqlState } from '../../src/adapters/database/databaseErrors.js';
 import { grantServiceRights } from '../../src/adapters/database/serviceRole.js';
-import { sealAudit } from '../../src/domain/audit/seal.js';
+import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
@@ -90,16 +90,16 @@ it('what is in the audit can be added to and read by the service’s role, and n
 });
 
 const BYTES = `'\\x00'::bytea`;
-const seal = (removes: string): string =>
+const checkpoint = (removes: string): string =>
   `INSERT INTO audit_seal (number, through, removes, digests, hash, sealed_at) VALUES (9, 0, ${removes}, ${BYTES}, ${BYTES}, now())`;
 
-it('the service’s role removes nothing from the audit, nor forges a seal by which something was removed', async () => {
+it('the service’s role removes nothing from the audit, nor forges a checkpoint by which something was removed', async () => {
   const { serviceUrl } = await make(createTestDatabase);
   const service = await connect(serviceUrl);
   await service.query(
     `INSERT INTO audit_event (at, operation_id, outcome) VALUES (now() - interval '9 years', 'getPatient', 'success')`,
   );
-  await service.query(seal('NULL').replace('(9,', '(1,'));
+  await service.query(checkpoint('NULL').replace('(9,', '(1,'));
   // What somebody who controls the service would prepare first, in vain.
   await service.query(`CREATE TEMP TABLE audit_seal AS SELECT 9::bigint AS removes, 9::bigint AS through, 9 AS number`);
   for (const prepare of [
@@ -109,7 +109,7 @@ it('the service’s role removes nothing from the audit, nor forges a seal by wh
   ]) {
     await service.query(prepare);
     const attempts = [
-      seal('1').replace('audit_seal', 'public.audit_seal'),
+      checkpoint('1').replace('audit_seal', 'public.audit_seal'),
       'DELETE FROM public.audit_event',
       'DELETE FROM public.audit_seal',
       `UPDATE public.audit_seal SET removes = 1`,
@@ -132,7 +132,7 @@ it('audit purge removes as the owner, not as the service’s role, and is itself
   );
   const db = openDatabase(serviceUrl);
   const sealedAt = new Date(Date.now() - 2_193 * 86_400_000);
-  await sealAudit({ ...systemContext(db), now: () => sealedAt });
+  await addCheckpoints({ ...systemContext(db), now: () => sealedAt });
   await db.close();
 
   const alone = await runProgram({ DATABASE_URL: serviceUrl }, 'audit', 'purge');
@@ -140,7 +140,7 @@ it('audit purge removes as the owner, not as the service’s role, and is itself
   const split = { DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: url };
   expect(await runJson(split, 'audit', 'purge', '--keep-days', '2194')).toEqual({ removed: 0 });
   expect(await runJson(split, 'audit', 'purge')).toEqual({ removed: 2 });
-  expect(await runJson(split, 'audit', 'verify')).toMatchObject({ seals: 2, rows: 0 });
+  expect(await runJson(split, 'audit', 'verify')).toMatchObject({ checkpoints: 2, rows: 0 });
   expect(await rowsOf(url, 'SELECT operation_id AS name, outcome FROM audit_event ORDER BY position')).toEqual([
     { name: 'audit purge', outcome: 'failed' },
     { name: 'audit purge', outcome: 'success' },

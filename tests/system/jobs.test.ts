@@ -1,4 +1,4 @@
-import { purgeEvents } from '../../src/domain/events/retention.js';
+import { purgeEvents } from '../../src/domain/sweeps/purges.js';
 import { sweeps } from '../../src/jobs/sweeps.js';
 import { recordPaid } from '../support/events.js';
 import {

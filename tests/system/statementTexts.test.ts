@@ -1,4 +1,4 @@
-import { purgeEncounters } from '../../src/domain/encounters/retention.js';
+import { purgeEncounters } from '../../src/domain/sweeps/purgeEncounters.js';
 import {
   newClient,
   newClinic,

@@ -8,7 +8,7 @@ import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import { type ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { readConfig } from '../../src/config.js';
 import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { removeOrphanedObjects } from '../../src/domain/documents/orphans.js';
+import { removeOrphanedObjects } from '../../src/domain/sweeps/orphanedObjects.js';
 import { createTenant } from '../../src/domain/access/tenants.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { createRequire } from 'node:module';
-import { constants, setPriority } from 'node:os';
+import { constants, platform, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import PDFDocument from 'pdfkit';
 
@@ -14,7 +14,7 @@ const fonts = {
 };
 
 // Linux lowers this thread alone, other systems the whole process. Requests are served before pages are rendered.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
+if (platform() === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
 const MARGIN = 54;
 /** Between lines, in lines: an encounter has at most 20 items, and two lines of each fit on the page. */

@@ -1,6 +1,6 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import { isUniqueViolation } from '../../adapters/database/databaseErrors.js';
-import { canonicalUuid, onlyUuid } from '../values/uuid.js';
+import { canonicalUuid, onlyUuid } from '../transactions/uuid.js';
 import { findApiClient, issueSecret, withSecrets, type ApiClientWithSecrets } from './apiClientSecrets.js';
 import type { Permission } from '../../contract.js';
 import { isPermission, permissions, presetPermissions, type Preset } from './permissions.js';

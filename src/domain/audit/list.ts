@@ -1,8 +1,14 @@
 import { Prisma, type AuditEvent } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { visiblePatient } from '../access/visiblePatients.js';
-import { MAX_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';
+import { visiblePatient } from '../access/visibility.js';
+import {
+  MAX_SCANNED,
+  positionOf,
+  scannedPage,
+  type Scanned,
+  type ScannedPage,
+} from '../transactions/positionCursor.js';
 
 type Filter = Input<'listAuditEvents'>['query'];
 type Row = Scanned & (AuditEvent | { readonly position: null });

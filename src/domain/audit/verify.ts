@@ -1,21 +1,21 @@
 import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
 import type { DomainContext } from '../../context.js';
-import { digestsOf, hashOfSeal, latestRemoval, NOTHING_BEFORE, type Digests } from './seal.js';
+import { digestsOf, hashOfCheckpoint, latestRemoval, NOTHING_BEFORE, type Digests } from './checkpoints.js';
 
-/** How old a row may become before it is sealed: the job seals each minute, and one run may fail. In milliseconds. */
+/** How old a row may become before it is sealed: a checkpoint is added each minute, and one run may fail. In milliseconds. */
 export const MAX_UNSEALED_MS = 5 * 60_000;
 
-/** Number and hash of a seal, as somebody has noted them outside of the database. */
-export interface Checkpoint {
+/** Number and hash of a checkpoint that the operator keeps outside of the database. */
+export interface ExpectedCheckpoint {
   readonly number: bigint;
   /** Hex. */
   readonly hash: string;
 }
 
 interface AuditVerdict {
-  readonly seals: number;
+  readonly checkpoints: number;
   readonly rows: number;
-  /** Number and hash of the latest seal. Who keeps them elsewhere notices that the end of the chain was cut off. */
+  /** Number and hash of the latest checkpoint. A copy kept elsewhere shows whether the end of the chain was cut off. */
   readonly head: { readonly number: number; readonly hash: string } | null;
   /** The first break of the chain, in words; null = there is none. */
   readonly fault: string | null;
@@ -28,58 +28,58 @@ const POSITION_BYTES = 8;
 const LOWEST = -(2n ** 63n);
 const ENTRY_BYTES = POSITION_BYTES + 32;
 
-/** Recomputes the chain over the audit and compares it with the rows, and with a checkpoint if there is one (R-88). */
-export async function verifyAudit(context: Context, checkpoint?: Checkpoint): Promise<AuditVerdict> {
+/** Recomputes the chain over the audit and compares it with the rows, and with a checkpoint that must be there, if one is given (R-88). */
+export async function verifyAudit(context: Context, expected?: ExpectedCheckpoint): Promise<AuditVerdict> {
   const anchor = await latestRemoval(context.db);
-  let [seals, rows] = [0, 0];
+  let [checkpoints, rows] = [0, 0];
   let before: AuditSeal | null = null;
   let fault: string | null = null;
-  let isFound = checkpoint === undefined;
-  for await (const seal of sealsInOrder(context)) {
-    isFound ||= seal.number === checkpoint?.number;
+  let isFound = expected === undefined;
+  for await (const checkpoint of checkpointsInOrder(context)) {
+    isFound ||= checkpoint.number === expected?.number;
     fault =
-      linkFault(before, seal, anchor) ??
-      checkpointFault(seal, checkpoint) ??
-      (await rowFault(context, before, seal, anchor));
+      linkFault(before, checkpoint, anchor) ??
+      expectationFault(checkpoint, expected) ??
+      (await rowFault(context, before, checkpoint, anchor));
     if (fault !== null) break;
-    seals += 1;
-    rows += seal.number <= (anchor ?? 0n) ? 0 : seal.digests.length / ENTRY_BYTES;
-    before = seal;
+    checkpoints += 1;
+    rows += checkpoint.number <= (anchor ?? 0n) ? 0 : checkpoint.digests.length / ENTRY_BYTES;
+    before = checkpoint;
   }
   // Rows whose time is over were removed meanwhile.
-  if (fault !== null && (await latestRemoval(context.db)) !== anchor) return verifyAudit(context, checkpoint);
-  if (!isFound) fault ??= `Seal ${checkpoint?.number} of the checkpoint is missing.`;
+  if (fault !== null && (await latestRemoval(context.db)) !== anchor) return verifyAudit(context, expected);
+  if (!isFound) fault ??= `Checkpoint ${expected?.number} that --expect names is missing.`;
   fault ??= await unsealedFault(context, before);
   const head = before && { number: Number(before.number), hash: hexOf(before) };
-  return { seals, rows, head, fault };
+  return { checkpoints, rows, head, fault };
 }
 
-async function* sealsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
+async function* checkpointsInOrder({ db }: Context): AsyncGenerator<AuditSeal> {
   let after = 0n;
   for (;;) {
     const where = { number: { gt: after } };
-    const seals = await db.prisma.auditSeal.findMany({ where, orderBy: { number: 'asc' }, take: 20 });
-    yield* seals;
-    const last = seals.at(-1);
+    const checkpoints = await db.prisma.auditSeal.findMany({ where, orderBy: { number: 'asc' }, take: 20 });
+    yield* checkpoints;
+    const last = checkpoints.at(-1);
     if (!last) return;
     after = last.number;
   }
 }
 
-/** What is wrong with a seal itself; those before the `anchor` may be gone with their rows. */
-function linkFault(before: AuditSeal | null, seal: AuditSeal, anchor: bigint | null): string | null {
-  const { number, hash } = seal;
+/** What is wrong with a checkpoint itself; those before the `anchor` may be gone with their rows. */
+function linkFault(before: AuditSeal | null, checkpoint: AuditSeal, anchor: bigint | null): string | null {
+  const { number, hash } = checkpoint;
   const expected = before ? before.number + 1n : 1n;
   if (before === null && number === anchor) return null;
-  if (number !== expected) return `Seal ${expected} is missing.`;
-  const isWhole = Buffer.compare(hashOfSeal(before?.hash ?? NOTHING_BEFORE, seal), hash) === 0;
-  return isWhole ? null : `Seal ${number} was changed, or the one before it.`;
+  if (number !== expected) return `Checkpoint ${expected} is missing.`;
+  const isWhole = Buffer.compare(hashOfCheckpoint(before?.hash ?? NOTHING_BEFORE, checkpoint), hash) === 0;
+  return isWhole ? null : `Checkpoint ${number} was changed, or the one before it.`;
 }
 
-/** Seals that follow one another are no proof: who can write all of them can compute all of them. */
-function checkpointFault(seal: AuditSeal, checkpoint: Checkpoint | undefined): string | null {
-  if (seal.number !== checkpoint?.number || hexOf(seal) === checkpoint.hash.toLowerCase()) return null;
-  return `Seal ${seal.number} has another hash than the checkpoint.`;
+/** A chain that is consistent proves nothing by itself: an attacker who can write every row can compute every hash. */
+function expectationFault(checkpoint: AuditSeal, expected: ExpectedCheckpoint | undefined): string | null {
+  if (checkpoint.number !== expected?.number || hexOf(checkpoint) === expected.hash.toLowerCase()) return null;
+  return `The hash of checkpoint ${checkpoint.number} is not the one that --expect names.`;
 }
 
 const hexOf = ({ hash }: AuditSeal): string => Buffer.from(hash).toString('hex');
@@ -92,7 +92,7 @@ async function unsealedFault({ db, now }: Context, latest: AuditSeal | null): Pr
     ORDER BY position LIMIT 1`;
   if (!row) return null;
   const minutes = MAX_UNSEALED_MS / 60_000;
-  return `Row ${row.position} has not been sealed for more than ${minutes} minutes: a running server seals each minute.`;
+  return `Row ${row.position} has not been sealed for more than ${minutes} minutes: a running server adds a checkpoint each minute.`;
 }
 
 async function rowFault(
@@ -102,7 +102,7 @@ async function rowFault(
   anchor: bigint | null,
 ): Promise<string | null> {
   const isRemoved = anchor !== null && number <= anchor;
-  // The rows of seals that are still there are just being removed.
+  // The rows of checkpoints that are still there are just being removed.
   if (isRemoved && (before !== null || number < anchor)) return null;
   const [found] = await db.everyTenant.rows<Digests>(
     digestsOf(Prisma.sql`audit_event WHERE position > ${before?.through ?? LOWEST} AND position <= ${through}`),

@@ -2,7 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { identifier } from '../transactions/bulkSql.js';
-import { searchWords } from '../values/paging.js';
+import { searchWords } from './search.js';
 
 type Filter = Input<'listClinics' | 'listProducts'>['query'];
 

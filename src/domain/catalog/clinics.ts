@@ -3,7 +3,6 @@ import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { readPage } from './catalogPage.js';
 import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
-import { canonicalUuid } from '../values/uuid.js';
 
 export type ClinicFilter = Input<'listClinics'>['query'];
 
@@ -50,16 +49,4 @@ export async function listClinics(context: Context, filter: ClinicFilter) {
     filter,
   );
   return { clinics: rows, total, stats: { active, inactive } };
-}
-
-/** A condition on a column of clinics' ids. With one clinic it is a comparison, so that an index has the order. */
-export function ofClinics(column: Prisma.Sql, [one, ...others]: readonly string[]): Prisma.Sql {
-  if (one === undefined) return Prisma.sql`false`;
-  if (others.length === 0) return Prisma.sql`${column} = ${one}::uuid`;
-  return Prisma.sql`${column} = ANY (${[one, ...others]}::uuid[])`;
-}
-
-/** Whether the API client's clinic limit, if any, includes the clinic. */
-export function mayUseClinic({ caller }: Pick<Context, 'caller'>, clinicId: string): boolean {
-  return caller.allowedClinicIds?.includes(canonicalUuid(clinicId)) ?? true;
 }

@@ -12,9 +12,9 @@ import {
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
 import { readPage } from './catalogPage.js';
-import { mayUseClinic } from './clinics.js';
+import { mayUseClinic } from '../access/visibility.js';
 import { jsonOf, type JsonOf } from '../transactions/bulkSql.js';
-import { canonicalUuid } from '../values/uuid.js';
+import { canonicalUuid } from '../transactions/uuid.js';
 
 export type ProductFilter = Input<'listProducts'>['query'];
 

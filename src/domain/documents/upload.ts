@@ -6,7 +6,7 @@ import { Problem } from '../../problem.js';
 import { completeDocument } from './content.js';
 import { blobPath, describeFile, documentRules, type DocumentType, type UploadRequest } from './fileRules.js';
 import { linkDocument } from './links.js';
-import { visiblePatient } from '../access/visiblePatients.js';
+import { visiblePatient } from '../access/visibility.js';
 import { recordEvent } from '../events/record.js';
 import { lockPatient } from '../patients/patients.js';
 import type { CallerContext, ReadContext } from '../transactions/transaction.js';
@@ -47,7 +47,7 @@ export async function uploadDocument<T>(
 ): Promise<T> {
   const patient = await requirePatient(context, patientId);
   const request = { documentType, documentId: context.newId(), url: body.url, fileName: body.fileName };
-  const file = await context.aside(() => storeFile(context, patient, request));
+  const file = await context.withoutSlot(() => storeFile(context, patient, request));
   const fileUrl = await linkDocument(context, file);
   return keptIfInserted(context, file.blobPath, (inserted) =>
     commit(async (transaction) => {

@@ -9,8 +9,8 @@ import {
   type FoundParts,
   type Treatment,
 } from './references.js';
-import { reusableApprovals, type ReusableApproval } from './reuse.js';
-import { itemKey } from '../values/itemKey.js';
+import { reusableApprovals, type ReusableApproval } from '../approvals/reuse.js';
+import { itemKey } from '../catalog/itemKey.js';
 import { checkSchedule, resolveSchedule, type ResolvedSchedule } from './schedule.js';
 import type { ReadContext } from '../transactions/transaction.js';
 

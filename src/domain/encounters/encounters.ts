@@ -9,13 +9,16 @@ import {
 import { draftEncounter, type EncounterDraft, type EncounterRequest } from './draft.js';
 import { permitted } from './lookup.js';
 import { refuse } from './references.js';
-import { requireRoom } from '../access/sandboxSize.js';
+import { requireRoom } from '../access/sandboxTenants.js';
 import { recordEvent } from '../events/record.js';
 import { createOrder } from '../orders/orders.js';
 import { claimableFrom, expiresAt } from './schedule.js';
 import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
 import { findRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
+
+/** What a fixture of a sandbox has instead of a new id and the next number (R-15). */
+export type FixedEncounter = Pick<Encounter, 'id' | 'encounterNo'>;
 
 /** A stored encounter with everything that its views show. */
 export interface EncounterRecord extends Encounter {
@@ -31,12 +34,16 @@ export interface EncounterRecord extends Encounter {
  * @param body one that `checkEncounterRequest` accepted
  * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch, sandbox_full
  */
-export async function createEncounter(context: CallerContext, body: EncounterRequest): Promise<EncounterRecord> {
-  const draft = await draftEncounter(context, body, !context.fixed?.encounter);
+export async function createEncounter(
+  context: CallerContext,
+  body: EncounterRequest,
+  fixed?: FixedEncounter,
+): Promise<EncounterRecord> {
+  const draft = await draftEncounter(context, body, !fixed);
   const [failing] = draft.faults;
   if (failing) throw refuse(failing);
   await requireRoom(context, 'encounter');
-  const created = await insertEncounter(context, body, draft);
+  const created = await insertEncounter(context, body, draft, fixed);
   const { tenantId, clinicId, encounterNo, gfeNo, status, reviewType, patientId } = created;
   recordEvent(context, { tenantId, clinicId }, 'encounter.created', {
     encounter_id: Number(encounterNo),
@@ -78,9 +85,10 @@ async function insertEncounter(
   context: CallerContext,
   body: EncounterRequest,
   draft: EncounterDraft,
+  fixed: FixedEncounter | undefined,
 ): Promise<EncounterRecord> {
   const { tenantId } = context.caller;
-  const row = newEncounter(context, body, draft);
+  const row = newEncounter(context, body, draft, fixed);
   const encounterId = row.id;
   const parts = {
     encounter_treatment: draft.lines.map((line) => ({ encounterId, ...line })),
@@ -92,7 +100,7 @@ async function insertEncounter(
     .map(([table, rows]) => tenantInsertion(tenantId, table, rows));
   const insertion = tenantInsertion(tenantId, 'encounter', [row]);
   const reuses = draft.items.some(({ reusedFromEncounterId }) => reusedFromEncounterId !== null);
-  if (reuses || context.fixed) await context.db.of(tenantId).rows(withParts(partInsertions, insertion));
+  if (reuses || fixed) await context.db.of(tenantId).rows(withParts(partInsertions, insertion));
   else context.changes.push(insertion, ...partInsertions);
   const unnotified = { expiringNotifiedAt: null, expiredNotifiedAt: null };
   const undecided = { ...unnotified, denialReason: null, revokedBy: null, revocationReason: null };
@@ -131,9 +139,9 @@ function newEncounter(
   context: CallerContext,
   body: EncounterRequest,
   { clinic, patient, schedule, items, amounts, nextNumber }: EncounterDraft,
+  fixed: FixedEncounter | undefined,
 ) {
   const now = context.now();
-  const fixed = context.fixed?.encounter;
   const encounterNo = fixed?.encounterNo ?? nextNumber;
   if (encounterNo === null) throw new Error('a draft that is stored has a number');
   const isDecided = items.every(({ status }) => status === 'approved');

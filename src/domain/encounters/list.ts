@@ -1,11 +1,11 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic, ofClinics } from '../catalog/clinics.js';
+import { mayUseClinic, ofClinics } from '../access/visibility.js';
 import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } from './lookup.js';
-import { comparableInstant } from '../values/instant.js';
-import { listCursor, listPage, placeOf, type ListPage } from '../values/listCursor.js';
-import { withinBytes } from '../values/pageBytes.js';
+import { comparableInstant } from '../transactions/instant.js';
+import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
+import { withinBytes } from '../transactions/pageBytes.js';
 
 export type EncounterFilter = Input<'listEncounters'>['query'];
 

@@ -9,7 +9,7 @@ import {
 } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
-import { mayUseClinic } from '../catalog/clinics.js';
+import { mayUseClinic } from '../access/visibility.js';
 import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
 import type { LookupContext } from '../transactions/transaction.js';
 

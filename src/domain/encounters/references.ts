@@ -2,9 +2,9 @@ import { Prisma, type Category, type Product, type ProductOffer } from '../../..
 import type { Caller } from '../../context.js';
 import type { Bodies, ProblemCode } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
-import { canonicalUuid } from '../values/uuid.js';
-import { visiblePatient } from '../access/visiblePatients.js';
-import { mayUseClinic } from '../catalog/clinics.js';
+import { canonicalUuid } from '../transactions/uuid.js';
+import { visiblePatient } from '../access/visibility.js';
+import { mayUseClinic } from '../access/visibility.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];

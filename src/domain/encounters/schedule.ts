@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import type { Encounter } from '../../../generated/prisma/client.js';
 import { fieldProblem, Problem } from '../../problem.js';
 import type { ProblemCode, Bodies } from '../../contract.js';
-import { isTimeZone } from '../values/timeZone.js';
+import { isTimeZone } from '../catalog/timeZone.js';
 
 export type Schedule = Bodies['RescheduleEncounterRequest'];
 

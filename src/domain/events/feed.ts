@@ -1,6 +1,6 @@
 import type { DomainContext } from '../../context.js';
 import type { EventDataOf, EventType, Input } from '../../contract.js';
-import type { PatientViewer } from '../access/visiblePatients.js';
+import type { PatientViewer } from '../access/visibility.js';
 import {
   cursorInvalid,
   cursorOf,
@@ -9,7 +9,7 @@ import {
   scannedPage,
   type Scanned,
   type ScannedPage,
-} from '../values/positionCursor.js';
+} from '../transactions/positionCursor.js';
 import { visibleEvent } from './visible.js';
 import type { JsonOf } from '../transactions/bulkSql.js';
 

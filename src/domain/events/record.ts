@@ -1,5 +1,5 @@
 import type { EventDataOf, EventType } from '../../contract.js';
-import type { NewEvent } from '../transactions/outbox.js';
+import type { NewEvent } from '../transactions/unitOfWork.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
 /** Whose event it is. */

@@ -1,5 +1,5 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import { visiblePatient, withinClinics, type Viewer } from '../access/visiblePatients.js';
+import { visiblePatient, withinClinics, type Viewer } from '../access/visibility.js';
 
 /**
  * The condition on a row of `event`, by its alias, that the viewer may see it: in the feed, and by a webhook. A client

@@ -4,7 +4,7 @@ import { invalidState, Problem } from '../../problem.js';
 import { recordEvent } from '../events/record.js';
 import { findRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
-import { canonicalUuid } from '../values/uuid.js';
+import { canonicalUuid } from '../transactions/uuid.js';
 import { getOrder, lockOrder, type OrderRecord } from './orders.js';
 
 type Status = Fulfilment['status'];

@@ -2,12 +2,12 @@ import { Prisma, type Order } from '../../../generated/prisma/client.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { mayUseClinic, ofClinics } from '../catalog/clinics.js';
+import { mayUseClinic, ofClinics } from '../access/visibility.js';
 import { identifier } from '../transactions/bulkSql.js';
-import { comparableInstant } from '../values/instant.js';
-import { listCursor, listPage, placeOf, type ListPage } from '../values/listCursor.js';
-import { withinBytes } from '../values/pageBytes.js';
-import { canonicalUuid, onlyUuid } from '../values/uuid.js';
+import { comparableInstant } from '../transactions/instant.js';
+import { listCursor, listPage, placeOf, type ListPage } from '../transactions/listCursor.js';
+import { withinBytes } from '../transactions/pageBytes.js';
+import { canonicalUuid, onlyUuid } from '../transactions/uuid.js';
 import { ofPharmacies, ordersWhere, type OrderRecord } from './orders.js';
 
 type Filter = Input<'listOrders'>['query'];

@@ -12,9 +12,9 @@ import {
 import { Problem } from '../../problem.js';
 import { amountsOf, lineAmountsOf } from './money.js';
 import type { Queries } from '../../adapters/database/statements.js';
-import { mayUseClinic } from '../catalog/clinics.js';
+import { mayUseClinic } from '../access/visibility.js';
 import { recordEvent } from '../events/record.js';
-import { itemKey } from '../values/itemKey.js';
+import { itemKey } from '../catalog/itemKey.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
 import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
@@ -32,7 +32,10 @@ export interface OrderRecord extends Order {
 export const MAX_PAYMENTS = 200;
 
 /** What creates an order: any transaction. */
-type OrderContext = Pick<CallerContext, 'db' | 'events' | 'newId' | 'now' | 'fixed'>;
+type OrderContext = Pick<CallerContext, 'db' | 'events' | 'newId' | 'now'>;
+
+/** What a fixture of a sandbox has instead of a new id and the next number (R-15). */
+export type FixedOrder = Pick<Order, 'id' | 'orderSequence'>;
 
 /** A completed encounter, as far as its order depends on it. */
 type OrderedEncounter = Encounter & {
@@ -45,8 +48,12 @@ type OrderedEncounter = Encounter & {
  * each treatment whose item is approved, newly or by reuse, at its frozen price (R-55, D-36).
  * The encounter's row must be `completed` already. A free order is paid at birth. Emits the events of both, the encounter first.
  */
-export async function createOrder(context: OrderContext, encounter: OrderedEncounter): Promise<OrderRecord> {
-  const order = await insertOrder(context, encounter);
+export async function createOrder(
+  context: OrderContext,
+  encounter: OrderedEncounter,
+  fixed?: FixedOrder,
+): Promise<OrderRecord> {
+  const order = await insertOrder(context, encounter, fixed);
   recordEvent(context, encounter, 'encounter.completed', {
     encounter_id: Number(encounter.encounterNo),
     gfe_no: encounter.gfeNo,
@@ -60,16 +67,20 @@ export async function createOrder(context: OrderContext, encounter: OrderedEncou
 }
 
 /** The order, its lines, and a fulfilment for each of their pharmacies, in one statement. */
-async function insertOrder(context: OrderContext, encounter: OrderedEncounter): Promise<OrderRecord> {
+async function insertOrder(
+  context: OrderContext,
+  encounter: OrderedEncounter,
+  fixed: FixedOrder | undefined,
+): Promise<OrderRecord> {
   const { tenantId, id: encounterId, encounterNo, clinicId, patientId } = encounter;
-  const { db, fixed } = context;
+  const { db } = context;
   const [tenant] = await db.of(tenantId).rows<{ currency: string }>`SELECT currency FROM tenant WHERE id = ${tenantId}`;
   const treatments = approvedTreatments(encounter);
   const amounts = amountsOf(treatments);
   const now = context.now();
   const row = {
     id: context.newId(),
-    ...fixed?.order,
+    ...fixed,
     encounterId,
     clinicId,
     orderStatus: amounts.grandTotal.isZero() ? 'paid' : 'pending',

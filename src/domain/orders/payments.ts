@@ -8,6 +8,7 @@ import type { CallerContext } from '../transactions/transaction.js';
 /**
  * Records money that was paid elsewhere (R-59). Payments at the same time wait for one another, and what would be above
  * the balance then is refused.
+ * @param id of the payment; only fixtures of a sandbox say it (R-15)
  * @param amount decimal text above zero, with at most two places
  * @throws Problem order_not_found, clinic_not_permitted; invalid_state unless it is pending; payment_exceeds_balance;
  * too_many_records
@@ -16,6 +17,7 @@ export async function recordPayment(
   context: CallerContext,
   orderNo: string,
   { amount, reference }: Bodies['RecordPaymentRequest'],
+  id = context.newId(),
 ): Promise<OrderRecord> {
   const { db, caller } = context;
   await lockOrder(context, caller.tenantId, orderNo);
@@ -29,7 +31,6 @@ export async function recordPayment(
   const now = context.now();
   const { tenantId, id: orderId } = order;
   const paid = paidAmt.equals(order.grandTotal) ? ({ orderStatus: 'paid', paidAt: now } as const) : {};
-  const id = context.fixed?.payment?.id ?? context.newId();
   const payment = { id, orderId, amount: new Prisma.Decimal(amount), reference: reference ?? null, createdAt: now };
   await insertRows(db, tenantId, 'Payment', [{ apiClientId: caller.apiClientId, ...payment }]);
   await updateRows(db, tenantId, 'Order', { paidAmt, ...paid, updatedAt: now }, Prisma.sql`id = ${orderId}::uuid`);

@@ -3,7 +3,7 @@ import type { Bodies } from '../../contract.js';
 import { fieldProblem, invalidState, Problem } from '../../problem.js';
 import { insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
-import { canonicalUuid } from '../values/uuid.js';
+import { canonicalUuid } from '../transactions/uuid.js';
 import { getOrder, isShipped, lockOrder, MAX_PAYMENTS, recordOrderEvent, type OrderRecord } from './orders.js';
 
 /**

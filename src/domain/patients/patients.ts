@@ -1,8 +1,8 @@
 import type { Patient, RefState } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { fieldProblem, Problem } from '../../problem.js';
-import { requireRoom } from '../access/sandboxSize.js';
-import { visiblePatient } from '../access/visiblePatients.js';
+import { requireRoom } from '../access/sandboxTenants.js';
+import { visiblePatient } from '../access/visibility.js';
 import { recordEvent } from '../events/record.js';
 import { checkMetadata } from './metadata.js';
 import { fieldsOf, tenantInsertion } from '../transactions/bulkSql.js';
@@ -63,11 +63,13 @@ const emailKey = (email: string): string => email.toLowerCase();
  * Creates a patient and its user account, which share the key (D-40), and emits patient.created.
  * The unique index decides whether the e-mail is free: a search before the insert would let parallel requests through.
  * @param context of a transaction, for the event
+ * @param fixed columns of a sandbox's fixture (R-15)
  * @throws Problem patient_email_taken, validation_failed (dateOfBirth, metadata), sandbox_full
  */
 export async function createPatient(
   context: CallerContext,
   body: Bodies['CreatePatientRequest'],
+  fixed?: Pick<Patient, 'id' | 'isVerified'>,
 ): Promise<PatientSummary> {
   const { dateOfBirth, gender, address, postalCode, ...given } = body;
   if (given.metadata) checkMetadata(given.metadata);
@@ -87,7 +89,7 @@ export async function createPatient(
     createdByApiClientId: context.caller.apiClientId,
     createdAt: now,
     updatedAt: now,
-    ...context.fixed?.patient,
+    ...fixed,
   };
   await requireRoom(context, 'client');
   // ON CONFLICT DO NOTHING: a violation would end the transaction, in which the other patient is looked up.

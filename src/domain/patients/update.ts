@@ -5,7 +5,7 @@ import type { Schemas } from '../../contract.js';
 import { recordEvent } from '../events/record.js';
 import { updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
-import { canonicalUuid } from '../values/uuid.js';
+import { canonicalUuid } from '../transactions/uuid.js';
 import { checkMetadata, mergedPatch } from './metadata.js';
 import { birthDate, emailTaken, getPatient, lockPatient } from './patients.js';
 

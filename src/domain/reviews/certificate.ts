@@ -1,6 +1,6 @@
 import type { GfeItem } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
-import { stateOfEncounter } from './licences.js';
+import { stateOfEncounter } from '../providers/licences.js';
 import type { LookupContext } from '../transactions/transaction.js';
 import type { ShownEncounter } from '../encounters/lookup.js';
 

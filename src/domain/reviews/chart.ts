@@ -10,11 +10,11 @@ import {
 import type { Queries } from '../../adapters/database/statements.js';
 import type { Context } from '../../context.js';
 import { getPatient, type PatientRecord } from '../patients/patients.js';
-import { findDuplicates, type Duplicate } from '../encounters/duplicates.js';
+import { findDuplicates, type Duplicate } from '../approvals/duplicates.js';
 import type { DetailedEncounter } from '../encounters/lookup.js';
 import { actorOf } from './review.js';
 import { nextState } from '../encounters/states.js';
-import { pageOf, withinBytes } from '../values/pageBytes.js';
+import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 import { applyElapsedTime } from '../encounters/transitions.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
 

@@ -1,8 +1,8 @@
 import type { Encounter, GfeItem } from '../../../generated/prisma/client.js';
 import type { Schemas } from '../../contract.js';
 import { fieldProblem, Problem, type FieldError } from '../../problem.js';
-import { instantOf } from '../values/instant.js';
-import { itemKey } from '../values/itemKey.js';
+import { instantOf } from '../transactions/instant.js';
+import { itemKey } from '../catalog/itemKey.js';
 
 /** An item that waits, and what was decided about it; `denialReason` null = approved. */
 export interface DecidedItem {

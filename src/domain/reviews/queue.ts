@@ -1,9 +1,9 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { stateOfEncounter } from './licences.js';
+import { stateOfEncounter } from '../providers/licences.js';
 import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } from '../encounters/lookup.js';
-import { pageOf, withinBytes } from '../values/pageBytes.js';
+import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 
 /**
  * The head of the queue (R-47), the most urgent first: of the clinics that the caller may see and, if one is named, of one

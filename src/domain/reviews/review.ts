@@ -5,10 +5,10 @@ import { nextState, type EncounterActor } from '../encounters/states.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { announce, changeEncounter, claimEnd, numbersOf, release, type Change } from '../encounters/transitions.js';
 import { recordEvent } from '../events/record.js';
-import { approvalEnd } from './approvals.js';
-import { supersedeApprovals } from './endings.js';
-import { createOrder } from '../orders/orders.js';
-import { requireLicence } from './licences.js';
+import { approvalEnd } from '../approvals/approvals.js';
+import { supersedeApprovals } from '../approvals/endings.js';
+import { createOrder, type FixedOrder } from '../orders/orders.js';
+import { requireLicence } from '../providers/licences.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
 import { updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
@@ -30,6 +30,7 @@ export function claimEncounter(
   context: CallerContext,
   encounterNo: bigint,
   { reviewerRef, visitUrl, leaseSeconds = LEASE_SECONDS }: Bodies['ClaimEncounterRequest'],
+  claimedById: string | null = context.caller.apiClientId,
 ): Promise<EncounterRecord> {
   return changeEncounter(context, encounterNo, async (encounter, now) => {
     const leaseExpiresAt = new Date(now.getTime() + leaseSeconds * 1000);
@@ -41,8 +42,7 @@ export function claimEncounter(
     const { claimableFrom, createdAt } = encounter;
     // What can be claimed at once is not compared with its creation, because servers' clocks differ.
     if (claimableFrom > createdAt && now < claimableFrom) throw new Problem('not_due');
-    const claim = { claimedById: context.caller.apiClientId, ...context.fixed?.claim };
-    const set = { reviewerRef, ...claim, claimedAt: now, ...lease };
+    const set = { reviewerRef, claimedById, claimedAt: now, ...lease };
     return { event: 'claim', actor, set, effects: announce('encounter.review_started') };
   });
 }
@@ -73,6 +73,7 @@ export async function submitReview(
   context: CallerContext,
   encounterNo: bigint,
   body: Bodies['SubmitReviewRequest'],
+  fixedOrder?: FixedOrder,
 ): Promise<EncounterRecord> {
   const visit = readVisit(body.visit);
   return changeEncounter(context, encounterNo, async (encounter, now) => {
@@ -84,7 +85,7 @@ export async function submitReview(
     const decided = matchDecisions(encounter.gfeItems, body.decisions);
     const { apiClientId: reviewedById } = context.caller;
     const set = { ...claimEnd, ...reviewColumns(visit, body.notes), reviewedById, completedAt: now };
-    return { actor, set, ...outcome(isApproved(encounter, decided), decided) };
+    return { actor, set, ...outcome(isApproved(encounter, decided), decided, fixedOrder) };
   });
 }
 
@@ -114,12 +115,13 @@ function isApproved({ gfeItems }: EncounterRecord, decided: readonly DecidedItem
 function outcome(
   isApproval: boolean,
   decided: readonly DecidedItem[],
+  fixedOrder: FixedOrder | undefined,
 ): Pick<Change<EncounterRecord>, 'event' | 'effects'> {
   return {
     event: isApproval ? 'approve' : 'deny',
     async effects(context, encounter) {
       const gfeItems = await decideItems(context, encounter, decided);
-      if (isApproval) await createOrder(context, { ...encounter, gfeItems });
+      if (isApproval) await createOrder(context, { ...encounter, gfeItems }, fixedOrder);
       else recordEvent(context, encounter, 'encounter.denied', { ...numbersOf(encounter), denied: decided.length });
       const denied = decided.filter(({ denialReason }) => denialReason !== null).map(({ item }) => item);
       await supersedeApprovals(context, encounter, denied);

@@ -1,9 +1,9 @@
 import type { GfeItem } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { Problem, type FieldError } from '../../problem.js';
-import { displayedStatus } from './approvals.js';
-import { revokeGiven } from './endings.js';
-import { itemKey, type ItemIdentity } from '../values/itemKey.js';
+import { displayedStatus } from '../approvals/approvals.js';
+import { revokeGiven } from '../approvals/endings.js';
+import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { nextState } from '../encounters/states.js';
 import { changeEncounter } from '../encounters/transitions.js';

@@ -1,9 +1,9 @@
 import type { AuditRow, Context, DomainContext } from '../../context.js';
 import { fieldProblem } from '../../problem.js';
-import { expireDueEncounters, lapseDueClaims } from '../encounters/expirySweeps.js';
-import { announceExpiredApprovals, announceExpiringApprovals } from '../reviews/approvals.js';
+import { expireDueEncounters, lapseDueClaims } from '../sweeps/encounterDeadlines.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../sweeps/approvalNotices.js';
 import { inTransaction, lockSandbox } from '../transactions/transaction.js';
-import { requireSandbox } from './requireSandbox.js';
+import { requireSandbox } from '../access/sandboxTenants.js';
 
 const sweeps = [lapseDueClaims, expireDueEncounters, announceExpiringApprovals, announceExpiredApprovals];
 

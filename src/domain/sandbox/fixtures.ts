@@ -1,19 +1,20 @@
 import { readFile } from 'node:fs/promises';
-import type { Order } from '../../../generated/prisma/client.js';
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { ObjectStore } from '../../adapters/objects/objectStore.js';
 import { packageRoot } from '../../packageRoot.js';
 import { writeCatalog } from '../catalog/import/importCatalog.js';
 import { readCatalog } from '../catalog/import/readCatalog.js';
 import { insertDocument, storeFile, type StoredFile } from '../documents/upload.js';
 import { createEncounter, type EncounterRecord } from '../encounters/encounters.js';
+import type { EncounterRequest } from '../encounters/draft.js';
 import { requestInformation } from '../reviews/information.js';
 import { claimEncounter, submitReview } from '../reviews/review.js';
+import type { FixedOrder } from '../orders/orders.js';
 import { recordPayment } from '../orders/payments.js';
 import { createPatient } from '../patients/patients.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 import { downloadSample, SAMPLE_HOST } from './sampleFiles.js';
 import { restoreWebhooks } from './webhookFixtures.js';
-import { Prisma } from '../../../generated/prisma/client.js';
 import { tenantInsertion } from '../transactions/bulkSql.js';
 import { findRows } from '../transactions/rows.js';
 
@@ -98,36 +99,33 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   let ids = 0;
   const newId = (): string => idOf(String((ids += 1)));
   const events: CallerContext['events'] = [];
-  const at = (time: Date, fixed: CallerContext['fixed'] = {}): CallerContext => {
-    return { ...context, caller, now: () => time, newId, events, fixed };
+  const at = (time: Date): CallerContext => ({ ...context, caller, now: () => time, newId, events });
+  const usual: EncounterRequest = {
+    clinicId: austin,
+    patientId: jane,
+    serviceQueue: 'provider_network',
+    reviewType: 'asynchronous',
+    treatmentIds: [botox, semaglutide],
   };
-  const create = (time: Date, number: number, body: Partial<Parameters<typeof createEncounter>[1]>) =>
-    createEncounter(at(time, { encounter: { id: idOf(`e${number % 1000}`), encounterNo: BigInt(number) } }), {
-      clinicId: austin,
-      patientId: jane,
-      serviceQueue: 'provider_network',
-      reviewType: 'asynchronous',
-      treatmentIds: [botox, semaglutide],
-      ...body,
-    });
-  type FixedOrder = Pick<Order, 'id' | 'orderSequence'>;
+  const create = (time: Date, number: number, body: Partial<EncounterRequest>) =>
+    createEncounter(at(time), { ...usual, ...body }, { id: idOf(`e${number % 1000}`), encounterNo: BigInt(number) });
   const approve = async (time: Date, { encounterNo, gfeItems }: EncounterRecord, order: FixedOrder) => {
     await claimEncounter(at(time), encounterNo, { reviewerRef });
     const decisions = gfeItems.map(({ categoryId, subcategoryId }) => {
       return { categoryId, subcategoryId, decision: 'approved' as const };
     });
-    await submitReview(at(time, { order }), encounterNo, { reviewerRef, decisions });
+    await submitReview(at(time), encounterNo, { reviewerRef, decisions }, order);
   };
 
   await importBundled(at(catalogAt), tenantId, 'prisma/demo/demo.json');
-  await createPatient(at(patientAt, { patient: { id: jane, isVerified: 'VERIFIED' } }), janeMiller);
+  await createPatient(at(patientAt), janeMiller, { id: jane, isVerified: 'VERIFIED' });
 
   const completed = await create(before(7 * DAY_MS), 100_126, {});
   await approve(before(6 * DAY_MS), completed, { id: idOf('f045'), orderSequence: 100_045n });
   const paid = await create(before(6 * DAY_MS), 100_131, { treatmentIds: [semaglutide] });
   await approve(before(5 * DAY_MS), paid, { id: idOf('f051'), orderSequence: 100_051n });
   const payment = { amount: '299.00', reference: 'RCPT-2038' };
-  await recordPayment(at(before(4 * DAY_MS), { payment: { id: idOf('fa51') } }), 'ORD-100051', payment);
+  await recordPayment(at(before(4 * DAY_MS)), 'ORD-100051', payment, idOf('fa51'));
 
   await insertDocument(at(before(5 * MINUTE_MS)), file);
   await create(now, 100_123, {
@@ -144,12 +142,12 @@ export async function replayFixtures(context: TransactionContext, tenantId: stri
   const { encounterNo } = await create(now, 100_125, {});
   // A visitor of the sandbox may go on as this provider.
   const claim = { reviewerRef, leaseSeconds: 4 * 3_600 };
-  await claimEncounter(at(now, { claim: { claimedById: null } }), encounterNo, claim);
+  await claimEncounter(at(now), encounterNo, claim, null);
   const asked = await create(now, 100_127, { treatmentIds: [semaglutide] });
   await claimEncounter(at(now), asked.encounterNo, { reviewerRef });
   const message = 'Which dose did you take last, and when?';
   await requestInformation(at(now), asked.encounterNo, { reviewerRef, message });
-  await createPatient(at(patientAt, { patient: { id: noah, isVerified: 'NOTVERIFIED' } }), noahReed);
+  await createPatient(at(patientAt), noahReed, { id: noah, isVerified: 'NOTVERIFIED' });
   // Consumers ignore an event whose id they have seen, so each reset has events of its own.
   const told = events.map((event) => ({ ...event, id: context.newId() }));
   context.events.push(...told);

@@ -1,7 +1,13 @@
 import type { Context } from '../../context.js';
 import type { Input } from '../../contract.js';
-import { MAX_SCANNED, positionOf, scannedPage, type Scanned, type ScannedPage } from '../values/positionCursor.js';
-import { requireSandbox } from './requireSandbox.js';
+import {
+  MAX_SCANNED,
+  positionOf,
+  scannedPage,
+  type Scanned,
+  type ScannedPage,
+} from '../transactions/positionCursor.js';
+import { requireSandbox } from '../access/sandboxTenants.js';
 
 /** A request of an API client, as the audit has it. */
 export interface RequestRow {

@@ -3,10 +3,10 @@ import type { AuditRow, Context, DomainContext } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { identifier } from '../transactions/bulkSql.js';
 import { replayFixtures, storeFixtureFile, type FixtureStore } from './fixtures.js';
-import { requireSandbox } from './requireSandbox.js';
+import { requireSandbox } from '../access/sandboxTenants.js';
 import { createTenant, type NewTenant } from '../access/tenants.js';
 import { updateRows } from '../transactions/rows.js';
-import { lockingEndpoints } from '../events/webhookEndpoints.js';
+import { lockingEndpoints } from '../webhooks/endpoints.js';
 import { inTransaction, lockForReset, type TransactionContext } from '../transactions/transaction.js';
 
 /** Everything that a tenant owns but its API clients and where it wants its events sent. Tables refer to those of later groups only. */

@@ -1,5 +1,5 @@
 import type { Bodies } from '../../contract.js';
-import { displayedStatus } from '../reviews/approvals.js';
+import { displayedStatus } from '../approvals/approvals.js';
 import { cancelEncounter, expireEncounter } from '../encounters/cancellation.js';
 import { getEncounter, type EncounterRecord } from '../encounters/encounters.js';
 import { requestInformation } from '../reviews/information.js';
@@ -7,7 +7,7 @@ import { lockEncounter } from '../encounters/transitions.js';
 import { recordPayment } from '../orders/payments.js';
 import { claimEncounter, submitReview } from '../reviews/review.js';
 import { revokeApprovals } from '../reviews/revocation.js';
-import { requireSandbox } from './requireSandbox.js';
+import { requireSandbox } from '../access/sandboxTenants.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 type Decision = Bodies['SubmitReviewRequest']['decisions'][number];

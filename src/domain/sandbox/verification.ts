@@ -1,7 +1,7 @@
 import { getPatient, type PatientRecord } from '../patients/patients.js';
 import { recordVerification, type Verification } from '../patients/verification.js';
 import type { CallerContext } from '../transactions/transaction.js';
-import { requireSandbox } from './requireSandbox.js';
+import { requireSandbox } from '../access/sandboxTenants.js';
 
 /** @throws Problem sandbox_only, patient_not_found, invalid_state */
 export async function simulateVerification(

@@ -1,4 +1,4 @@
-import type { NewEvent } from '../transactions/outbox.js';
+import type { NewEvent } from '../transactions/unitOfWork.js';
 import { columnsOf, fromExcluded, tenantInsertion } from '../transactions/bulkSql.js';
 import type { CallerContext } from '../transactions/transaction.js';
 

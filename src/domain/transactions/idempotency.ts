@@ -3,7 +3,7 @@ import { isLockTimeout } from '../../adapters/database/databaseErrors.js';
 import type { Queries } from '../../adapters/database/statements.js';
 import type { Context, IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';
-import type { Outbox } from './outbox.js';
+import type { UnitOfWork } from './unitOfWork.js';
 
 /** How long a request waits for a concurrent duplicate: below the timeout of a statement, so the error can say why. */
 const LOCK_TIMEOUT = '4000ms';
@@ -43,7 +43,7 @@ export function takeKey(
 
 /** Stores the result of the work under the key that {@link takeKey} took, at the end of the same transaction. */
 export function storeResult(
-  { changes, caller }: Pick<Outbox, 'changes'> & Pick<Context, 'caller'>,
+  { changes, caller }: Pick<UnitOfWork, 'changes'> & Pick<Context, 'caller'>,
   { operationId, key }: IdempotencyRequest,
   result: unknown,
 ): void {

@@ -1,24 +1,17 @@
-import { Prisma, type Encounter, type Order, type Patient, type Payment } from '../../../generated/prisma/client.js';
+import { Prisma } from '../../../generated/prisma/client.js';
 import type { Queries, Transaction } from '../../adapters/database/statements.js';
-import type { Context, DomainContext } from '../../context.js';
+import type { Context, DomainContext, Services } from '../../context.js';
 import { Problem } from '../../problem.js';
 import { takeKey, type Start } from './idempotency.js';
-import { outboxStatement, type Outbox } from './outbox.js';
-
-/** What a new row has instead of a new id, the next number and so on. Only the fixtures of a sandbox say it. */
-interface FixedColumns {
-  readonly patient?: Pick<Patient, 'id' | 'isVerified'>;
-  readonly encounter?: Pick<Encounter, 'id' | 'encounterNo'>;
-  readonly claim?: Pick<Encounter, 'claimedById'>;
-  readonly order?: Pick<Order, 'id' | 'orderSequence'>;
-  readonly payment?: Pick<Payment, 'id'>;
-}
+import { unitOfWorkStatement, type UnitOfWork } from './unitOfWork.js';
 
 /** A context whose statements are part of one transaction; only {@link inTransaction} makes one. */
-export interface TransactionContext extends Omit<DomainContext, 'db'>, Outbox {
+export interface TransactionContext extends Omit<DomainContext, 'db'>, UnitOfWork {
   readonly db: Transaction;
-  readonly fixed?: FixedColumns;
 }
+
+/** The context of sweeps and deliveries, which log a failure and continue with the next row. */
+export type BackgroundContext = DomainContext & Pick<Services, 'log'>;
 
 /** The same on behalf of a caller. */
 export type CallerContext = TransactionContext & Pick<Context, 'caller'>;
@@ -43,7 +36,7 @@ export function inTransaction<T>(
   work: (context: TransactionContext) => Promise<T>,
 ): Promise<T> {
   return db.transaction((transaction) =>
-    untilOutbox((outbox) => work({ db: transaction, now, newId, randomBytes, ...outbox })),
+    collecting((unit) => work({ db: transaction, now, newId, randomBytes, ...unit })),
   );
 }
 
@@ -59,15 +52,15 @@ export function inCallerTransaction<T>(
   const { db, newId, randomBytes, caller } = context;
   return db.transaction(async (transaction) => {
     const { now, isFirst } = await begin(context, transaction);
-    return untilOutbox((outbox) => work({ db: transaction, now, newId, randomBytes, caller, ...outbox }, isFirst));
+    return collecting((unit) => work({ db: transaction, now, newId, randomBytes, caller, ...unit }, isFirst));
   });
 }
 
 /** Collects events and audit until the work is done. */
-async function untilOutbox<T>(work: (outbox: Outbox) => Promise<T>): Promise<{ result: T; last: Prisma.Sql | null }> {
-  const outbox: Outbox = { events: [], audited: [], changes: [] };
-  const result = await work(outbox);
-  return { result, last: outboxStatement(outbox) };
+async function collecting<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<{ result: T; last: Prisma.Sql | null }> {
+  const unit: UnitOfWork = { events: [], audited: [], changes: [] };
+  const result = await work(unit);
+  return { result, last: unitOfWorkStatement(unit) };
 }
 
 /**

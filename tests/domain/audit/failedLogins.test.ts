@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditRow } from '../../../src/context.js';
 import { openAuditLog } from '../../../src/domain/audit/auditLog.js';
-import { sealAudit } from '../../../src/domain/audit/seal.js';
+import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { newClient, newPartner, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
@@ -42,7 +42,7 @@ it('records 20 failed logins of a client in a minute, and the others in one row,
   expect([await countsOf(client), await countsOf(other)]).toEqual([ownRows, [null]]);
   await harness.services.auditLog.close();
   expect([await countsOf(client), await countsOf(other)]).toEqual([[...ownRows, 180], [null]]);
-  await sealAudit(harness.domain);
+  await addCheckpoints(harness.domain);
   const query = `clientId=${client.clientId}&operationId=issueToken&limit=100`;
   const { body } = await call(harness, `GET /audit-events?${query}`, partner);
   expect(body.data.at(-1)).toMatchObject({ status: 401, code: 'invalid_client', ip: expect.any(String), count: 180 });

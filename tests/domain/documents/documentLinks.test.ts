@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sealAudit } from '../../../src/domain/audit/seal.js';
+import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
@@ -143,7 +143,7 @@ describe('the link to a document', () => {
     await load(`${document.fileUrl}x`);
     const rows = await rowsOf(document);
     expect(rows).toHaveLength(2);
-    await sealAudit(harness.domain);
+    await addCheckpoints(harness.domain);
     const query = `patientId=${patientId}&operationId=openDocumentLink&limit=100`;
     const { body } = await call(harness, `GET /audit-events?${query}`, partner);
     expect(body.data.find(({ requestId }: { requestId: string }) => requestId === headers.get('X-Request-Id'))).toEqual(

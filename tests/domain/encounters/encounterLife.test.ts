@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Pool } from 'pg';
 import { cancelEncounter, expireEncounter } from '../../../src/domain/encounters/cancellation.js';
-import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/encounters/expirySweeps.js';
+import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
 import { provideInformation, requestInformation } from '../../../src/domain/reviews/information.js';
 import { rescheduleEncounter } from '../../../src/domain/encounters/rescheduling.js';
 import { claimEncounter, releaseEncounter, submitReview } from '../../../src/domain/reviews/review.js';

@@ -1,4 +1,4 @@
-import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/encounters/expirySweeps.js';
+import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
 import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';

@@ -1,6 +1,6 @@
 import type { EventType } from '../../../src/contract.js';
-import { expireDueEncounters } from '../../../src/domain/encounters/expirySweeps.js';
-import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/reviews/approvals.js';
+import { expireDueEncounters } from '../../../src/domain/sweeps/encounterDeadlines.js';
+import { announceExpiredApprovals, announceExpiringApprovals } from '../../../src/domain/sweeps/approvalNotices.js';
 import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
 import { recordVerification } from '../../../src/domain/patients/verification.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';

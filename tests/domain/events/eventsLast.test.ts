@@ -1,7 +1,7 @@
 import { recordEvent } from '../../../src/domain/events/record.js';
 import { cancelOrderOf } from '../../../src/domain/orders/cancellation.js';
 import { createSandbox } from '../../../src/domain/sandbox/reset.js';
-import { forEachTenantClock } from '../../../src/domain/transactions/tenantClocks.js';
+import { forEachTenantClock } from '../../../src/domain/sweeps/tenantClocks.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { sweeps } from '../../../src/jobs/sweeps.js';
 import { eventSchemas, operations } from '../../support/contract.js';

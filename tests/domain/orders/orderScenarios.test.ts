@@ -1,4 +1,4 @@
-import { announceExpiredApprovals } from '../../../src/domain/reviews/approvals.js';
+import { announceExpiredApprovals } from '../../../src/domain/sweeps/approvalNotices.js';
 import { configureTenant } from '../../../src/domain/access/tenants.js';
 import {
   encounterBody,

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { purgeIdempotencyKeys } from '../../../src/domain/events/retention.js';
+import { purgeIdempotencyKeys } from '../../../src/domain/sweeps/purges.js';
 import { packageRoot } from '../../../src/packageRoot.js';
 import { newSandbox, reset } from '../../support/sandbox.js';
 import type { Partner } from '../../support/factories.js';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Prisma } from '../../../../generated/prisma/client.js';
-import { canonicalUuid } from '../../values/uuid.js';
+import { canonicalUuid } from '../../transactions/uuid.js';
 
 /** The tables of a catalog; each refers only to earlier ones. */
 export const tables = [

@@ -1,4 +1,4 @@
-import { canonicalUuid } from '../../values/uuid.js';
+import { canonicalUuid } from '../../transactions/uuid.js';
 import { clinicKey, deletedKey } from '../storedCatalog.js';
 import type { Catalog, CatalogProduct, CatalogTreatment } from './catalogSchema.js';
 import { matchRows, nameOf, partsOf } from './matchRows.js';

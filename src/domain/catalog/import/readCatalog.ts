@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
-import { isTimeZone } from '../../values/timeZone.js';
+import { isTimeZone } from '../timeZone.js';
 import { catalogSchema, type Catalog } from './catalogSchema.js';
 import { escaped, parseJson, type JsonDocument, type JsonFault, type JsonPlace } from './jsonDocument.js';
 

@@ -1,0 +1,53 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { Caller, Context } from '../../context.js';
+import { canonicalUuid } from '../transactions/uuid.js';
+
+/** An API client whose limits count: values as a {@link PatientViewer} has them, or expressions of SQL. */
+export interface Viewer {
+  readonly tenantId: string | Prisma.Sql;
+  readonly apiClientId: string | Prisma.Sql;
+  /** Null or, in SQL, an empty array = every clinic of the tenant. */
+  readonly allowedClinicIds: readonly string[] | null | Prisma.Sql;
+}
+
+/** Whose view of patients it is. */
+export type PatientViewer = Pick<Caller, 'tenantId' | 'apiClientId' | 'allowedClinicIds'>;
+
+/** The condition for a viewer who is limited to clinics, made of their array of UUIDs; others see everything. */
+export function withinClinics(
+  { allowedClinicIds: clinics }: Viewer,
+  condition: (clinics: Prisma.Sql) => Prisma.Sql,
+): Prisma.Sql {
+  if (clinics === null) return Prisma.sql`true`;
+  if (!(clinics instanceof Prisma.Sql)) return condition(Prisma.sql`${[...clinics]}::uuid[]`);
+  return Prisma.sql`(cardinality(${clinics}) = 0 OR ${condition(clinics)})`;
+}
+
+/**
+ * The condition on a row of `client`, by its alias, that the viewer may see the patient (R-89). A client limited to
+ * clinics sees whom it created, who has an encounter at one of them, and whom it stored a document of.
+ */
+export function visiblePatient(viewer: Viewer, alias: string): Prisma.Sql {
+  const { tenantId, apiClientId } = viewer;
+  const patient = Prisma.raw(alias);
+  return withinClinics(
+    viewer,
+    (clinics) => Prisma.sql`(${patient}.created_by_api_client_id = ${apiClientId}::uuid
+      OR EXISTS (SELECT FROM encounter AS visit WHERE visit.tenant_id = ${tenantId}
+        AND visit.patient_id = ${patient}.id AND visit.clinic_id = ANY (${clinics}))
+      OR EXISTS (SELECT FROM document AS file WHERE file.tenant_id = ${tenantId}
+        AND file.patient_id = ${patient}.id AND file.uploaded_by_id = ${apiClientId}::uuid))`,
+  );
+}
+
+/** A condition on a column of clinics' ids. With one clinic it is a comparison, so that an index has the order. */
+export function ofClinics(column: Prisma.Sql, [one, ...others]: readonly string[]): Prisma.Sql {
+  if (one === undefined) return Prisma.sql`false`;
+  if (others.length === 0) return Prisma.sql`${column} = ${one}::uuid`;
+  return Prisma.sql`${column} = ANY (${[one, ...others]}::uuid[])`;
+}
+
+/** Whether the API client's clinic limit, if any, includes the clinic. */
+export function mayUseClinic({ caller }: Pick<Context, 'caller'>, clinicId: string): boolean {
+  return caller.allowedClinicIds?.includes(canonicalUuid(clinicId)) ?? true;
+}

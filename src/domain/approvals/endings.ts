@@ -1,0 +1,92 @@
+import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
+import type { Bodies } from '../../contract.js';
+import { keysOf } from './duplicates.js';
+import { recordEvent } from '../events/record.js';
+import type { TransactionContext } from '../transactions/transaction.js';
+
+/** What decides; its patient is locked. */
+type DecidingEncounter = Pick<Encounter, 'tenantId' | 'id' | 'encounterNo' | 'patientId'>;
+
+/**
+ * A denial counts more than what was decided before: approvals in force of the same patient and items, at any clinic and
+ * newly given or reused, become `superseded` (R-82).
+ */
+export async function supersedeApprovals(
+  context: TransactionContext,
+  encounter: DecidingEncounter,
+  denied: readonly GfeItem[],
+): Promise<void> {
+  if (denied.length === 0) return;
+  const which = Prisma.sql`(item.category_id, item.subcategory_id) IN (${keysOf(denied)})`;
+  await endApprovals(context, encounter, { status: 'superseded', revokedBy: null, revocationReason: null }, which);
+}
+
+/** Takes approvals back, the ones that were given and all that reuse them (R-83). */
+export function revokeGiven(
+  context: TransactionContext,
+  encounter: DecidingEncounter,
+  approvals: readonly GfeItem[],
+  { reviewerRef: revokedBy, reason: revocationReason }: Omit<Bodies['RevokeApprovalsRequest'], 'items'>,
+): Promise<void> {
+  const given = approvals.map((item) => item.reusedFromEncounterId ?? item.encounterId);
+  const which = Prisma.sql`EXISTS (
+    SELECT FROM unnest(${approvals.map(({ categoryId }) => categoryId)}::uuid[],
+      ${approvals.map(({ subcategoryId }) => subcategoryId)}::uuid[], ${given}::uuid[])
+      AS given (category_id, subcategory_id, encounter_id)
+    WHERE given.category_id = item.category_id AND given.subcategory_id = item.subcategory_id
+      AND given.encounter_id IN (item.encounter_id, item.reused_from_encounter_id))`;
+  return endApprovals(context, encounter, { status: 'revoked', revokedBy, revocationReason }, which);
+}
+
+interface End {
+  readonly status: 'superseded' | 'revoked';
+  readonly revokedBy: string | null;
+  readonly revocationReason: string | null;
+}
+
+type EndedItem = Pick<GfeItem, 'categoryId' | 'subcategoryId'> &
+  Pick<Encounter, 'tenantId' | 'clinicId' | 'encounterNo' | 'gfeNo'> & { readonly orderNo: string | null };
+
+/**
+ * Ends those of the patient's approvals that are in force. Their encounters and orders stay; each event names the order.
+ * The deciding encounter is changed by its own transition.
+ */
+async function endApprovals(
+  context: TransactionContext,
+  { tenantId, id, encounterNo, patientId }: DecidingEncounter,
+  { status, revokedBy, revocationReason }: End,
+  which: Prisma.Sql,
+): Promise<void> {
+  const now = context.now();
+  const items = await context.db.of(tenantId).rows<EndedItem>`
+    WITH ended AS (
+      UPDATE gfe_item AS item SET status = ${status}::gfe_item_status, valid_until = ${now},
+        revoked_by = ${revokedBy}, revocation_reason = ${revocationReason}
+      FROM encounter
+      WHERE item.tenant_id = ${tenantId} AND encounter.tenant_id = ${tenantId} AND encounter.id = item.encounter_id
+        AND encounter.patient_id = ${patientId}::uuid AND item.status = 'approved'
+        AND (item.valid_until IS NULL OR item.valid_until > ${now}) AND ${which}
+      RETURNING item.encounter_id, item.position, item.category_id, item.subcategory_id
+    ), changed AS (
+      UPDATE encounter SET version = version + 1, updated_at = ${now}
+      WHERE tenant_id = ${tenantId} AND id IN (SELECT encounter_id FROM ended) AND id <> ${id}::uuid
+    )
+    SELECT ended.category_id AS "categoryId", ended.subcategory_id AS "subcategoryId", encounter.tenant_id AS "tenantId",
+      encounter.clinic_id AS "clinicId", encounter.encounter_no AS "encounterNo", encounter.gfe_no AS "gfeNo",
+      "order".order_no AS "orderNo"
+    FROM ended JOIN encounter ON encounter.tenant_id = ${tenantId} AND encounter.id = ended.encounter_id
+      LEFT JOIN "order" ON "order".tenant_id = ${tenantId} AND "order".encounter_id = ended.encounter_id
+    ORDER BY encounter.encounter_no, ended.position`;
+  for (const item of items) {
+    const { categoryId, subcategoryId, orderNo } = item;
+    recordEvent(context, item, `gfe.${status}`, {
+      encounter_id: Number(item.encounterNo),
+      gfe_no: item.gfeNo,
+      patientId,
+      categoryId,
+      subcategoryId,
+      by_encounter_id: Number(encounterNo),
+      ...(orderNo === null ? {} : { order_no: orderNo }),
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { Prisma, type AuditSeal } from '../../../generated/prisma/client.js';
+import type { Queries } from '../../adapters/database/statements.js';
+import type { DomainContext } from '../../context.js';
+
+/** A checkpoint as its hash covers it. */
+type CheckpointContent = Pick<AuditSeal, 'number' | 'through' | 'removes' | 'digests' | 'sealedAt'>;
+
+/** Rows of one checkpoint: few enough for one statement, many enough for the busiest minute in some dozens. */
+const MAX_ROWS = 10_000;
+/** What the first checkpoint follows. */
+export const NOTHING_BEFORE = Buffer.alloc(32);
+
+/**
+ * Position and digest of each row, one after the other. The digest leaves the position out, so that a row which was
+ * moved is known again; its columns are spelt, so that a later column changes no digest.
+ */
+export const digestsOf = (rows: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  SELECT max(position) AS through, string_agg(int8send(position) || sha256(convert_to(json_build_array(
+      (extract(epoch FROM at) * 1000)::bigint, tenant_id, client_id, operator, operation_id, resource_type, resource_id,
+      patient_id, status, code, request_id, host(ip), outcome)::text || coalesce(to_json(reviewer_ref)::text, '')
+      || coalesce(count::text, ''), 'UTF8')),
+      ''::bytea ORDER BY position) AS digests
+  FROM ${rows}`;
+
+/** Rows as {@link digestsOf} returns them; null = there is none. */
+export interface Digests {
+  readonly through: bigint | null;
+  readonly digests: Uint8Array | null;
+}
+
+/** The hash of a checkpoint, which binds it to all checkpoints before it. */
+export function hashOfCheckpoint(
+  before: Uint8Array,
+  { number, through, removes, digests, sealedAt }: CheckpointContent,
+): Uint8Array<ArrayBuffer> {
+  const text = [number, through, removes ?? '', sealedAt.toISOString()].join(' ');
+  return new Uint8Array(createHash('sha256').update(before).update(text).update(digests).digest());
+}
+
+/** The latest checkpoint; null before the first. */
+export function latestCheckpoint({ db }: Pick<DomainContext, 'db'>): Promise<AuditSeal | null> {
+  return db.prisma.auditSeal.findFirst({ orderBy: { number: 'desc' } });
+}
+
+/** The last checkpoint whose rows were removed after their time; null = none. */
+export async function latestRemoval(db: Queries): Promise<bigint | null> {
+  const [latest] = await db.everyTenant.rows<{
+    removes: bigint | null;
+  }>`SELECT max(removes) AS removes FROM audit_seal`;
+  return latest?.removes ?? null;
+}
+
+/** Adds a checkpoint after the one that was read as the latest; false if somebody else has added one meanwhile. */
+export async function addCheckpoint(
+  { db, now }: Pick<DomainContext, 'db' | 'now'>,
+  before: AuditSeal | null,
+  added: Pick<CheckpointContent, 'through' | 'removes' | 'digests'>,
+): Promise<boolean> {
+  const content = { ...added, number: (before?.number ?? 0n) + 1n, sealedAt: now() };
+  const hash = hashOfCheckpoint(before?.hash ?? NOTHING_BEFORE, content);
+  const { count } = await db.prisma.auditSeal.createMany({ data: { ...content, hash }, skipDuplicates: true });
+  return count === 1;
+}
+
+/**
+ * Checkpoints the rows that have come since the latest checkpoint (R-88). Rows get their positions before they are committed, so
+ * what is below the horizon is sealed: no row can appear there any more. Safe to run concurrently.
+ * @returns how many checkpoints were added
+ */
+export async function addCheckpoints(context: DomainContext): Promise<number> {
+  const { db } = context;
+  const [{ horizon } = { horizon: null }] = await db.everyTenant.rows<{ horizon: bigint | null }>`
+    SELECT audit_horizon() AS horizon`;
+  for (let added = 0; ; added += 1) {
+    const before = await latestCheckpoint(context);
+    const [found] = await db.everyTenant.rows<Digests>(
+      digestsOf(Prisma.sql`(SELECT * FROM audit_event
+        WHERE position > ${before?.through ?? 0n} AND position <= ${horizon ?? 0n}
+        ORDER BY position LIMIT ${MAX_ROWS}) AS unsealed`),
+    );
+    if (!found?.through || !found.digests) return added;
+    const content = { through: found.through, removes: null, digests: new Uint8Array(found.digests) };
+    if (!(await addCheckpoint(context, before, content))) return added;
+  }
+}

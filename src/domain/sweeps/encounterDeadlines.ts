@@ -1,0 +1,29 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import { applyChange, expiry, lapse, type Change, type EncounterRow } from '../encounters/transitions.js';
+import { forEachTenantClock } from './tenantClocks.js';
+
+// The conditions are written out, so that each has its partial index.
+
+/** Puts encounters whose claim has lapsed back into the queue (R-44). */
+export const lapseDueClaims = sweepOf(Prisma.sql`status = 'in_review'`, Prisma.sql`lease_expires_at`, lapse);
+
+/** Ends encounters that waited for a review or for information until their end: they become `expired`. */
+export const expireDueEncounters = sweepOf(
+  Prisma.sql`status NOT IN ('in_review', 'completed', 'denied', 'cancelled', 'expired')`,
+  Prisma.sql`expires_at`,
+  expiry,
+);
+
+/** The longest due first; the rows stay locked, so that every change is made. */
+function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql, change: Change<EncounterRow>) {
+  return forEachTenantClock<EncounterRow>({
+    find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<EncounterRow>`
+      SELECT tenant_id AS "tenantId", id, encounter_no AS "encounterNo", gfe_no AS "gfeNo", clinic_id AS "clinicId",
+        status, version
+      FROM encounter WHERE ${status} AND ${deadline} <= ${now()} AND ${isTurnOf('encounter')}
+      ORDER BY ${deadline} LIMIT ${limit} FOR UPDATE SKIP LOCKED`,
+    async workOff(context, encounter) {
+      await applyChange(context, encounter, change);
+    },
+  });
+}

@@ -1,0 +1,47 @@
+import type { DomainContext } from '../../context.js';
+import { inTransaction } from '../transactions/transaction.js';
+import { addCheckpoint, latestRemoval, latestCheckpoint } from '../audit/checkpoints.js';
+
+/** Rows in one statement: few enough to be done well within its time. */
+const BATCH = 10_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Removes the rows that are older than so many days, checkpoint by checkpoint (R-88): the removal is in the chain before the first
+ * row goes, and what is left can still be verified. Safe to run concurrently, and again after a failure.
+ * @param context connected as a role that may delete from the audit: not the service's
+ * @returns how many rows were removed
+ */
+export async function purgeAudit(context: DomainContext, days: number): Promise<number> {
+  const { db, now } = context;
+  const before = new Date(now().getTime() - days * DAY_MS);
+  const where = { sealedAt: { lt: before } };
+  const last = await db.prisma.auditSeal.findFirst({ where, orderBy: { number: 'desc' } });
+  const removed = await latestRemoval(db);
+  const head = await latestCheckpoint(context);
+  if (last && head && last.number > (removed ?? 0n)) {
+    // Another checkpoint came between: the next run removes.
+    const removal = { through: head.through, removes: last.number, digests: new Uint8Array() };
+    if (!(await addCheckpoint(context, head, removal))) return 0;
+  }
+  let total = 0;
+  for (;;) {
+    const count = await removeBatch(context);
+    total += count;
+    if (count < BATCH) return total;
+  }
+}
+
+/** Removes rows whose removal is in the chain already; with the last of them the checkpoints before it, which no row needs. */
+function removeBatch(context: DomainContext): Promise<number> {
+  return inTransaction(context, async ({ db }) => {
+    await db.everyTenant.run`SELECT set_config('audit.retention', 'on', true)`;
+    const anchor = (await latestRemoval(db)) ?? 0n;
+    const removed = await db.everyTenant.run`
+      DELETE FROM audit_event WHERE position IN (
+        SELECT position FROM audit_event
+        WHERE position <= (SELECT through FROM audit_seal WHERE number = ${anchor}) ORDER BY position LIMIT ${BATCH})`;
+    if (removed < BATCH) await db.everyTenant.run`DELETE FROM audit_seal WHERE number < ${anchor}`;
+    return removed;
+  });
+}

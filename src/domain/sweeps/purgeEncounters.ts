@@ -1,0 +1,52 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import { inTenants, RETENTION_BATCH, type PurgeContext } from './purges.js';
+import { identifier } from '../transactions/bulkSql.js';
+import { inTransaction } from '../transactions/transaction.js';
+
+/** The parts of an encounter and of its order, each before the rows that it refers to. */
+const ORDER_PARTS = ['refund', 'fulfilment', 'payment', 'order_line'];
+const ENCOUNTER_PARTS = [
+  'order',
+  'gfe_item',
+  'encounter_information',
+  'encounter_addendum',
+  'encounter_document',
+  'encounter_treatment',
+];
+
+/**
+ * Removes ended encounters whose last change is longer ago than the operator keeps them, with their items, orders and
+ * payments (R-91). Kept is what something still depends on: an order to be paid, an approval that is in force or that
+ * another encounter reuses. Safe to run concurrently.
+ * @returns how many
+ */
+export function purgeEncounters(context: PurgeContext, days: number): Promise<number> {
+  const purgeSome = (tenantId: string): Promise<number> =>
+    inTransaction(context, async ({ db }) => {
+      const tenant = db.of(tenantId);
+      const old = await tenant.rows<{ id: string }>`
+        SELECT id FROM encounter
+        WHERE tenant_id = ${tenantId} AND created_at < now() - make_interval(days => ${days}::int)
+          AND updated_at < now() - make_interval(days => ${days}::int)
+          AND phase <> 'open'
+          AND NOT EXISTS (SELECT FROM gfe_item WHERE gfe_item.tenant_id = ${tenantId} AND encounter_id = encounter.id
+            AND gfe_item.status = 'approved' AND (valid_until IS NULL OR valid_until > now()))
+          AND NOT EXISTS (SELECT FROM gfe_item WHERE gfe_item.tenant_id = ${tenantId}
+            AND reused_from_encounter_id = encounter.id)
+          AND NOT EXISTS (SELECT FROM "order" WHERE "order".tenant_id = ${tenantId} AND encounter_id = encounter.id
+            AND order_status = 'pending')
+        ORDER BY created_at LIMIT ${RETENTION_BATCH} FOR UPDATE SKIP LOCKED`;
+      const ids = old.map(({ id }) => id);
+      const ofEncounters = Prisma.sql`encounter_id = ANY(${ids}::uuid[])`;
+      for (const table of ORDER_PARTS) {
+        await tenant.run`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND order_id IN (
+          SELECT id FROM "order" WHERE tenant_id = ${tenantId} AND ${ofEncounters})`;
+      }
+      for (const table of ENCOUNTER_PARTS) {
+        await tenant.run`DELETE FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND ${ofEncounters}`;
+      }
+      await tenant.run`DELETE FROM encounter WHERE tenant_id = ${tenantId} AND id = ANY(${ids}::uuid[])`;
+      return old.length;
+    });
+  return inTenants(context, purgeSome);
+}

@@ -1,0 +1,110 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import { sqlState } from '../../adapters/database/databaseErrors.js';
+import { describeCauses } from '../../failures.js';
+import type { NewEvent } from '../transactions/unitOfWork.js';
+import {
+  aheadOf,
+  inTransaction,
+  type BackgroundContext,
+  type TransactionContext,
+} from '../transactions/transaction.js';
+
+/** What identifies a row that is due. */
+export interface DueRow {
+  readonly tenantId: string;
+  readonly id: string;
+}
+
+interface Sweep<Row extends DueRow> {
+  /**
+   * Reads and locks what is due, skipping what others have locked. `isTurnOf` is the condition on a table, by its alias:
+   * rows of the tenants in question that wait for no retry.
+   */
+  find(context: TransactionContext, isTurnOf: (alias: string) => Prisma.Sql, limit: number): Promise<Row[]>;
+  workOff(context: TransactionContext, row: Row): Promise<void>;
+}
+
+/**
+ * @param context with the time of the world
+ * @param tenantId only this tenant's, for a caller who waits and learns of a failure: what is due first, and the rest is
+ *   left to the next sweep of all tenants; undefined: all tenants
+ * @returns how many rows were worked off
+ * @throws what a row of the one tenant throws
+ */
+type TenantSweep = (context: BackgroundContext, tenantId?: string) => Promise<number>;
+
+/** Each row has a savepoint; PostgreSQL keeps track of 64 in a transaction without slowing down others. */
+const BATCH = 50;
+/** Of each sweep, while a caller waits: some seconds at most. */
+const BATCHES_FOR_CALLER = 10;
+
+/**
+ * Works off what is due by each tenant's own time: batch by batch, each in a transaction of its own, until one finds
+ * nothing. Tenants whose clocks agree are served together: there are only as many clocks as sandboxes that moved theirs
+ * (R-74). In a sweep of all tenants a row that fails stops no other: it is logged, and tried again after a minute, later
+ * after up to four hours (D-92). Safe to run concurrently with itself and with requests: rows that others lock are theirs.
+ */
+export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): TenantSweep {
+  return async (context, tenantId) => {
+    // Over all tenants, being the sweeps' own record: what has not failed for a day was worked off, or ended otherwise.
+    await context.db.everyTenant.run`
+      DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'`;
+    const where = tenantId === undefined ? {} : { id: tenantId };
+    const clocks = await context.db.prisma.tenant.groupBy({ by: ['clockOffsetMs'], where });
+    let done = 0;
+    for (const { clockOffsetMs } of clocks) {
+      const isTurnOf = turns(context, clockOffsetMs, tenantId);
+      const batch = async (transaction: TransactionContext): Promise<number> => {
+        const local = { ...transaction, now: aheadOf(transaction.now, Number(clockOffsetMs)) };
+        const rows = await sweep.find(local, isTurnOf, BATCH);
+        for (const row of rows) {
+          if (tenantId !== undefined) await sweep.workOff(local, row);
+          else if (!(await succeeds(context, local, row, sweep))) continue;
+          done += 1;
+        }
+        return rows.length;
+      };
+      let batches = tenantId === undefined ? Infinity : BATCHES_FOR_CALLER;
+      while (batches-- > 0 && (await inTransaction(context, batch)) > 0);
+    }
+    return done;
+  };
+}
+
+function turns({ now }: BackgroundContext, clockOffsetMs: bigint, tenantId: string | undefined) {
+  return (alias: string): Prisma.Sql => {
+    const row = Prisma.raw(alias);
+    const ofClock = Prisma.sql`${row}.tenant_id IN (SELECT id FROM tenant WHERE clock_offset_ms = ${clockOffsetMs})`;
+    if (tenantId !== undefined) return Prisma.sql`${row}.tenant_id = ${tenantId} AND ${ofClock}`;
+    return Prisma.sql`${ofClock} AND NOT EXISTS (SELECT FROM sweep_failure AS failed
+      WHERE failed.tenant_id = ${row}.tenant_id AND failed.row_id = ${row}.id AND failed.retry_at > ${now()})`;
+  };
+}
+
+/** @throws what also makes the record of a failure fail: the connection is lost, or the time of the batch is over */
+async function succeeds<Row extends DueRow>(
+  { log, now }: BackgroundContext,
+  local: TransactionContext,
+  row: Row,
+  { workOff }: Sweep<Row>,
+): Promise<boolean> {
+  const { tenantId, id } = row;
+  try {
+    const events: NewEvent[] = [];
+    await local.db.savepoint(() => workOff({ ...local, events }, row));
+    local.events.push(...events);
+    return true;
+  } catch (error) {
+    const [failure] = await local.db.of(tenantId).rows<object>`
+      INSERT INTO sweep_failure (tenant_id, row_id, failures, retry_at)
+      VALUES (${tenantId}, ${id}::uuid, 1, ${now()}::timestamptz + interval '1 minute')
+      ON CONFLICT (tenant_id, row_id) DO UPDATE SET failures = sweep_failure.failures + 1,
+        retry_at = ${now()}::timestamptz + interval '1 minute' * 2 ^ least(sweep_failure.failures, 8)
+      RETURNING failures, retry_at AS "retryAt"`;
+    log.error(
+      { tenantId, ...failure, sqlstate: sqlState(error), causes: describeCauses(error) },
+      'a row of a sweep failed',
+    );
+    return false;
+  }
+}

@@ -1,0 +1,58 @@
+import type { EventDataOf, EventType } from '../../contract.js';
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { AuditRow } from '../../context.js';
+import { metrics } from '../../telemetry.js';
+import { insertion, named, recordset, withParts } from './bulkSql.js';
+
+/** An event as it waits for the end of its transaction. */
+export interface NewEvent {
+  readonly id: string;
+  readonly tenantId: string;
+  /** Null = of no clinic, but of a patient, whom `data` names as `user_id`. */
+  readonly clinicId: string | null;
+  readonly type: EventType;
+  readonly data: EventDataOf<EventType>;
+  readonly timestamp: Date;
+}
+
+/** What a transaction writes when its work is done. */
+export interface UnitOfWork {
+  readonly events: NewEvent[];
+  readonly audited: AuditRow[];
+  /** Changes of rows that the transaction has locked already, and new rows that refer only to such. */
+  readonly changes: Prisma.Sql[];
+}
+
+/**
+ * Writes the events of a transaction with the next positions of their tenants (R-71), and its rows of the audit. Must be
+ * its last statement: the counter's row stays locked until the commit, so that positions follow commits, and a
+ * transaction that waits for it holds all its other locks already. Several tenants' counters are locked in the order of
+ * the tenants.
+ * @returns null when there is nothing to write
+ */
+export function unitOfWorkStatement({ events, audited, changes }: UnitOfWork): Prisma.Sql | null {
+  for (const { type } of events) metrics?.events.inc({ type });
+  const others = audited.length > 0 ? [...changes, insertion('audit_event', audited)] : changes;
+  if (events.length > 0) return eventInsertion(events, others);
+  const [first, ...rest] = others;
+  if (!first) return null;
+  return withParts(rest, first);
+}
+
+function eventInsertion(events: readonly NewEvent[], others: readonly Prisma.Sql[]): Prisma.Sql {
+  const rows = events.map((event, position) => ({ position, ...event }));
+  const parts = others.length > 0 ? Prisma.sql`${named(others)},` : Prisma.empty;
+  return Prisma.sql`
+    WITH ${parts} collected AS (
+      SELECT *, row_number() OVER (PARTITION BY tenant_id ORDER BY position) AS number FROM ${recordset('event', rows)}
+    ), counter AS (
+      INSERT INTO event_counter AS counter (tenant_id, position)
+      SELECT tenant_id, count(*) FROM collected GROUP BY tenant_id ORDER BY tenant_id
+      ON CONFLICT (tenant_id) DO UPDATE SET position = counter.position + excluded.position
+      RETURNING tenant_id, position
+    )
+    INSERT INTO event (id, tenant_id, position, type, clinic_id, data, timestamp)
+    SELECT id, tenant_id, counter.position - count(*) OVER (PARTITION BY tenant_id) + number,
+      type, clinic_id, data, timestamp
+    FROM collected JOIN counter USING (tenant_id)`;
+}

@@ -1,0 +1,170 @@
+import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.js';
+import type { Services } from '../../context.js';
+import type { EventType } from '../../contract.js';
+import { metrics } from '../../telemetry.js';
+import { updateRows } from '../transactions/rows.js';
+import {
+  aheadOf,
+  inTransaction,
+  type TransactionContext,
+  type BackgroundContext,
+} from '../transactions/transaction.js';
+import { disable } from './endpoints.js';
+import { isInbox, receive } from './inbox.js';
+import { nextAttempt, wishOf } from './retries.js';
+import { signedHeaders } from './signature.js';
+import { mayReceive } from './subscriptions.js';
+
+export type DeliveryContext = BackgroundContext & Pick<Services, 'baseUrl' | 'sendWebhook'>;
+
+/** An endpoint that this process sends to for the moment. */
+interface TakenEndpoint extends Pick<
+  WebhookEndpoint,
+  'tenantId' | 'id' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
+> {
+  readonly tenantMode: 'live' | 'sandbox';
+  /** How far the tenant's clock is ahead of the world's, in milliseconds. */
+  readonly aheadMs: bigint;
+}
+
+interface Due {
+  readonly id: string;
+  readonly failures: number;
+  readonly dueAt: Date;
+  readonly eventId: string;
+  readonly type: EventType;
+  readonly timestamp: Date;
+  readonly data: unknown;
+}
+
+/** What becomes of a delivery by an attempt, in the columns of its table; `dueAt` is when it was for. */
+interface Outcome extends Pick<Due, 'id' | 'failures' | 'dueAt'> {
+  readonly status: 'waiting' | 'delivered' | 'failed';
+  readonly nextAttemptAt: Date | null;
+  /** As `attempts` has it. */
+  readonly attempt: { at: Date; http_status: number | null; error: string | null; duration_ms: number };
+}
+
+/** Deliveries of one endpoint at once. */
+const IN_FLIGHT = 8;
+/** Longer than an attempt and its record; a process that died holds an endpoint up for no longer. */
+const LEASE_SECONDS = 30;
+/** Attempts of a delivery that are kept. */
+const SHOWN_ATTEMPTS = 20;
+/** An endpoint that has not taken anything for so long is disabled (R-132). */
+const MAX_FAILING_MS = 5 * 24 * 3_600_000;
+/** Longer than any wait between two attempts. */
+const LONGEST_SILENCE_MS = 29 * 3_600_000;
+
+/**
+ * Takes endpoints that have something due, those that were served longest ago first. No other process sends to them until
+ * they have been served, or the lease is over.
+ */
+export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promise<TakenEndpoint[]> {
+  return db.everyTenant.rows<TakenEndpoint>`
+    UPDATE webhook_endpoint AS endpoint SET busy_until = now() + make_interval(secs => ${LEASE_SECONDS})
+    FROM (
+      SELECT waiting.tenant_id, waiting.id, tenant.mode, tenant.clock_offset_ms FROM webhook_endpoint AS waiting
+      JOIN tenant ON tenant.id = waiting.tenant_id AND tenant.is_active
+      JOIN api_client ON api_client.tenant_id = waiting.tenant_id AND api_client.id = api_client_id AND ${mayReceive}
+      WHERE waiting.status = 'active' AND (busy_until IS NULL OR busy_until <= now())
+        AND EXISTS (SELECT FROM webhook_delivery AS delivery
+          WHERE delivery.tenant_id = waiting.tenant_id AND endpoint_id = waiting.id AND delivery.status = 'waiting'
+            AND next_attempt_at <= ${now()}::timestamptz + clock_offset_ms * interval '1 ms')
+      ORDER BY busy_until NULLS FIRST LIMIT ${most} FOR UPDATE OF waiting SKIP LOCKED
+    ) AS due
+    WHERE endpoint.tenant_id = due.tenant_id AND endpoint.id = due.id
+    RETURNING endpoint.tenant_id AS "tenantId", endpoint.id, url, secret, previous_secret AS "previousSecret",
+      previous_secret_until AS "previousSecretUntil", due.mode AS "tenantMode", clock_offset_ms AS "aheadMs"`;
+}
+
+/** Sends what is due to an endpoint that was taken, as much as may be in flight at once, and frees it. */
+export async function serveEndpoint(context: DeliveryContext, endpoint: TakenEndpoint): Promise<void> {
+  const local = { ...context, now: aheadOf(context.now, Number(endpoint.aheadMs)) };
+  const due = await dueDeliveries(local, endpoint);
+  const outcomes = await Promise.all(due.map((delivery) => attempt(local, endpoint, delivery)));
+  await inTransaction(local, (transaction) => record(transaction, endpoint, outcomes));
+}
+
+function dueDeliveries({ db, now }: DeliveryContext, { tenantId, id }: TakenEndpoint): Promise<Due[]> {
+  return db.of(tenantId).rows<Due>`
+    SELECT delivery.id, failures, next_attempt_at AS "dueAt", event.id AS "eventId", event.type, event.timestamp, event.data
+    FROM webhook_delivery AS delivery JOIN event ON event.tenant_id = ${tenantId} AND event.id = event_id
+    WHERE delivery.tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid AND status = 'waiting'
+      AND next_attempt_at <= ${now()}::timestamptz ORDER BY next_attempt_at, delivery.id LIMIT ${IN_FLIGHT}`;
+}
+
+async function attempt(
+  context: DeliveryContext,
+  endpoint: TakenEndpoint,
+  { id, failures, dueAt, eventId, type, timestamp, data }: Due,
+): Promise<Outcome> {
+  const { now, baseUrl, sendWebhook, randomBytes } = context;
+  const body = JSON.stringify({ type, timestamp: timestamp.toISOString(), data });
+  const at = now();
+  const sentAt = new Date(at.getTime() - Number(endpoint.aheadMs));
+  const headers = signedHeaders(secretsOf(endpoint, at), eventId, sentAt, body);
+  const sent = isInbox(endpoint.url, baseUrl, endpoint.tenantMode)
+    ? await receive(context, endpoint, headers, body)
+    : await sendWebhook(endpoint.url, { ...headers, 'content-type': 'application/json' }, body);
+  const duration_ms = now().getTime() - at.getTime();
+  const status = 'status' in sent ? sent.status : null;
+  const isDone = status !== null && status >= 200 && status < 300;
+  const error = 'error' in sent ? sent.error : null;
+  metrics?.webhookAttempts.observe({ outcome: isDone ? 'ok' : (error ?? 'refused') }, duration_ms / 1000);
+  const tried = { id, dueAt, attempt: { at, http_status: status, error, duration_ms } };
+  if (isDone) return { ...tried, status: 'delivered', failures: 0, nextAttemptAt: null };
+  const wish = 'retryAfter' in sent && (status === 429 || status === 503) ? sent.retryAfter : null;
+  const nextAttemptAt = nextAttempt(failures + 1, now(), wishOf(wish, sentAt), randomBytes(4).readUInt32BE() / 2 ** 32);
+  return { ...tried, status: nextAttemptAt ? 'waiting' : 'failed', failures: failures + 1, nextAttemptAt };
+}
+
+function secretsOf({ secret, previousSecret, previousSecretUntil }: TakenEndpoint, at: Date): Uint8Array[] {
+  return previousSecret && previousSecretUntil && previousSecretUntil > at ? [secret, previousSecret] : [secret];
+}
+
+async function record(
+  context: TransactionContext,
+  { tenantId, id, url }: TakenEndpoint,
+  outcomes: readonly Outcome[],
+): Promise<void> {
+  const { db } = context;
+  const [endpoint] = await db.of(tenantId).rows<
+    Pick<WebhookEndpoint, 'status' | 'url' | 'failingSince' | 'lastFailureAt'>
+  >`
+    UPDATE webhook_endpoint SET busy_until = now() WHERE tenant_id = ${tenantId} AND id = ${id}::uuid
+    RETURNING status, url, failing_since AS "failingSince", last_failure_at AS "lastFailureAt"`;
+  // Deleted meanwhile, with its deliveries.
+  if (!endpoint) return;
+  if (outcomes.length > 0) await db.of(tenantId).run(recordOf(tenantId, outcomes));
+  const now = context.now();
+  const isSuccess = outcomes.some(({ status }) => status === 'delivered');
+  const isFailure = outcomes.some(({ status }) => status !== 'delivered');
+  // A failure long after the last one is not of the same trouble.
+  const isAnew = now.getTime() - (endpoint.lastFailureAt?.getTime() ?? 0) > LONGEST_SILENCE_MS;
+  const failingSince = isSuccess || !isFailure ? null : isAnew ? now : (endpoint.failingSince ?? now);
+  const isGone = outcomes.some(({ attempt: { http_status } }) => http_status === 410);
+  const isDead = failingSince !== null && now.getTime() - failingSince.getTime() >= MAX_FAILING_MS;
+  // What another address says does not count.
+  const isCurrent = endpoint.status === 'active' && endpoint.url === url;
+  const disabledReason = !isCurrent ? null : isGone ? 'gone' : isDead ? 'no_success' : null;
+  if (outcomes.length > 0) {
+    const seen = { failingSince, ...(isSuccess && { lastSuccessAt: now }), ...(isFailure && { lastFailureAt: now }) };
+    await updateRows(db, tenantId, 'WebhookEndpoint', seen, Prisma.sql`id = ${id}::uuid`);
+  }
+  if (disabledReason) await disable(context, { tenantId, id }, disabledReason);
+}
+
+/** One that was retried or replayed meanwhile is due at another time: it gets the attempt, and goes on waiting. */
+function recordOf(tenantId: string, outcomes: readonly Outcome[]): Prisma.Sql {
+  const isSame = Prisma.sql`delivery.next_attempt_at = outcome."dueAt"`;
+  return Prisma.sql`
+    UPDATE webhook_delivery AS delivery
+    SET status = CASE WHEN ${isSame} THEN outcome.status::delivery_status ELSE delivery.status END,
+      failures = CASE WHEN ${isSame} THEN outcome.failures ELSE delivery.failures END,
+      next_attempt_at = CASE WHEN ${isSame} THEN outcome."nextAttemptAt" ELSE next_attempt_at END,
+      attempts = CASE WHEN jsonb_array_length(attempts) < ${SHOWN_ATTEMPTS} THEN attempts ELSE attempts - 0 END || outcome.attempt
+    FROM jsonb_to_recordset(${JSON.stringify(outcomes)}::jsonb)
+      AS outcome (id uuid, status text, failures int, "dueAt" timestamptz, "nextAttemptAt" timestamptz, attempt jsonb)
+    WHERE delivery.tenant_id = ${tenantId} AND delivery.id = outcome.id AND delivery.status = 'waiting'`;
+}

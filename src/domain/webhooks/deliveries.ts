@@ -1,0 +1,132 @@
+import { Prisma } from '../../../generated/prisma/client.js';
+import type { Bodies, EventType, Input, Schemas } from '../../contract.js';
+import { fieldProblem, Problem } from '../../problem.js';
+import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
+import { comparableInstant } from '../transactions/instant.js';
+import { keyOf, listCursor, listPage, type ListPage } from '../transactions/listCursor.js';
+import { onlyUuid } from '../transactions/uuid.js';
+import { getEndpoint, requireActive } from './endpoints.js';
+import { isWanted } from './subscriptions.js';
+
+/** One event on its way to one endpoint. */
+export interface Delivery {
+  readonly id: string;
+  readonly eventId: string;
+  readonly eventType: EventType;
+  readonly status: Schemas['WebhookDelivery']['status'];
+  readonly createdAt: Date;
+  readonly nextAttemptAt: Date | null;
+  /** The latest ones, the oldest first; as the contract has them. */
+  readonly attempts: Schemas['WebhookAttempt'][];
+}
+
+/** Events of a time that can be replayed in one request: the statement ends well within its time. */
+export const MAX_REPLAYED = 10_000;
+
+/** The columns of a {@link Delivery}. */
+const shown = Prisma.sql`delivery.id, delivery.event_id AS "eventId", event.type::text AS "eventType",
+  delivery.status::text AS status, delivery.created_at AS "createdAt", delivery.next_attempt_at AS "nextAttemptAt",
+  delivery.attempts`;
+
+/** Spelt out in the statement, so that an index of the few that wait or failed serves it. */
+const ofStatus = {
+  waiting: Prisma.sql`delivery.status = 'waiting'`,
+  delivered: Prisma.sql`delivery.status = 'delivered'`,
+  failed: Prisma.sql`delivery.status = 'failed'`,
+} as const satisfies Record<Delivery['status'], Prisma.Sql>;
+
+/** The deliveries of an endpoint, the newest first. @throws Problem webhook_endpoint_not_found, cursor_invalid */
+export async function listDeliveries(
+  context: LookupContext,
+  endpointId: string,
+  { status, cursor, limit }: Input<'listWebhookDeliveries'>['query'],
+): Promise<ListPage<Delivery>> {
+  const { id } = await getEndpoint(context, endpointId);
+  const conditions = [
+    Prisma.sql`delivery.tenant_id = ${context.caller.tenantId} AND delivery.endpoint_id = ${id}::uuid`,
+    ...(status === undefined ? [] : [ofStatus[status]]),
+    ...(cursor === undefined ? [] : [Prisma.sql`delivery.id < ${keyOf(cursor, onlyUuid)}::uuid`]),
+  ];
+  const found = await context.db.of(context.caller.tenantId).rows<Delivery>`
+    SELECT ${shown} FROM webhook_delivery AS delivery
+    JOIN event ON event.tenant_id = delivery.tenant_id AND event.id = delivery.event_id
+    WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY delivery.id DESC LIMIT ${limit + 1}`;
+  return listPage(found, limit, ({ id }) => listCursor(id));
+}
+
+/**
+ * Sends an event again, whatever has become of it (R-133).
+ * @throws Problem webhook_endpoint_not_found, delivery_not_found; invalid_state when the endpoint is disabled
+ */
+export async function retryDelivery(context: CallerContext, endpointId: string, deliveryId: string): Promise<Delivery> {
+  const { tenantId } = context.caller;
+  const { id } = await requireActive(context, endpointId);
+  const [delivery] = await context.db.of(tenantId).rows<Delivery>`
+    WITH delivery AS (
+      UPDATE webhook_delivery SET ${again(context)}
+      WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid AND id = ${deliveryId}::uuid RETURNING *
+    )
+    SELECT ${shown} FROM delivery JOIN event ON event.tenant_id = delivery.tenant_id AND event.id = delivery.event_id`;
+  if (!delivery) throw new Problem('delivery_not_found');
+  return delivery;
+}
+
+/**
+ * Sends the events of a time again (R-133).
+ * @returns how many
+ * @throws Problem webhook_endpoint_not_found; invalid_state when the endpoint is disabled; validation_failed when it is more
+ * than can be done at once
+ */
+export async function replayEvents(
+  context: CallerContext,
+  endpointId: string,
+  { after, before }: Bodies['ReplayWebhookEventsRequest'],
+): Promise<number> {
+  const { id } = await requireActive(context, endpointId);
+  const times = { after: comparableInstant(after), before: before === undefined ? null : comparableInstant(before) };
+  const replayed = await replay(context, { tenantId: context.caller.tenantId, id }, times);
+  if (replayed !== null) return replayed;
+  const detail = `is the beginning of a time with more than ${MAX_REPLAYED} events: choose shorter times`;
+  throw fieldProblem('validation_failed', '#/after', detail, 'range');
+}
+
+/** When the events happened: after one moment and, unless it is null, before another. */
+export interface ReplayedTime {
+  readonly after: Date;
+  readonly before: Date | null;
+}
+
+/**
+ * Sends the events of a time to an endpoint, those that it got before too.
+ * @returns how many; null when it is more than can be done at once, and nothing is
+ */
+export async function replay(
+  context: TransactionContext,
+  { tenantId, id }: { readonly tenantId: string; readonly id: string },
+  { after, before }: ReplayedTime,
+): Promise<number | null> {
+  const { db, newId } = context;
+  const ofTime = Prisma.sql`event.tenant_id = ${tenantId} AND event.timestamp > ${after}
+    AND (${before}::timestamptz IS NULL OR event.timestamp < ${before})`;
+  const [range] = await db.of(tenantId).rows<{ events: number }>`
+    SELECT count(*)::int AS events FROM (SELECT FROM event WHERE ${ofTime} LIMIT ${MAX_REPLAYED + 1}) AS found`;
+  const events = range?.events ?? 0;
+  if (events > MAX_REPLAYED) return null;
+  const ids = Array.from({ length: events }, () => newId());
+  return db.of(tenantId).run`
+    WITH wanted AS (
+      SELECT event.id, row_number() OVER (ORDER BY event.position) AS number
+      FROM event
+      JOIN webhook_endpoint ON webhook_endpoint.tenant_id = event.tenant_id AND webhook_endpoint.id = ${id}::uuid
+      JOIN api_client ON api_client.tenant_id = event.tenant_id AND api_client.id = webhook_endpoint.api_client_id
+      WHERE ${ofTime} AND ${isWanted}
+    )
+    INSERT INTO webhook_delivery (id, tenant_id, endpoint_id, event_id, next_attempt_at, created_at)
+    SELECT new.id, ${tenantId}, ${id}::uuid, wanted.id, ${context.now()}::timestamptz, ${context.now()}::timestamptz
+    FROM wanted JOIN unnest(${ids}::uuid[]) WITH ORDINALITY AS new (id, number) USING (number) ORDER BY number
+    ON CONFLICT (tenant_id, event_id, endpoint_id) DO UPDATE SET ${again(context)}`;
+}
+
+/** The first attempt is now, and the schedule begins anew. */
+const again = ({ now }: Pick<TransactionContext, 'now'>): Prisma.Sql =>
+  Prisma.sql`status = 'waiting', failures = 0, next_attempt_at = ${now()}`;

@@ -1,0 +1,207 @@
+import { Prisma, type WebhookEndpoint } from '../../../generated/prisma/client.js';
+import type { Context } from '../../context.js';
+import type { Bodies, EventDataOf, EventType, Schemas } from '../../contract.js';
+import { fieldProblem, invalidState, Problem } from '../../problem.js';
+import { recordEvent } from '../events/record.js';
+import type { CallerContext, LookupContext, TransactionContext } from '../transactions/transaction.js';
+import { isInbox } from './inbox.js';
+
+/** An endpoint without its secrets. */
+export interface Endpoint extends Pick<
+  WebhookEndpoint,
+  'id' | 'url' | 'description' | 'status' | 'lastSuccessAt' | 'lastFailureAt' | 'createdAt' | 'updatedAt'
+> {
+  readonly types: EventType[];
+  readonly disabledReason: Schemas['WebhookEndpoint']['disabledReason'];
+}
+
+/** Of a tenant (R-126). */
+const MAX_ENDPOINTS = 5;
+const SECRET_BYTES = 32;
+const DELETED_AT_ONCE = 5_000;
+/** How long the secret before a rotation signs as well. */
+const OVERLAP_MS = 24 * 60 * 60 * 1000;
+
+/** The columns of an {@link Endpoint}. */
+export const shown = Prisma.sql`webhook_endpoint.id, url, types::text[] AS types, description, status::text AS status,
+  disabled_reason AS "disabledReason", last_success_at AS "lastSuccessAt", last_failure_at AS "lastFailureAt",
+  webhook_endpoint.created_at AS "createdAt", webhook_endpoint.updated_at AS "updatedAt"`;
+
+/** The endpoints that a caller manages: all of the tenant, or its own if it is limited to clinics (R-126). */
+const ownOf = ({ caller: { tenantId, apiClientId, allowedClinicIds } }: LookupContext): Prisma.Sql =>
+  allowedClinicIds === null
+    ? Prisma.sql`webhook_endpoint.tenant_id = ${tenantId}`
+    : Prisma.sql`webhook_endpoint.tenant_id = ${tenantId} AND api_client_id = ${apiClientId}::uuid`;
+
+const one = (context: LookupContext, id: string): Prisma.Sql =>
+  Prisma.sql`${ownOf(context)} AND webhook_endpoint.id = ${id}::uuid`;
+
+const latestPosition = (tenantId: string): Prisma.Sql =>
+  Prisma.sql`coalesce((SELECT position FROM event_counter WHERE tenant_id = ${tenantId}), 0)`;
+
+const secretText = (secret: Uint8Array): string => `whsec_${Buffer.from(secret).toString('base64')}`;
+
+/**
+ * Refuses a URL that nothing may be sent to, as far as that can be said without DNS (R-127).
+ * @throws Problem webhook_url_forbidden
+ */
+export function checkUrl(
+  { caller, baseUrl, isWebhookTarget }: Pick<Context, 'caller' | 'baseUrl' | 'isWebhookTarget'>,
+  url: string,
+): void {
+  if (isInbox(url, baseUrl, caller.tenantMode) || isWebhookTarget(url)) return;
+  throw fieldProblem('webhook_url_forbidden', '#/url', 'is not a public https URL');
+}
+
+/**
+ * Makes an endpoint of the caller, which gets the events from now on (R-126).
+ * @throws Problem webhook_limit_reached
+ */
+export async function createEndpoint(
+  context: CallerContext,
+  { url, types = [], description }: Bodies['CreateWebhookEndpointRequest'],
+) {
+  const { db, caller, newId, randomBytes } = context;
+  const { tenantId, apiClientId } = caller;
+  // Or two at the same time would both be the fifth.
+  await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
+  const secret = randomBytes(SECRET_BYTES);
+  const now = context.now();
+  const [endpoint] = await db.of(tenantId).rows<Endpoint>`
+    WITH start AS (SELECT ${tenantId}::text AS tenant_id, ${latestPosition(tenantId)} AS position),
+    cursor AS (
+      INSERT INTO webhook_cursor (tenant_id, position) SELECT tenant_id, position FROM start
+      ON CONFLICT (tenant_id) DO NOTHING
+    )
+    INSERT INTO webhook_endpoint
+      (id, tenant_id, api_client_id, url, types, description, secret, from_position, created_at, updated_at)
+    SELECT ${newId()}::uuid, tenant_id, ${apiClientId}::uuid, ${url}::text, ${types}::event_type[], ${description ?? null}::text,
+      ${secret}::bytea, position, ${now}::timestamptz, ${now}::timestamptz
+    FROM start
+    WHERE ${MAX_ENDPOINTS} > (SELECT count(*) FROM webhook_endpoint AS other
+      JOIN api_client ON api_client.tenant_id = other.tenant_id AND api_client.id = other.api_client_id
+      WHERE other.tenant_id = ${tenantId} AND api_client.is_active)
+    RETURNING ${shown}`;
+  if (!endpoint) throw new Problem('webhook_limit_reached');
+  return { endpoint, secret: secretText(secret) };
+}
+
+/** The oldest first. They are few: five of each API client at most. */
+export function listEndpoints(context: LookupContext): Promise<Endpoint[]> {
+  return context.db.of(context.caller.tenantId).rows<Endpoint>`
+    SELECT ${shown} FROM webhook_endpoint WHERE ${ownOf(context)} ORDER BY id`;
+}
+
+/** @throws Problem webhook_endpoint_not_found */
+export async function getEndpoint(context: LookupContext, id: string): Promise<Endpoint> {
+  return found(
+    context.db.of(context.caller.tenantId).rows`SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)}`,
+  );
+}
+
+/**
+ * Changes what a merge patch names. A disabled endpoint that becomes active gets the events from now on (R-128).
+ * @throws Problem webhook_endpoint_not_found
+ */
+export async function updateEndpoint(
+  context: CallerContext,
+  id: string,
+  { url, types, description, status }: Schemas['WebhookEndpointPatch'],
+): Promise<Endpoint> {
+  const { tenantId } = context.caller;
+  const changes = [
+    ...(url === undefined ? [] : [Prisma.sql`url = ${url}`]),
+    ...(types === undefined ? [] : [Prisma.sql`types = ${types ?? []}::event_type[]`]),
+    ...(description === undefined ? [] : [Prisma.sql`description = ${description}`]),
+    ...(status === 'active' ? [enabling(tenantId)] : []),
+    ...(status === 'active' || url !== undefined ? [Prisma.sql`failing_since = NULL`] : []),
+    ...(status === 'disabled' ? [disabling('partner')] : []),
+    Prisma.sql`updated_at = ${context.now()}`,
+  ];
+  return found(context.db.of(tenantId).rows`
+    UPDATE webhook_endpoint SET ${Prisma.join(changes)} WHERE ${one(context, id)} RETURNING ${shown}`);
+}
+
+/**
+ * Disables an endpoint for another one than its partner, who learns it from the feed (R-128, R-132).
+ * @param id of an endpoint that is active and locked
+ */
+export async function disable(
+  context: TransactionContext,
+  { tenantId, id }: Pick<WebhookEndpoint, 'tenantId' | 'id'>,
+  reason: EventDataOf<'webhook.disabled'>['reason'],
+): Promise<void> {
+  await context.db.of(tenantId).run`
+    UPDATE webhook_endpoint SET ${disabling(reason)}, updated_at = ${context.now()}
+    WHERE tenant_id = ${tenantId} AND id = ${id}::uuid`;
+  recordEvent(context, { tenantId, clinicId: null }, 'webhook.disabled', { endpoint_id: id, reason });
+}
+
+/** An endpoint that is disabled already keeps its reason. */
+const disabling = (reason: NonNullable<Endpoint['disabledReason']>): Prisma.Sql =>
+  Prisma.sql`status = 'disabled', disabled_reason = coalesce(disabled_reason, ${reason})`;
+
+/** One that is active already misses nothing. */
+const enabling = (tenantId: string): Prisma.Sql => Prisma.sql`
+  status = 'active', disabled_reason = NULL,
+  from_position = CASE status WHEN 'active' THEN from_position ELSE ${latestPosition(tenantId)} END`;
+
+/**
+ * Records a ping, which goes the way of every event to this endpoint alone, and returns its id.
+ * @throws Problem webhook_endpoint_not_found; invalid_state when it is disabled
+ */
+export async function pingEndpoint(context: CallerContext, id: string): Promise<string> {
+  const { caller, events, now } = context;
+  const endpoint = await requireActive(context, id);
+  const eventId = context.newId();
+  const place = { tenantId: caller.tenantId, clinicId: null };
+  recordEvent({ events, now, newId: () => eventId }, place, 'webhook.ping', { endpoint_id: endpoint.id });
+  return eventId;
+}
+
+/**
+ * Locks the endpoints of a tenant until commit. An endpoint is locked before its deliveries, everywhere: attempts lock both, and
+ * the reverse order deadlocks with them.
+ */
+export const lockingEndpoints = (tenantId: string): Prisma.Sql => Prisma.sql`
+  SELECT FROM webhook_endpoint WHERE tenant_id = ${tenantId} ORDER BY id FOR NO KEY UPDATE`;
+
+/** Locks an endpoint that is sent something. @throws Problem webhook_endpoint_not_found; invalid_state when it is disabled */
+export async function requireActive(context: LookupContext, id: string): Promise<Endpoint> {
+  const endpoint = await found<Endpoint>(
+    context.db.of(context.caller.tenantId).rows`
+      SELECT ${shown} FROM webhook_endpoint WHERE ${one(context, id)} FOR NO KEY UPDATE`,
+  );
+  if (endpoint.status !== 'active') throw invalidState(endpoint.status);
+  return endpoint;
+}
+
+/** Ends an endpoint with its deliveries. @throws Problem webhook_endpoint_not_found */
+export async function deleteEndpoint(context: CallerContext, id: string): Promise<void> {
+  const { tenantId } = context.caller;
+  await found(context.db.of(tenantId).rows`SELECT true FROM webhook_endpoint WHERE ${one(context, id)} FOR UPDATE`);
+  // In parts that are done well within the time of a statement, however many there are.
+  const some = Prisma.sql`
+    DELETE FROM webhook_delivery WHERE tenant_id = ${tenantId} AND id IN (SELECT id FROM webhook_delivery
+      WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid LIMIT ${DELETED_AT_ONCE})`;
+  while ((await context.db.of(tenantId).run(some)) === DELETED_AT_ONCE);
+  await context.db.of(tenantId).run`DELETE FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid`;
+}
+
+/** Makes a new secret; the one before signs as well for a day (R-135). @throws Problem webhook_endpoint_not_found */
+export async function rotateSecret(context: CallerContext, id: string) {
+  const secret = context.randomBytes(SECRET_BYTES);
+  const now = context.now();
+  const previousSecretUntil = new Date(now.getTime() + OVERLAP_MS);
+  await found(context.db.of(context.caller.tenantId).rows<object>`
+    UPDATE webhook_endpoint SET previous_secret = secret, previous_secret_until = ${previousSecretUntil},
+      secret = ${secret}::bytea, updated_at = ${now}
+    WHERE ${one(context, id)} RETURNING true`);
+  return { secret: secretText(secret), previousSecretUntil };
+}
+
+async function found<Row extends object>(rows: Promise<readonly Row[]>): Promise<Row> {
+  const [row] = await rows;
+  if (row === undefined) throw new Problem('webhook_endpoint_not_found');
+  return row;
+}

@@ -1,0 +1,77 @@
+import { sqlState } from '../../adapters/database/databaseErrors.js';
+import { describeCauses } from '../../failures.js';
+import { insertion } from '../transactions/bulkSql.js';
+import {
+  aheadOf,
+  inTransaction,
+  type BackgroundContext,
+  type TransactionContext,
+} from '../transactions/transaction.js';
+import { isWanted, mayReceive } from './subscriptions.js';
+
+/** Events of one tenant in one transaction. */
+const BATCH = 500;
+
+/**
+ * Makes the deliveries of events that have come, once for each event and endpoint (R-129): tenant by tenant from a
+ * cursor, as a reader of the feed would, so that subscribers slow down no change. Safe to run concurrently.
+ * @returns whether a tenant may have more
+ */
+export async function makeDeliveries(context: BackgroundContext): Promise<boolean> {
+  const tenants = await context.db.everyTenant.rows<{ tenantId: string; aheadMs: bigint }>`
+    SELECT cursor.tenant_id AS "tenantId", tenant.clock_offset_ms AS "aheadMs"
+    FROM webhook_cursor AS cursor JOIN event_counter AS counter USING (tenant_id) JOIN tenant ON tenant.id = tenant_id
+    WHERE counter.position > cursor.position
+      AND EXISTS (SELECT FROM webhook_endpoint AS endpoint WHERE endpoint.tenant_id = tenant.id AND status = 'active')`;
+  let hasMore = false;
+  for (const { tenantId, aheadMs } of tenants) {
+    try {
+      const local = { ...context, now: aheadOf(context.now, Number(aheadMs)) };
+      if (await inTransaction(local, (transaction) => deliverSome(transaction, tenantId))) hasMore = true;
+    } catch (error) {
+      // Of this tenant alone: a lock or a timeout must not hold up the others.
+      const causes = describeCauses(error);
+      context.log.error({ tenantId, sqlstate: sqlState(error), causes }, 'no deliveries were made');
+    }
+  }
+  return hasMore;
+}
+
+/** @returns whether there is more */
+async function deliverSome({ db, now, newId }: TransactionContext, tenantId: string): Promise<boolean> {
+  const [cursor] = await db.of(tenantId).rows<{ position: bigint }>`
+    SELECT greatest(position, (SELECT min(from_position) FROM webhook_endpoint AS endpoint
+      WHERE endpoint.tenant_id = ${tenantId} AND status = 'active')) AS position
+    FROM webhook_cursor AS cursor WHERE tenant_id = ${tenantId} FOR UPDATE OF cursor SKIP LOCKED`;
+  // Another process is at it.
+  if (!cursor) return false;
+  const { position: after } = cursor;
+  // One statement, so that an event up to the counter's position is seen, or is gone.
+  const [scanned] = await db.of(tenantId).rows<{ count: number; position: bigint }>`
+    SELECT count(*)::int AS count, coalesce(CASE WHEN count(*) = ${BATCH} THEN max(position) END,
+      (SELECT position FROM event_counter WHERE tenant_id = ${tenantId})) AS position
+    FROM (SELECT position FROM event WHERE tenant_id = ${tenantId} AND position > ${after} ORDER BY position LIMIT ${BATCH})
+      AS news`;
+  if (!scanned) throw new Error('an aggregate has a row');
+  const matches = scanned.count === 0 ? [] : await matching(db, tenantId, after, scanned.position);
+  const at = now();
+  const rows = matches.map(({ endpointId, eventId }) => ({
+    ...{ id: newId(), tenantId, endpointId, eventId, nextAttemptAt: at, createdAt: at },
+    ...{ status: 'waiting', failures: 0, attempts: [] },
+  }));
+  if (rows.length > 0) await db.everyTenant.run`${insertion('webhook_delivery', rows)} ON CONFLICT DO NOTHING`;
+  await db.of(tenantId).run`UPDATE webhook_cursor SET position = ${scanned.position} WHERE tenant_id = ${tenantId}`;
+  return scanned.count === BATCH;
+}
+
+/** Which endpoint gets which of the events. */
+function matching(db: TransactionContext['db'], tenantId: string, after: bigint, through: bigint) {
+  return db.of(tenantId).rows<{ endpointId: string; eventId: string }>`
+    SELECT webhook_endpoint.id AS "endpointId", event.id AS "eventId"
+    FROM event
+    JOIN webhook_endpoint ON webhook_endpoint.tenant_id = ${tenantId} AND webhook_endpoint.status = 'active'
+      AND event.position > from_position
+    JOIN api_client ON api_client.tenant_id = ${tenantId} AND api_client.id = api_client_id AND ${mayReceive}
+    WHERE event.tenant_id = ${tenantId} AND event.position > ${after} AND event.position <= ${through} AND ${isWanted}
+    ORDER BY event.position`;
+}

@@ -1,0 +1,52 @@
+import type { QueryContext, TransactionContext } from '../transactions/transaction.js';
+import { MAX_REPLAYED, replay, type ReplayedTime } from './deliveries.js';
+import { disable, shown, type Endpoint } from './endpoints.js';
+
+/** An endpoint and whose it is. */
+interface OwnedEndpoint extends Endpoint {
+  /** OAuth `client_id`. */
+  readonly clientId: string;
+}
+
+/** All endpoints of a tenant, for the operator. The oldest first. */
+export function listEndpointsOf({ db }: QueryContext, tenantId: string): Promise<OwnedEndpoint[]> {
+  return db.of(tenantId).rows<OwnedEndpoint>`
+    SELECT ${shown}, api_client.client_id AS "clientId" FROM webhook_endpoint
+    JOIN api_client ON api_client.tenant_id = webhook_endpoint.tenant_id AND api_client.id = api_client_id
+    WHERE webhook_endpoint.tenant_id = ${tenantId} ORDER BY webhook_endpoint.id`;
+}
+
+/**
+ * Disables an endpoint for the operator, as the tenant's feed says; one that is disabled stays as it is (R-128).
+ * @throws Error when there is no such endpoint
+ */
+export async function disableEndpointOf(context: TransactionContext, tenantId: string, id: string): Promise<void> {
+  const { disabledReason } = await endpointOf(context, tenantId, id);
+  if (disabledReason === null) await disable(context, { tenantId, id }, 'operator');
+}
+
+/**
+ * Sends the events of a time to an endpoint again, for the operator (R-133).
+ * @returns how many
+ * @throws Error when there is no such endpoint, it is disabled, or it is more than can be done at once
+ */
+export async function replayOf(
+  context: TransactionContext,
+  tenantId: string,
+  id: string,
+  time: ReplayedTime,
+): Promise<number> {
+  const { status } = await endpointOf(context, tenantId, id);
+  if (status !== 'active') throw new Error(`The webhook endpoint ${id} is ${status}: its partner enables it.`);
+  const replayed = await replay(context, { tenantId, id }, time);
+  if (replayed !== null) return replayed;
+  throw new Error(`More than ${MAX_REPLAYED} events happened in this time: choose shorter times.`);
+}
+
+/** Locked, so that what is done with it happens once. */
+async function endpointOf({ db }: TransactionContext, tenantId: string, id: string): Promise<Endpoint> {
+  const [endpoint] = await db.of(tenantId).rows<Endpoint>`
+    SELECT ${shown} FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
+  if (!endpoint) throw new Error(`The tenant ${tenantId} has no webhook endpoint ${id}: see "webhook list".`);
+  return endpoint;
+}

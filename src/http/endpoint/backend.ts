@@ -1,0 +1,186 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Context, PublicContext, RequestAudit, Services } from '../../context.js';
+import type { LimitName } from '../../adapters/limits/limits.js';
+import { withSampleFiles } from '../../domain/sandbox/sampleFiles.js';
+import { aheadOf } from '../../domain/transactions/transaction.js';
+import { readBody } from './body.js';
+import { callerAddress } from '../listener/callerAddress.js';
+import { contractVersion } from '../pages/contractDocument.js';
+import type { Endpoint } from './endpoint.js';
+import { failureOf, RETRY_AFTER } from './errors.js';
+import { idempotencyOf } from './idempotencyKey.js';
+import { buildMatcher, type Match } from './matcher.js';
+import { limitHeaders, limitsOf, REFUSAL_DELAY_MS } from './limits.js';
+import type { Head } from './parameters.js';
+import { requestAudit, type ValidatedRequest } from './requestAudit.js';
+import { sampled, type Answer } from './responseCheck.js';
+import { hasGone, type Locals, type Request, type Response } from './route.js';
+import { behaviorOf, sandboxBehavior } from './sandboxBehavior.js';
+import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
+import { openTenantLimiter } from './tenantLimiter.js';
+import { unreadResponses } from '../listener/unread.js';
+
+export interface Backend {
+  /** Which operation of the contract a request means. */
+  match(method: string, path: string): Match<Endpoint>;
+  /** Of every response. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sends the response, or rejects with what `http/endpoint/errors.ts` translates. */
+  answer(endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void>;
+}
+
+/**
+ * Answers requests as the contract says: authenticate, count, authorise, read, validate, run, check, send. What can be
+ * known before a request comes is in its endpoint.
+ * @param protective headers that every response has besides those of the contract
+ */
+export function createBackend(
+  endpoints: readonly Endpoint[],
+  services: Services,
+  protective: Readonly<Record<string, string>>,
+): Backend {
+  const common = { ...protective, 'API-Version': contractVersion(), 'Cache-Control': 'no-store' };
+  const { authenticate, forget } = bearerAuthentication();
+  const { validateResponses, databasePoolSize } = services.config;
+  const limiter = openTenantLimiter(databasePoolSize);
+  const unread = unreadResponses();
+  const behave = sandboxBehavior();
+  const routeOf = ({ method, path }: Endpoint) => ({ method: method.toUpperCase(), path });
+  const routes = new Map<string, ReturnType<typeof routeOf>>(
+    endpoints.map((endpoint) => [endpoint.operationId, routeOf(endpoint)]),
+  );
+  const sampleFiles = { download: withSampleFiles(services.download) };
+
+  /** What a secured operation gets. A sandbox has its own time, and sample files. */
+  const securedContext = (
+    context: PublicContext,
+    { caller, clockOffsetMs }: Authenticated,
+    ofRequest: Pick<Context, 'idempotency' | 'withoutSlot'>,
+  ): Context => {
+    const live = { ...context, caller, routes, realNow: context.now, ...ofRequest };
+    if (caller.tenantMode === 'live') return live;
+    return { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) };
+  };
+
+  /** Begins when the caller's tenant has a place; what needs no caller needs none. */
+  const inTurn = async <T>(
+    context: PublicContext,
+    authenticated: Authenticated | null,
+    idempotency: Context['idempotency'],
+    begin: (context: PublicContext) => Promise<T>,
+  ): Promise<T> => {
+    if (!authenticated) return begin(context);
+    return limiter.run(authenticated.caller, (withoutSlot) =>
+      begin(securedContext(context, authenticated, { idempotency, withoutSlot })),
+    );
+  };
+
+  /**
+   * @param request gets what has been validated
+   * @returns null: the caller hung up before the operation began, which then does nothing
+   */
+  const run = async (
+    endpoint: Endpoint,
+    head: Head,
+    req: Request,
+    res: Response,
+    context: PublicContext,
+    request: ValidatedRequest,
+  ): Promise<Answer | null> => {
+    const authenticated = endpoint.permissions && (await authenticate(context));
+    const caller = authenticated?.caller;
+    res.locals.caller = caller;
+    if (endpoint.permissions && authenticated) {
+      await countCall(context, endpoint.limit, authenticated);
+      requirePermissions(authenticated.caller, endpoint.permissions);
+    }
+    const behavior = caller && behaviorOf(head.headers, caller, endpoint);
+    Object.assign(request, endpoint.readParameters(head));
+    // 401, 429 and 403 go before 400 and 413: not a byte of the body is read for a caller who may not send it.
+    const body = endpoint.mediaTypes ? await readBody(req, res, endpoint.mediaTypes) : undefined;
+    endpoint.checkBody(body);
+    request.body = body;
+    const key = endpoint.takesKey ? idempotencyOf(endpoint.operationId, head, body) : null;
+    if (caller && behavior) await behave(behavior, caller, res.locals);
+    if (caller) unread.requireRoom(caller.tenantId);
+    let hasBegun = false;
+    const begin = async (own: PublicContext): Promise<Answer | null> => {
+      if (hasGone(req)) return null;
+      hasBegun = true;
+      return endpoint.run(request, own);
+    };
+    const result = await inTurn(context, authenticated, key, begin)
+      .catch((error: unknown) => {
+        // It waited too long for its turn, but not for a response.
+        if (hasBegun || !hasGone(req)) throw error;
+        return null;
+      })
+      .finally(() => caller && endpoint.mayMoveClock && forget(caller.tenantId));
+    if (result === null) return null;
+    if (validateResponses) endpoint.checkResponse(result);
+    else if (caller?.tenantMode === 'sandbox') endpoint.checkResponse(sampled(result));
+    return result;
+  };
+
+  /** The response leaves after the audit's row of it is committed, and each request has one row. */
+  const answer = async (endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void> => {
+    const { locals } = res;
+    locals.route = endpoint;
+    const audit = requestAudit(endpoint, endpoint.audit, services, req, locals.requestId);
+    const recorded = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
+      const isRecorded = endpoint.audit && audit.clientId !== null && !audit.isCommitted;
+      if (isRecorded) await services.auditLog.record(audit.rowOf(response));
+    };
+    const context = publicContext(services, req, locals, audit);
+    const result = await run(endpoint, head, req, res, context, audit.request).catch(async (error: unknown) => {
+      const failure = failureOf(endpoint.operationId, error);
+      const recording = recorded(failure);
+      // Nothing was read, and to wait for the database once more would make the response late.
+      if (failure.status === 503) recording.catch(() => undefined);
+      else await recording;
+      // Anybody can fail here, so each connection may do so only some times in a second.
+      if (endpoint.limit === 'token' && services.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
+      throw failure.problem;
+    });
+    if (result === null) return;
+    await recorded(result);
+    const bytes = send(res, common, result);
+    if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
+  };
+  return { match: buildMatcher(endpoints), headers: common, answer };
+}
+
+/** What every operation gets. */
+function publicContext(services: Services, req: Request, locals: Locals, audit: RequestAudit): PublicContext {
+  const { requestId } = locals;
+  const { authorization } = req.headers;
+  const requestLimits = limitsOf(services.limits, locals, () => callerAddress(req, services.config.trustedProxies));
+  return { ...services, requestId, authorization, audit, requestLimits };
+}
+
+/** @throws Problem rate_limited */
+async function countCall(
+  { requestLimits }: PublicContext,
+  limit: LimitName,
+  { caller: { apiClientId }, requestsPerMinute }: Authenticated,
+): Promise<void> {
+  if (limit === 'default') await requestLimits.count('burst', apiClientId, requestsPerMinute);
+  await requestLimits.count(limit, apiClientId, requestsPerMinute);
+}
+
+/** @returns the length of the body in bytes */
+function send(res: Response, common: Readonly<Record<string, string>>, { status, headers, body }: Answer): number {
+  const { locals } = res;
+  const all: Record<string, string | number> = { 'X-Request-Id': locals.requestId, ...common, ...limitHeaders(locals) };
+  if (status === 503) all['Retry-After'] = RETRY_AFTER;
+  if (headers) Object.assign(all, headers);
+  const isPdf = body instanceof Uint8Array;
+  const sent = isPdf ? body : status === 204 ? '' : JSON.stringify(body);
+  const bytes = Buffer.byteLength(sent);
+  if (bytes > 0) {
+    all['Content-Type'] = isPdf ? 'application/pdf' : 'application/json; charset=utf-8';
+    all['Content-Length'] = bytes;
+  }
+  res.writeHead(status, all).end(sent);
+  return bytes;
+}

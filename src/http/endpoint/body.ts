@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express from 'express';
+import { Problem } from '../../problem.js';
+
+/** Far more than any request of the contract needs. */
+const BODY_LIMIT = 256 * 1024;
+const FORM = 'application/x-www-form-urlencoded';
+/** Arrays and objects within one another: more than the contract needs, few enough to recurse (D-180). */
+const MAX_LEVELS = 32;
+/** A lone half of a surrogate pair, which PostgreSQL would silently store as another character. */
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+
+const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => true });
+
+/**
+ * Reads and parses a body of one of these media types, if any. openapi-backend would read it before authentication.
+ * @throws Problem content_type_not_json, malformed_json, body_too_large
+ */
+export async function readBody(req: IncomingMessage, res: ServerResponse, mediaTypes: readonly string[]) {
+  const bytes = await readBytes(req, res);
+  if (bytes.length === 0) return undefined;
+  const type: unknown = Reflect.apply(express.request.is, req, [mediaTypes]);
+  if (!type) {
+    throw new Problem('content_type_not_json', `Send the body as ${mediaTypes.join(' or ')}, not compressed.`);
+  }
+  const text = decode(bytes);
+  return type === FORM ? parseForm(text) : parseJson(text);
+}
+
+async function readBytes(req: IncomingMessage, res: ServerResponse): Promise<Buffer> {
+  await new Promise<void>((resolve, reject) => {
+    readRaw(req, res, (error?: Error) => (error ? reject(readFailure(error)) : resolve()));
+  });
+  return 'body' in req && Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
+}
+
+/** body-parser names its errors by `type`. */
+function readFailure(error: Error): Error {
+  const type: unknown = 'type' in error ? error.type : undefined;
+  if (type === 'entity.too.large') return new Problem('body_too_large', undefined, { cause: error });
+  if (type === 'encoding.unsupported') return new Problem('content_type_not_json', undefined, { cause: error });
+  if (type === 'request.aborted' || type === 'request.size.invalid') {
+    return new Problem('malformed_json', 'The body ended early.', { cause: error });
+  }
+  return error;
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Problem('malformed_json', undefined, { cause });
+  }
+}
+
+function parseJson(text: string): unknown {
+  if (levelsOf(text) > MAX_LEVELS) {
+    throw new Problem('malformed_json', `The body is nested deeper than ${MAX_LEVELS} levels.`);
+  }
+  const checked = SURROGATE_ESCAPE.test(text) ? refuseLoneSurrogates : undefined;
+  try {
+    const value: unknown = JSON.parse(text, checked);
+    if (typeof value === 'object') return value;
+  } catch (error) {
+    throw error instanceof Problem ? error : new Problem('malformed_json');
+  }
+  // openapi-backend would parse a JSON string once more and accept what is inside.
+  throw new Problem('validation_failed', undefined, {
+    errors: [{ pointer: '#', code: 'type', detail: 'must be object' }],
+  });
+}
+
+/** The nesting of JSON, counted without recursion. */
+function levelsOf(text: string): number {
+  let [level, deepest, isString] = [0, 0, false];
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text[index];
+    if (char === '"') isString = !isString;
+    else if (isString) index += char === '\\' ? 1 : 0;
+    else if (char === '{' || char === '[') deepest = Math.max(deepest, (level += 1));
+    else if (char === '}' || char === ']') level -= 1;
+  }
+  return deepest;
+}
+
+function refuseLoneSurrogates(key: string, value: unknown): unknown {
+  if (!key.isWellFormed() || (typeof value === 'string' && !value.isWellFormed())) {
+    throw new Problem('malformed_json', 'The body holds half of a surrogate pair, which is not a character.');
+  }
+  return value;
+}
+
+/** RFC 6749 §3.2: no parameter more than once; one without a value counts as omitted. */
+function parseForm(text: string): Record<string, string> {
+  const fields = new URLSearchParams(text);
+  const names = [...fields.keys()];
+  if (new Set(names).size < names.length) {
+    throw new Problem('validation_failed', 'A form parameter is repeated; send each one once.');
+  }
+  return Object.fromEntries([...fields].filter(([, value]) => value !== ''));
+}

@@ -1,0 +1,120 @@
+import { LRUCache } from 'lru-cache';
+import type { Caller, PublicContext } from '../../context.js';
+import type { TokenClaims } from '../../adapters/tokens/tokens.js';
+import { callerOf, findClientState, type ClientState } from '../../domain/access/callerState.js';
+import type { Permission } from '../../contract.js';
+import { isRevoked } from '../../domain/access/issueTokens.js';
+import { Problem } from '../../problem.js';
+
+/** Entries of each cache: one token serves thousands of calls. */
+const CACHE_MAX = 10_000;
+/** Cache lifetime; bounds how long a deactivated client or dropped key still works. */
+const CACHE_TTL_MS = 30_000;
+/** The same for a sandbox, whose clock may have been moved through another server. */
+const SANDBOX_TTL_MS = 1_000;
+const LEEWAY_MS = 30_000;
+
+/** The permissions of an operation: all of one alternative are needed. */
+export type Alternatives = readonly (readonly string[])[];
+
+/** Who calls, how far the time of its tenant is ahead of the world's (R-74), and its own limit (R-84). */
+export interface Authenticated extends Pick<ClientState, 'clockOffsetMs' | 'requestsPerMinute'> {
+  readonly caller: Caller;
+}
+
+/** A token that was verified; whom it stands for is worked out again only when the state of its client was read again. */
+interface Verified {
+  readonly claims: TokenClaims;
+  state?: ClientState;
+  authenticated?: Authenticated;
+}
+
+/** Bearer authentication (RFC 6750). */
+export function bearerAuthentication() {
+  const tokens = ttlCache<Verified>();
+  // Promises, so that a state that was asked for before it was to be forgotten is not kept after that.
+  const states = ttlCache<Promise<ClientState>>();
+
+  const verify = async (context: PublicContext, token: string, now: Date): Promise<Verified> => {
+    const known = tokens.get(token, now, CACHE_TTL_MS);
+    const claims = known?.claims ?? (await context.tokens.verify('access', token, now));
+    if (claims === 'expired' || (typeof claims === 'object' && isOver(claims, now))) throw new Problem('token_expired');
+    if (claims === 'invalid') throw new Problem('token_invalid');
+    return known ?? tokens.set(token, { claims }, now);
+  };
+
+  const stateOf = async (context: PublicContext, claims: TokenClaims, now: Date): Promise<ClientState> => {
+    const key = keyOf(claims);
+    const known = await states.get(key, now, CACHE_TTL_MS);
+    if (known && (known.tenantMode === 'live' || states.get(key, now, SANDBOX_TTL_MS))) return known;
+    const state = findClientState(context, claims).then((found) => {
+      if (!found) throw new Problem('client_inactive');
+      return found;
+    });
+    state.catch(() => states.delete(key));
+    return states.set(key, state, now);
+  };
+
+  return {
+    /** @throws Problem token_missing, token_invalid, token_expired, client_inactive */
+    async authenticate(context: PublicContext): Promise<Authenticated> {
+      const now = context.now();
+      const verified = await verify(context, bearerToken(context.authorization), now);
+      const { claims } = verified;
+      Object.assign(context.audit, { tenantId: claims.tenantId, clientId: claims.clientId });
+      const state = await stateOf(context, claims, now);
+      if (!state.isActive) throw new Problem('client_inactive');
+      if (isRevoked(claims, state.tokensValidAfter)) {
+        throw new Problem('token_invalid', 'The tokens of this API client were revoked; obtain a new one.');
+      }
+      const { authenticated } = verified;
+      const { clockOffsetMs, requestsPerMinute } = state;
+      const current =
+        authenticated && verified.state === state
+          ? authenticated
+          : { caller: callerOf(claims, state), clockOffsetMs, requestsPerMinute };
+      Object.assign(verified, { state, authenticated: current });
+      return current;
+    },
+    /** Reads the state of a tenant's clients anew: its clock may have been moved. */
+    forget: (tenantId: string) => states.deleteFrom(keyOf({ tenantId, clientId: '' })),
+  };
+}
+
+const keyOf = ({ tenantId, clientId }: Pick<TokenClaims, 'tenantId' | 'clientId'>): string => `${tenantId} ${clientId}`;
+
+/** A bounded map whose entries count for a time, by the service's own clock. */
+function ttlCache<T extends object>() {
+  const entries = new LRUCache<string, { value: T; since: number }>({ max: CACHE_MAX });
+  return {
+    get(key: string, now: Date, ttlMs: number): T | undefined {
+      const entry = entries.get(key);
+      return entry && Math.abs(now.getTime() - entry.since) < ttlMs ? entry.value : undefined;
+    },
+    set(key: string, value: T, now: Date): T {
+      entries.set(key, { value, since: now.getTime() });
+      return value;
+    },
+    delete: (key: string) => entries.delete(key),
+    deleteFrom(prefix: string): void {
+      for (const key of entries.keys()) if (key.startsWith(prefix)) entries.delete(key);
+    },
+  };
+}
+
+function bearerToken(authorization: string | undefined): string {
+  const [, token] = /^bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  if (token) return token;
+  throw new Problem(/^bearer\b/i.test(authorization ?? '') ? 'token_invalid' : 'token_missing');
+}
+
+/** @throws Problem insufficient_permission */
+export function requirePermissions({ permissions }: Caller, alternatives: Alternatives): void {
+  const held: ReadonlySet<string> = permissions satisfies ReadonlySet<Permission>;
+  if (alternatives.some((required) => required.every((permission) => held.has(permission)))) return;
+  const missing = alternatives.map((required) => required.filter((permission) => !held.has(permission)));
+  const wanted = missing.map((permissions) => permissions.join(', ')).join(' or ');
+  throw new Problem('insufficient_permission', `The token lacks ${wanted}.`, { scope: missing.flat().join(' ') });
+}
+
+const isOver = ({ expiresAt }: TokenClaims, now: Date): boolean => now.getTime() >= expiresAt * 1000 + LEEWAY_MS;

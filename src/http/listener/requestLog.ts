@@ -1,0 +1,58 @@
+import type { Logger } from 'pino';
+import { metrics, tracing } from '../../telemetry.js';
+import { problems } from '../../problem.js';
+import { logIdsOf, type Request, type Response } from '../endpoint/route.js';
+import type { RefusalObserver } from './server.js';
+
+/** A line a request, with ids and the path template only: path, query, headers and body may hold health data. */
+export function logWhenClosed(log: Logger, req: Request, res: Response): void {
+  const span = tracing?.startRequest(req);
+  res.locals.traceId = span?.traceId ?? traceIdOf(req.headers['traceparent']);
+  const start = performance.now();
+  res.once('close', () => {
+    const { route, caller, code, behavior } = res.locals;
+    // Null: no response was sent.
+    const status = res.headersSent ? res.statusCode : null;
+    const durationMs = performance.now() - start;
+    const ownMs = Math.max(0, durationMs - (behavior?.delayMs ?? 0));
+    if (!behavior?.problem) countRequest(route?.operationId, status, ownMs);
+    span?.end({ route: route?.path, operationId: route?.operationId, status });
+    log.info(
+      {
+        method: req.method,
+        ...logIdsOf(res),
+        route: route?.path ?? null,
+        operationId: route?.operationId ?? null,
+        status,
+        code,
+        tenantId: caller?.tenantId,
+        clientId: caller?.clientId,
+        durationMs,
+        ...(res.writableFinished ? {} : { aborted: true }),
+      },
+      'request',
+    );
+  });
+}
+
+/** Version 00 has four parts and no more; later ones may have more behind them. `ff` and zeros are no values. */
+const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:$|-)/;
+
+/** The trace that the caller's `traceparent` names (W3C Trace Context); a malformed one is ignored. */
+function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
+  return TRACEPARENT.exec(String(traceparent ?? ''))?.[1];
+}
+
+/** The same for what Node refused before there was a request. */
+export function refusalLog(log: Logger, version: string): RefusalObserver {
+  return (requestId, code) => {
+    countRequest(undefined, problems[code].status, 0);
+    const nothing = { method: null, route: null, operationId: null };
+    log.info({ requestId, ...nothing, status: problems[code].status, code, durationMs: 0 }, 'request');
+    return { 'API-Version': version, 'X-Content-Type-Options': 'nosniff' };
+  };
+}
+
+function countRequest(operation = 'none', status: number | null, durationMs: number): void {
+  metrics?.requests.observe({ operation, status: status ?? 'none' }, durationMs / 1000);
+}

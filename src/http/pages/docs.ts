@@ -1,0 +1,84 @@
+import express, { type RequestHandler, type Router } from 'express';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../packageRoot.js';
+import { sendFile } from './sendFile.js';
+
+/** The page is one file with its script inside; it may load nothing else and talk to nobody. */
+const DOCS_POLICY =
+  "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:; font-src data:; " +
+  "worker-src blob:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+const PAGE = fileURLToPath(new URL('generated/docs/index.html', packageRoot));
+
+/** What else `make docs` writes: name → media type. */
+const DOCUMENTS = {
+  'arazzo.yaml': 'application/yaml',
+  'changelog.md': 'text/markdown',
+  'guide.md': 'text/markdown',
+  'llms.txt': 'text/plain',
+  'postman.json': 'application/json',
+} as const;
+
+/** Stands for the address of the service in these and in the contract. */
+export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:3000';
+
+/** What `make docs` writes beside the page, smallest first. */
+const COMPRESSED = { br: `${PAGE}.br`, gzip: `${PAGE}.gz` } as const;
+
+/** The members of the bundled contract that depend on where the service runs. */
+interface Addressed {
+  /** The service itself, then others. */
+  servers: [{ url: string }];
+  components: {
+    securitySchemes: { oauth2: { flows: { clientCredentials: { tokenUrl: string; refreshUrl: string } } } };
+  };
+}
+
+/** The rendered reference, the bundled contract and what is made of them, as `make docs` and `make generate` wrote them. */
+export function docsRoutes(service: { readonly baseUrl: string }): Router {
+  const router = express.Router();
+  router.get('/', (_req, res) => res.redirect('/docs'));
+  router.get('/docs', sendPage);
+  const serve = (path: string, type: string, make: () => string) => router.get(path, sender(type, make));
+  serve('/openapi.json', 'application/json', () => addressedContract(service.baseUrl));
+  for (const [name, type] of Object.entries(DOCUMENTS)) {
+    serve(`/docs/${name}`, type, () => addressed(`docs/${name}`, service.baseUrl));
+  }
+  return router;
+}
+
+const sendPage: RequestHandler = async (req, res) => {
+  const encoding = (['br', 'gzip'] as const).find((name) => req.acceptsEncodings(name));
+  res.set({ 'Content-Security-Policy': DOCS_POLICY, 'Cache-Control': 'no-cache', Vary: 'Accept-Encoding' });
+  res.type('html');
+  if (encoding) res.set('Content-Encoding', encoding);
+  const error = await sendFile(res, encoding ? COMPRESSED[encoding] : PAGE);
+  if (!error) return;
+  res.removeHeader('Content-Encoding');
+  // A condition or a range that the file does not meet is not a failure of the service.
+  if (error.status !== 412 && error.status !== 416) throw error;
+  res.status(error.status).end();
+};
+
+/** A document with the service's own address, for tools that read it from elsewhere. One copy serves all readers. */
+function sender(type: string, make: () => string): RequestHandler {
+  let served: Buffer | undefined;
+  return (_req, res) => {
+    // The address is known as soon as the server listens, which is before the first request.
+    served ??= Buffer.from(make());
+    res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' }).type(type).send(served);
+  };
+}
+
+function addressed(file: string, baseUrl: string): string {
+  return readFileSync(new URL(`generated/${file}`, packageRoot), 'utf8').replaceAll(DOCUMENTED_ADDRESS, baseUrl);
+}
+
+function addressedContract(baseUrl: string): string {
+  const contract = JSON.parse(addressed('openapi.json', baseUrl)) as Addressed;
+  const flow = contract.components.securitySchemes.oauth2.flows.clientCredentials;
+  contract.servers[0].url = baseUrl;
+  flow.tokenUrl = flow.refreshUrl = `${baseUrl}/oauth/token`;
+  return `${JSON.stringify(contract, null, 2)}\n`;
+}

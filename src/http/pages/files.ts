@@ -1,0 +1,60 @@
+import { Router, type Request, type Response } from 'express';
+import type { Services } from '../../context.js';
+import { openDocumentLink, type LinkedDocument } from '../../domain/documents/links.js';
+import { callerAddress } from '../listener/callerAddress.js';
+import type { Locals } from '../endpoint/route.js';
+import { sendFile } from './sendFile.js';
+
+/** For a link that was changed, made up or has expired alike: which of them it was is nobody's business. */
+const refusal = 'This link is not valid or has expired.\n';
+
+type OpenLink = (link: string, request: Request, response: Response) => Promise<LinkedDocument | undefined>;
+
+/** Opens links to documents on behalf of whoever has them, and records that in the audit. */
+export const documentLinks =
+  (services: Services): OpenLink =>
+  (link, request, { locals }) =>
+    openDocumentLink(services, link, {
+      requestId: (locals as Locals).requestId,
+      ip: callerAddress(request, services.config.trustedProxies),
+    });
+
+/**
+ * Serves the signed links of the file store (`fileUrl`), which are no part of the contract; mount at `/files`. A
+ * document is only ever offered for saving, and whatever is in it can't run in a browser.
+ */
+export function fileRoutes(open: OpenLink): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  // Not as a parameter, which Express decodes and, malformed, takes for a failure: nothing in a link is encoded.
+  router.all(/^\/[^/]+$/, async (request, response) => {
+    response.set(PROTECTION);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      return refuse(response, 405, 'Links are for GET.\n');
+    }
+    const file = await open(request.path.slice(1), request, response);
+    if (!file) return refuse(response, 403, refusal);
+    response.attachment(file.fileName);
+    response.setHeader('Content-Type', file.contentType);
+    const error = await sendFile(response, file.path);
+    if (error) refuse(response, statusOf(error), 'The file can not be served.\n');
+  });
+  return router;
+}
+
+const PROTECTION = {
+  'Cache-Control': 'private, no-store',
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+};
+
+function refuse(response: Response, status: number, text: string): void {
+  response.removeHeader('Content-Disposition');
+  response.status(status).type('text/plain').send(text);
+}
+
+/** 404, 412 and 416 are answers to the request; anything else is the disk's fault. */
+function statusOf({ status = 500 }: { readonly status?: number }): number {
+  return [404, 412, 416].includes(status) ? status : 503;
+}

@@ -1,0 +1,21 @@
+import type { Response } from 'express';
+import { hasGone } from '../endpoint/route.js';
+
+/** An error of Express's `sendFile`, which may carry the status of its response. */
+type SendError = Error & { readonly status?: number };
+
+/**
+ * Express's `sendFile` as a promise: an exception in its callback would end the process.
+ * @returns the error that can still be answered; undefined when the file was sent or the caller has gone
+ * @throws SendError once the headers are sent
+ */
+export function sendFile(res: Response, path: string): Promise<SendError | undefined> {
+  return new Promise((resolve, reject) => {
+    // DATA_DIR and the place of the package may have a dot in front of their names.
+    res.sendFile(path, { dotfiles: 'allow', cacheControl: false }, (error?: SendError) => {
+      if (!error || hasGone(res.req)) resolve(undefined);
+      else if (res.headersSent) reject(error);
+      else resolve(error);
+    });
+  });
+}

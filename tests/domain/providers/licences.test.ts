@@ -1,0 +1,105 @@
+import { isNpi } from '../../../src/domain/providers/importProviders.js';
+import { newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { everyCase } from '../../support/everyCase.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { reviewBody } from '../../support/reviews.js';
+
+let harness: Harness;
+let partner: Partner;
+/** Of a patient in Arizona; clinics are in Texas. */
+let arizonan: { readonly patientId: string };
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newPartner(harness);
+  await setRequired(true);
+  const { id: gfeStateId } = await harness.domain.db.prisma.refState.findFirstOrThrow({ where: { code: 'AZ' } });
+  arizonan = { patientId: await newPatient(harness, partner, { gfeStateId }) };
+});
+afterAll(() => harness.close());
+
+const setRequired = (requireLicensedProvider: boolean) =>
+  harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { requireLicensedProvider } });
+
+interface Licence {
+  readonly state?: string;
+  readonly expiresOn?: string;
+  readonly asynchronousAllowed?: boolean;
+}
+
+/** A provider with one licence. */
+async function newProvider(licence: Licence = {}, isActive = true, { tenantId } = partner): Promise<string> {
+  const { state = 'TX', expiresOn = '2026-11-20', asynchronousAllowed = true } = licence;
+  const { now, newId, db } = harness.domain;
+  const id = newId();
+  const times = { createdAt: now(), updatedAt: now() };
+  const data = { id, tenantId, reviewerRef: id, name: 'Ada', npi: '1234567893', isActive, ...times };
+  await db.prisma.provider.create({ data });
+  const row = { id: newId(), tenantId, providerId: id, state, number: '1', asynchronousAllowed };
+  await db.prisma.providerLicence.create({ data: { ...row, expiresOn: new Date(expiresOn) } });
+  return id;
+}
+
+const act = (encounterNo: number, action: string, json: object): Promise<Answer> =>
+  call(harness, `POST /encounters/${encounterNo}/${action}`, { token: partner.token, json });
+
+it('claim and review need an active provider with a licence in force in the state of the encounter', async () => {
+  const foreign = await newPartner(harness);
+  const live = { reviewType: 'synchronous' };
+  const cases: [string, string, object, boolean][] = [
+    ['of the clinic’s state, to the end of its last day', await newProvider(), {}, true],
+    ['over since yesterday', await newProvider({ expiresOn: '2026-11-19' }), {}, false],
+    ['of another state', await newProvider({ state: 'AZ' }), {}, false],
+    ['of the patient’s state', await newProvider({ state: 'AZ' }), arizonan, true],
+    ['of the clinic’s, not the patient’s', await newProvider(), arizonan, false],
+    ['for live visits only', await newProvider({ asynchronousAllowed: false }), {}, false],
+    ['for live visits, for one', await newProvider({ asynchronousAllowed: false }), live, true],
+    ['of an inactive provider', await newProvider({}, false), {}, false],
+    ['of a provider of another tenant', await newProvider({}, true, foreign), {}, false],
+    ['of nobody', 'NPI-1', {}, false],
+  ];
+  await everyCase(
+    cases,
+    ([what]) => what,
+    async ([, reviewerRef, changes, isLicensed]) => {
+      const { encounter_id } = await newEncounter(harness, partner, changes);
+      const { status, body } = await act(encounter_id, 'claim', { reviewerRef });
+      expect([status, body.code]).toEqual(isLicensed ? [200, undefined] : [409, 'provider_not_licensed']);
+      if (!isLicensed) return;
+      const where = { tenantId: partner.tenantId, providerId: reviewerRef };
+      await harness.domain.db.prisma.providerLicence.deleteMany({ where });
+      for (const [action, json] of [
+        ['review', { ...reviewBody(body), reviewerRef }],
+        ['claim', { reviewerRef }],
+      ] as const) {
+        expect((await act(encounter_id, action, json)).body.code).toBe('provider_not_licensed');
+      }
+    },
+  );
+});
+
+it('without the setting a reference stays opaque', async () => {
+  await setRequired(false);
+  const { encounter_id } = await newEncounter(harness, partner);
+  expect((await act(encounter_id, 'claim', { reviewerRef: 'NPI-1' })).status).toBe(200);
+  await setRequired(true);
+});
+
+it('the queue shows the encounters of one state, if it is asked for', async () => {
+  const elsewhere = await newEncounter(harness, partner, arizonan);
+  const here = await newEncounter(harness, partner);
+  const queue = async (state: string): Promise<number[]> => {
+    const target = `GET /review-queue?serviceQueue=provider_network&limit=100${state}`;
+    const { body } = await call(harness, target, { token: partner.token });
+    return body.data.map(({ encounter_id }: { encounter_id: number }) => encounter_id);
+  };
+  const [all, texas, arizona] = [await queue(''), await queue('&state=tx'), await queue('&state=AZ')];
+  expect(texas).toContain(here.encounter_id);
+  expect(arizona).toContain(elsewhere.encounter_id);
+  expect([...texas, ...arizona].sort()).toEqual(all.toSorted());
+});
+
+it('an NPI has the right check digit', () => {
+  expect(['1234567893', '1245319599'].map(isNpi)).toEqual([true, true]);
+  expect(['1234567890', '1234567839', '0000000000'].map(isNpi)).toEqual([false, false, false]);
+});

@@ -1,0 +1,219 @@
+import { Client } from 'pg';
+import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
+import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { claim, claimedEncounter, completedEncounter, eventTypesOf, recordOf } from '../../support/reviews.js';
+import { scansOf, statementsOf } from '../../support/statements.js';
+
+type Encounter = Answer['body'];
+
+let database: TestDatabase;
+let harness: Harness;
+let observer: Client;
+let partner: Partner;
+let body: EncounterBody;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  harness = await startHarness({ databaseUrl: database.url });
+  observer = new Client({ connectionString: database.url });
+  await observer.connect();
+  partner = await newPartner(harness);
+  body = await encounterBody(harness, partner);
+});
+afterAll(async () => {
+  await observer.end();
+  await harness.close();
+  await database.drop();
+});
+
+const day = 24 * 3_600;
+/** The operator's context when so many seconds have gone by. */
+const inSeconds = (seconds: number) => ({
+  ...harness.domain,
+  now: () => new Date(harness.clock.now.getTime() + seconds * 1000),
+});
+const stored = async ({ encounter_id }: Encounter, { token } = partner): Promise<Encounter> =>
+  recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token })).body);
+
+/** More encounters like this one, in its state. */
+async function multiply({ id, encounter_id }: Encounter, copies: number): Promise<void> {
+  await observer.query('BEGIN');
+  await observer.query(
+    `INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue,
+      sub_total, total_shipping_amt, grand_total, reviewer_ref, claimed_at, lease_expires_at, claimable_from,
+      expires_at, created_at, updated_at, version)
+    SELECT gen_random_uuid(), tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
+      total_shipping_amt, grand_total, reviewer_ref, claimed_at, lease_expires_at, claimable_from, expires_at,
+      created_at, updated_at, version
+    FROM encounter, generate_series(1, $2) WHERE encounter_no = $1`,
+    [encounter_id, copies],
+  );
+  await observer.query(
+    `INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name,
+      subcategory_id, sub_category_name, review_often, review_recurring, status)
+    SELECT gen_random_uuid(), tenant_id, e.id, position, category_id, category_name, subcategory_id, sub_category_name,
+      review_often, review_recurring, i.status FROM encounter e JOIN gfe_item i USING (tenant_id)
+    WHERE i.encounter_id = $1 AND NOT EXISTS (SELECT FROM gfe_item x WHERE x.encounter_id = e.id)`,
+    [id],
+  );
+  await observer.query(
+    `INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name,
+      price, shipping_type, shipping_amount, pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id,
+      sub_category_name)
+    SELECT gen_random_uuid(), tenant_id, e.id, product_id, position, sku, name, price, shipping_type, shipping_amount,
+      pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id, sub_category_name
+    FROM encounter e JOIN encounter_treatment t USING (tenant_id)
+    WHERE t.encounter_id = $1 AND NOT EXISTS (SELECT FROM encounter_treatment x WHERE x.encounter_id = e.id)`,
+    [id],
+  );
+  await observer.query('COMMIT');
+}
+
+describe('a claim', () => {
+  it('lapses at the end of its lease, once, and the encounter is as it was in the queue', async () => {
+    const encounter = await newEncounter(harness, partner, body);
+    await claim(harness, partner, encounter);
+    expect(await lapseDueClaims(inSeconds(3_599.999))).toBe(0);
+    expect(await lapseDueClaims(inSeconds(3_600))).toBe(1);
+    expect(await lapseDueClaims(inSeconds(3_600))).toBe(0);
+    const updatedAt = inSeconds(3_600).now().toISOString();
+    expect(await stored(encounter)).toEqual({ ...encounter, updatedAt, version: 3 });
+    expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.review_started', 'encounter.released']);
+  });
+
+  it('that was renewed lapses later', async () => {
+    const claimed = await claimedEncounter(harness, partner, body);
+    await claim(harness, partner, claimed, { leaseSeconds: 7_200 });
+    expect(await lapseDueClaims(inSeconds(7_199))).toBe(0);
+    expect(await lapseDueClaims(inSeconds(7_200))).toBe(1);
+  });
+});
+
+describe('an encounter', () => {
+  it('expires after 30 days in the queue, once, with its items', async () => {
+    const encounter = await newEncounter(harness, partner, body);
+    expect(await expireDueEncounters(inSeconds(30 * day - 0.001), partner.tenantId)).toBe(0);
+    await expireDueEncounters(inSeconds(30 * day), partner.tenantId);
+    expect(await expireDueEncounters(inSeconds(30 * day), partner.tenantId)).toBe(0);
+    expect(await stored(encounter)).toMatchObject({
+      status: 'expired',
+      version: 2,
+      gfe_data: [{ status: 'expired', decidedAt: null }],
+      order_no: null,
+    });
+    expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.expired']);
+  });
+
+  it('that is scheduled expires 30 days after its time', async () => {
+    const schedule = { scheduledDay: '2027-03-01', scheduledTime: '12:00:00', scheduledTimeZone: 'Europe/London' };
+    const encounter = await newEncounter(harness, partner, { ...body, ...schedule });
+    const seconds = (Date.parse('2027-03-31T12:00:00Z') - harness.clock.now.getTime()) / 1000;
+    expect(await expireDueEncounters(inSeconds(seconds - 1))).toBe(0);
+    expect(await expireDueEncounters(inSeconds(seconds))).toBe(1);
+    expect((await stored(encounter)).status).toBe('expired');
+  });
+
+  it('that is under review or over does not expire', async () => {
+    const claimed = await claimedEncounter(harness, partner, body);
+    const completed = await completedEncounter(harness, partner, body);
+    expect(await expireDueEncounters(inSeconds(60 * day))).toBe(0);
+    expect([await stored(claimed), await stored(completed)]).toEqual([claimed, completed]);
+    expect([await lapseDueClaims(inSeconds(60 * day)), await expireDueEncounters(inSeconds(60 * day))]).toEqual([1, 1]);
+  });
+});
+
+describe('the time that counts', () => {
+  it('is that of the tenant: a sandbox may be ahead', async () => {
+    const sandbox = await newPartner(harness, 'sandbox');
+    const [ahead, here] = [await claimedEncounter(harness, sandbox), await claimedEncounter(harness, partner, body)];
+    const waiting = await newEncounter(harness, sandbox);
+    const clockOffsetMs = 31 * day * 1000;
+    await harness.domain.db.prisma.tenant.update({ where: { id: sandbox.tenantId }, data: { clockOffsetMs } });
+    // First the claim lapses, then its encounter has waited too long as well.
+    expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([1, 2]);
+    for (const encounter of [ahead, waiting]) expect((await stored(encounter, sandbox)).status).toBe('expired');
+    const [{ timestamp } = {}] = await harness.domain.db.prisma.$queryRaw<{ timestamp?: Date }[]>`
+      SELECT timestamp FROM event WHERE tenant_id = ${sandbox.tenantId} ORDER BY timestamp DESC LIMIT 1`;
+    expect(timestamp).toEqual(inSeconds(31 * day).now());
+    expect(await stored(here)).toEqual(here);
+    expect(await lapseDueClaims(inSeconds(3_600), sandbox.tenantId)).toBe(0);
+    expect(await lapseDueClaims(inSeconds(3_600), partner.tenantId)).toBe(1);
+  });
+});
+
+describe('encounters that cannot be changed', () => {
+  it('stop no others of their tenant or another, are logged without values, and are tried again ever later', async () => {
+    const [owner, other] = [await newPartner(harness), await newPartner(harness)];
+    // More than a batch, and due before the others.
+    await multiply(await newEncounter(harness, owner), 60);
+    await observer.query(`
+      CREATE TABLE broken AS SELECT id FROM encounter WHERE tenant_id = '${owner.tenantId}';
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.status <> OLD.status AND EXISTS (SELECT FROM broken WHERE broken.id = NEW.id) THEN
+          RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001';
+        END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER refuse BEFORE UPDATE ON encounter FOR EACH ROW EXECUTE FUNCTION refuse()`);
+    harness.clock.advance(60);
+    const sound = [await newEncounter(harness, owner), await newEncounter(harness, other)];
+    const sweepAfter = (seconds: number) => expireDueEncounters(inSeconds(40 * day + seconds));
+    const failures = (): unknown[] => harness.logged.filter(({ msg }) => msg === 'a row of a sweep failed');
+
+    await sweepAfter(0);
+    expect((await stored(sound[0], owner)).status).toBe('expired');
+    expect((await stored(sound[1], other)).status).toBe('expired');
+    const lines = failures();
+    expect(lines).toHaveLength(61);
+    expect(lines[0]).toMatchObject({ tenantId: owner.tenantId, failures: 1, sqlstate: 'XX001' });
+    expect(JSON.stringify(lines)).not.toContain('Jane');
+
+    expect([await sweepAfter(59), failures().length]).toEqual([0, 61]);
+    expect([await sweepAfter(60), failures().length]).toEqual([0, 122]);
+    await observer.query('TRUNCATE broken');
+    expect([await sweepAfter(179), await sweepAfter(180), failures().length]).toEqual([0, 61, 122]);
+    await sweepAfter(3 * day);
+    expect((await observer.query('SELECT FROM sweep_failure')).rowCount).toBe(0);
+  });
+});
+
+describe('many', () => {
+  it.each([
+    ['claims', claimedEncounter, lapseDueClaims, 'encounter.released'],
+    ['waiting encounters', newEncounter, expireDueEncounters, 'encounter.expired'],
+  ])('%s end once each, however many sweeps run at once', async (_what, make, sweep, type) => {
+    const owner = await newPartner(harness);
+    await multiply(await make(harness, owner), 249);
+    const counts = await Promise.all([1, 2, 3].map(() => sweep(inSeconds(30 * day), owner.tenantId)));
+    expect(counts.reduce((sum, count) => sum + count)).toBe(250);
+    const told = await observer.query('SELECT FROM event WHERE tenant_id = $1 AND type = $2', [owner.tenantId, type]);
+    expect(told.rowCount).toBe(250);
+  });
+
+  it('cost what is due, not what there is: each sweep has an index, and so has the queue', async () => {
+    const owner = await newPartner(harness);
+    await multiply(await newEncounter(harness, owner), 3_000);
+    await multiply(await claimedEncounter(harness, owner), 3_000);
+    await observer.query('ANALYZE');
+    const head = async (limit: number): Promise<void> => {
+      const {
+        body: { data },
+      } = await call(harness, `GET /review-queue?limit=${limit}`, { token: owner.token });
+      expect(data).toHaveLength(limit);
+    };
+    await head(1);
+    const [one, hundred] = [await statementsOf(() => head(1)), await statementsOf(() => head(100))];
+    expect([one.length, hundred.length]).toEqual([2, 2]);
+    const sweeps = await statementsOf(async () => {
+      expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([0, 0]);
+    });
+    const reads = [...sweeps, ...hundred].filter(({ text }) => /FROM encounter\s/.test(text));
+    const scans = [];
+    for (const statement of reads) scans.push(await scansOf(observer, statement));
+    expect(scans.map((read) => read.find(({ table }) => table === 'encounter')?.index)).toEqual(
+      expect.arrayContaining(['encounter_lease_idx', 'encounter_expiry_idx', 'encounter_queue_idx']),
+    );
+  });
+});

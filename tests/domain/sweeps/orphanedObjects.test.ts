@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto';
+import type { Server, ServerResponse } from 'node:http';
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openS3Store } from '../../../src/adapters/objects/s3Store.js';
+import { removeOrphanedObjects } from '../../../src/domain/sweeps/orphanedObjects.js';
+import { newDocument, newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { bodyOf, closeServer, listen, outcomeOf } from '../../support/objectStores.js';
+import { hasS3Server, startS3Server, type S3Server } from '../../support/s3.js';
+import { statementsOf } from '../../support/statements.js';
+
+const hour = 3_600_000;
+
+let host: FileHost;
+beforeAll(async () => {
+  host = await startFileHost();
+});
+afterAll(() => host.close());
+
+/** The same guarantees for every driver; `openStore` gives the environment that chooses it. */
+function describeSweep(openStore: () => Promise<Record<string, string>>): void {
+  let harness: Harness;
+  let partner: Partner;
+  let patientId: string;
+
+  beforeAll(async () => {
+    const environment = { ...(await openStore()), DOCUMENT_FETCH_ALLOWED_HOSTS: host.host };
+    harness = await startHarness({ environment });
+    partner = await newPartner(harness);
+    patientId = await newPatient(harness, partner);
+  });
+  afterAll(() => harness.close());
+
+  const keys = async (): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const { key } of harness.services.objects.list()) found.push(key);
+    return found.sort();
+  };
+  const keyOf = (fileName: string, tenantId = partner.tenantId): string =>
+    `${tenantId}/clients/${patientId}/lab-results/${randomUUID()}/${fileName}`;
+  const put = async (key: string): Promise<string> => {
+    await harness.services.objects.put(key, bodyOf('content'), 'application/pdf');
+    return key;
+  };
+  const upload = async (fileName: string): Promise<string> => {
+    const json = { url: host.serve('/a.pdf', { content: sampleFiles.pdf }), fileName };
+    const target = `POST /clients-documents/${patientId}/upload-url/lab-results`;
+    const { status, body } = await call(harness, target, { token: partner.token, json });
+    expect(status).toBe(200);
+    return body.userDocument.blobPath;
+  };
+  /** What the job does that many hours from now. */
+  const sweepAfter = (hours: number, options = {}) => {
+    harness.clock.now = new Date(Date.now() + hours * hour);
+    return removeOrphanedObjects(harness.services, options);
+  };
+
+  it('removes an old object without a row and nothing that has one, whatever it is called', async () => {
+    const names = [
+      'a b.pdf',
+      '100%.pdf',
+      'a%20b.pdf',
+      'a+b&c=d;e.pdf',
+      'it\'s <1> "quoted".pdf',
+      'Blüte 血液.pdf',
+      '1e5.pdf',
+      '👩‍⚕️.pdf',
+    ];
+    const kept: string[] = [];
+    for (const name of names) kept.push(await upload(name));
+    for (const name of names) await put(keyOf(name));
+    expect(await keys()).toHaveLength(2 * names.length);
+    expect(await sweepAfter(25)).toEqual({ objects: names.length, unfinished: 0 });
+    expect(await keys()).toEqual(kept.sort());
+    expect(await sweepAfter(25)).toEqual({ objects: 0, unfinished: 0 });
+  });
+
+  it('leaves alone what is younger than a day: its upload may be under way', async () => {
+    const young = await put(keyOf('young.pdf'));
+    expect(await sweepAfter(23.9)).toEqual({ objects: 0, unfinished: 0 });
+    expect(await keys()).toContain(young);
+    expect(await sweepAfter(24.1)).toEqual({ objects: 1, unfinished: 0 });
+  });
+
+  it('leaves alone an object that a row of another tenant names', async () => {
+    const key = await put(keyOf('shared.pdf'));
+    const other = await newPartner(harness);
+    const id = await newDocument(harness, other, await newPatient(harness, other));
+    const { tenantId } = other;
+    await harness.domain.db.prisma.document.update({
+      where: { tenantId_id: { tenantId, id } },
+      data: { blobPath: key },
+    });
+    expect(await sweepAfter(25)).toEqual({ objects: 0, unfinished: 0 });
+    expect(await keys()).toContain(key);
+  });
+
+  it('leaves alone what is not ours, and what belongs to tenants of another database', async () => {
+    const foreign = [
+      await put(keyOf('theirs.pdf', 'unknown-tenant')),
+      await put('backup/yesterday.sql'),
+      await put(`${partner.tenantId}/logo.png`),
+    ];
+    expect(await sweepAfter(1_000)).toEqual({ objects: 0, unfinished: 0 });
+    expect(await keys()).toEqual(expect.arrayContaining(foreign));
+  });
+
+  it('may run several times at once', async () => {
+    for (let count = 0; count < 6; count += 1) await put(keyOf('waste.pdf'));
+    await Promise.all([sweepAfter(25), sweepAfter(25), sweepAfter(25)]);
+    expect((await keys()).filter((key) => key.endsWith('waste.pdf'))).toEqual([]);
+  });
+
+  it('ends when it is told to, and the next run goes on', async () => {
+    await put(keyOf('later.pdf'));
+    await expect(sweepAfter(25, { signal: AbortSignal.abort(new Error('stop')) })).rejects.toThrow('stop');
+    expect(await sweepAfter(25)).toEqual({ objects: 1, unfinished: 0 });
+  });
+}
+
+describe('orphaned objects in the file store', () => {
+  let dataDir: string;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'orphans-'));
+  });
+  afterAll(() => rm(dataDir, { recursive: true }));
+
+  describeSweep(async () => ({ DATA_DIR: dataDir }));
+
+  it('are looked up a thousand at a time, and partial files go with them', async () => {
+    const harness = await startHarness({ environment: { DATA_DIR: dataDir } });
+    const { tenantId } = await newPartner(harness);
+    const folder = join(dataDir, 'documents');
+    const strays = join(folder, tenantId, 'clients', randomUUID(), 'lab-results', randomUUID());
+    await mkdir(strays, { recursive: true });
+    await Promise.all(Array.from({ length: 1_001 }, (_, count) => writeFile(join(strays, `${count}.pdf`), '')));
+    const incoming = join(folder, '.incoming');
+    const old = new Date(Date.now() - 25 * hour);
+    await writeFile(join(incoming, 'old'), 'half');
+    await utimes(join(incoming, 'old'), old, old);
+    await writeFile(join(incoming, 'young'), 'half');
+    harness.clock.now = new Date();
+    expect(await removeOrphanedObjects(harness.services)).toEqual({ objects: 0, unfinished: 1 });
+    expect(await readdir(incoming)).toEqual(['young']);
+    harness.clock.now = new Date(Date.now() + 1_000);
+    const statements = await statementsOf(async () => {
+      expect(await removeOrphanedObjects(harness.services, { safeAge: 0 })).toEqual({ objects: 1_001, unfinished: 1 });
+    });
+    expect(statements.filter(({ text }) => text.includes('blob_path'))).toHaveLength(2);
+    await harness.close();
+  });
+});
+
+const describeOnS3 = hasS3Server() ? describe : describe.skip;
+
+describeOnS3('orphaned objects in the S3 store', () => {
+  let server: S3Server;
+  beforeAll(async () => {
+    server = await startS3Server();
+  });
+  afterAll(() => server.close());
+
+  describeSweep(async () => server.environment);
+});
+
+describe('the S3 store', () => {
+  let spoolFolder: string;
+  const servers: Server[] = [];
+  beforeAll(async () => {
+    spoolFolder = await mkdtemp(join(tmpdir(), 'spool-'));
+  });
+  afterAll(async () => {
+    await Promise.all(servers.map(closeServer));
+    await rm(spoolFolder, { recursive: true });
+  });
+
+  /** A store on a server that answers like this; what it was asked for, without signatures. */
+  const storeOn = async (answer: (query: URLSearchParams, response: ServerResponse) => void) => {
+    const asked: string[] = [];
+    const { server, origin } = await listen((request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
+      asked.push(`${request.method} ${decodeURIComponent(pathname)} ${searchParams.get('uploadId') ?? ''}`.trim());
+      answer(searchParams, response);
+    });
+    servers.push(server);
+    const account = { region: 'us-east-1', bucket: 'documents', accessKey: 'key', secretKey: 'secret' };
+    return { asked, server, store: await openS3Store({ ...account, endpoint: origin, spoolFolder, timeout: 300 }) };
+  };
+
+  it('lists all pages, one after the other', async () => {
+    const modified = '<LastModified>2026-11-20T16:00:00.000Z</LastModified>';
+    const page = (keys: string[], next = ''): string => `<ListBucketResult><IsTruncated>${next !== ''}</IsTruncated>
+      ${keys.map((key) => `<Contents><Key>${key}</Key>${modified}</Contents>`).join('')}
+      <NextContinuationToken>${next}</NextContinuationToken></ListBucketResult>`;
+    const pages: Record<string, string> = {
+      '': page(['a', 'b'], '12'),
+      12: page(['c'], 'x/y+z='),
+      'x/y+z=': page(['d']),
+    };
+    const { store, asked } = await storeOn((query, response) => {
+      response.end(pages[query.get('continuation-token') ?? '']);
+    });
+    const keys: string[] = [];
+    for await (const { key, modifiedAt } of store.list()) {
+      keys.push(key);
+      expect(modifiedAt).toEqual(new Date('2026-11-20T16:00:00.000Z'));
+      // The next page is not asked for before this one is used up.
+      if (key === 'b') expect(asked).toHaveLength(1);
+    }
+    expect(keys).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('aborts multipart uploads that began before the given time, on all pages', async () => {
+    const upload = (key: string, id: string, initiated: string): string =>
+      `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated}</Initiated></Upload>`;
+    const { store, asked } = await storeOn((query, response) => {
+      if (query.has('uploadId')) response.writeHead(204).end();
+      else if (query.has('key-marker'))
+        response.end(`<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>
+        ${upload('b/c d&amp;e.pdf', 'three', '2026-11-18T00:00:00.000Z')}</ListMultipartUploadsResult>`);
+      else
+        response.end(`<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>a.pdf</NextKeyMarker>
+        <NextUploadIdMarker>two</NextUploadIdMarker>${upload('a.pdf', 'one', '2026-11-18T00:00:00.000Z')}
+        ${upload('a.pdf', 'two', '2026-11-20T00:00:00.000Z')}</ListMultipartUploadsResult>`);
+    });
+    expect(await store.removeUnfinished(new Date('2026-11-19T00:00:00.000Z'))).toBe(2);
+    expect(asked.filter((one) => one.startsWith('DELETE'))).toEqual([
+      'DELETE /documents/a.pdf one',
+      'DELETE /documents/b/c d&e.pdf three',
+    ]);
+  });
+
+  it.each([
+    [
+      'is overloaded',
+      (_query: URLSearchParams, response: ServerResponse) => {
+        response.writeHead(503).end();
+      },
+    ],
+    ['does not answer', () => undefined],
+    ['is gone', null],
+  ])('is unavailable, within its time limit, when the server %s', async (_fault, answer) => {
+    const { store, server } = await storeOn(answer ?? (() => undefined));
+    if (answer === null) await closeServer(server);
+    const listing = async (): Promise<void> => {
+      for await (const _ of store.list());
+    };
+    expect(await outcomeOf(listing())).toBe('dependency_unavailable');
+    expect(await outcomeOf(store.removeUnfinished(new Date()))).toBe('dependency_unavailable');
+  });
+});

@@ -1,0 +1,282 @@
+import type { ServerResponse } from 'node:http';
+import { deactivateApiClient } from '../../../src/domain/access/apiClients.js';
+import { webhookBacklog } from '../../../src/domain/webhooks/backlog.js';
+import { takeEndpoints } from '../../../src/domain/webhooks/deliver.js';
+import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
+import { startDeliveries } from '../../../src/jobs/deliveries.js';
+import { permissions } from '../../../src/domain/access/permissions.js';
+import { feedPage, recordPaid } from '../../support/events.js';
+import {
+  newClient,
+  newClinic,
+  newEncounter,
+  newPartner,
+  newPatient,
+  newToken,
+  type Partner,
+} from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call, type Answer } from '../../support/http.js';
+import { startReceiver, verified, type Received, type Receiver } from '../../support/receiver.js';
+import { setClock } from '../../support/sandbox.js';
+import { withSql } from '../../support/sqlFaults.js';
+import { deliverAll, deliverDue, newEndpoint } from '../../support/webhooks.js';
+
+let harness: Harness;
+let receiver: Receiver;
+let partner: Partner;
+/** What a path responds; 204 where nothing is said. */
+const statuses = new Map<string, number>();
+const HANGS = 0;
+const hanging: ServerResponse[] = [];
+beforeAll(async () => {
+  receiver = await startReceiver(({ path }, response) => {
+    const status = statuses.get(path) ?? 204;
+    if (status === HANGS) hanging.push(response);
+    else response.writeHead(status).end();
+  });
+  harness = await startHarness({ environment: { WEBHOOK_ALLOWED_HOSTS: receiver.host } });
+});
+beforeEach(async () => {
+  // Signatures are of real time.
+  harness.clock.now = new Date();
+  statuses.clear();
+  partner = await newPartner(harness);
+});
+afterAll(async () => {
+  await receiver.close();
+  await harness.close();
+});
+
+let paths = 0;
+const newPath = (): string => `/hooks/${(paths += 1)}`;
+const at = (path: string): Received[] => receiver.received.filter((one) => one.path === path);
+const idsAt = (path: string): unknown[] => at(path).map(({ headers }) => headers['webhook-id']);
+const pay = (count = 1, { tenantId } = partner): Promise<void> =>
+  recordPaid(harness, { tenantId, clinicId: null }, 'ORD-101000', count);
+/** With a new token, because days may have gone by. */
+const read = async ({ id }: { readonly id: string }, list = ''): Promise<Answer['body']> =>
+  (await call(harness, `GET /webhook-endpoints/${id}${list}`, { token: await newToken(harness, partner) })).body;
+const DAY = 24 * 3600;
+
+describe('an endpoint', () => {
+  it('gets each event of its types once from then on, as the feed has it, signed by its secret', async () => {
+    await pay();
+    const [all, paid] = [newPath(), newPath()];
+    const { secret } = await newEndpoint(harness, partner, { url: receiver.url(all) });
+    await newEndpoint(harness, partner, { url: receiver.url(paid), types: ['order.paid'] });
+    const before = (await feedPage(harness, partner)).next_cursor;
+    await pay(2);
+    await newPatient(harness, partner);
+    await pay(20);
+    await deliverAll(harness);
+    await deliverAll(harness);
+
+    const { data } = await feedPage(harness, partner, { after: before, limit: 100 });
+    const sorted = (ids: unknown[]): unknown[] => [...ids].sort();
+    expect(sorted(idsAt(all))).toEqual(sorted(data.map(({ id }) => id)));
+    expect(sorted(idsAt(paid))).toEqual(sorted(data.filter(({ type }) => type === 'order.paid').map(({ id }) => id)));
+    for (const webhook of at(all)) {
+      const { id, ...event } = data.find((one) => one.id === webhook.headers['webhook-id']) ?? {};
+      expect(webhook.body).toBe(JSON.stringify(event));
+      expect(verified(webhook, secret)).toEqual(event);
+      expect(webhook.headers['content-type']).toBe('application/json');
+      expect(id).toBeDefined();
+    }
+  });
+
+  it('gets nothing that its API client may not see, and nothing once that lost the permission or is deactivated', async () => {
+    const [own, other] = [await newClinic(harness, partner), await newClinic(harness, partner)];
+    const limited = await newClient(harness, partner.tenantId, permissions, [own]);
+    const path = newPath();
+    await newEndpoint(harness, limited, { url: receiver.url(path), types: ['encounter.created'] });
+    const seen = await newEncounter(harness, partner, { clinicId: own });
+    await newEncounter(harness, partner, { clinicId: other });
+    await deliverAll(harness);
+    expect(at(path).map(({ body }) => JSON.parse(body).data.encounter_id)).toEqual([seen.encounter_id]);
+    const { db } = harness.domain;
+    const { clientId, tenantId } = limited;
+    const where = { clientId, tenantId };
+    for (const lost of [
+      () => db.prisma.apiClient.update({ where, data: { permissions: ['read:event'] } }),
+      () => deactivateApiClient(harness.domain, clientId),
+    ]) {
+      await db.prisma.apiClient.update({ where, data: { permissions: [...permissions] } });
+      await newEncounter(harness, partner, { clinicId: own });
+      await lost();
+      await newEncounter(harness, partner, { clinicId: own });
+      await deliverAll(harness);
+      expect(at(path)).toHaveLength(1);
+    }
+  });
+
+  it('is tried again by the schedule, with the same id, until the delivery has failed', async () => {
+    const path = newPath();
+    statuses.set(path, 500);
+    const endpoint = await newEndpoint(harness, partner, { url: receiver.url(path) });
+    await pay();
+    const longest = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => 1.2 * seconds);
+    for (const seconds of [0, ...longest]) {
+      harness.clock.advance(seconds * 0.6);
+      await deliverAll(harness);
+      harness.clock.advance(seconds * 0.4);
+      await deliverAll(harness);
+    }
+    const [delivery] = (await read(endpoint, '/deliveries')).data;
+    expect(delivery).toMatchObject({ status: 'failed', next_attempt_at: null });
+    expect(delivery.attempts).toHaveLength(10);
+    expect(delivery.attempts[0]).toMatchObject({ http_status: 500, error: null });
+    expect(new Set(idsAt(path)).size).toBe(1);
+    expect(at(path)).toHaveLength(10);
+  });
+
+  it('is tried again at once after a retry, also when an attempt was under way that has failed since', async () => {
+    const { id } = await newEndpoint(harness, partner, { url: receiver.url(newPath()) });
+    await pay();
+    await makeDeliveries(harness.services);
+    const [delivery] = (await read({ id }, '/deliveries')).data;
+    const retry = `POST /webhook-endpoints/${id}/deliveries/${delivery.id}/retry`;
+    const sendWebhook = async () => {
+      harness.clock.advance(1);
+      expect((await call(harness, retry, { token: partner.token })).status).toBe(202);
+      return { status: 500, retryAfter: null };
+    };
+    expect(await deliverDue({ services: { ...harness.services, sendWebhook } })).toBeGreaterThan(0);
+    const now = harness.clock.now.toISOString();
+    const [retried] = (await read({ id }, '/deliveries')).data;
+    expect(retried).toMatchObject({ status: 'waiting', next_attempt_at: now, attempts: [{ http_status: 500 }] });
+  });
+
+  it('is disabled at once by 410, and after five days without a success; what waits stays', async () => {
+    const [gone, dead] = [newPath(), newPath()];
+    statuses.set(gone, 410).set(dead, 404);
+    const endpoints = [
+      await newEndpoint(harness, partner, { url: receiver.url(gone) }),
+      await newEndpoint(harness, partner, { url: receiver.url(dead) }),
+    ] as const;
+    const witness = newPath();
+    await newEndpoint(harness, partner, { url: receiver.url(witness), types: ['webhook.disabled'] });
+    await pay();
+    await deliverAll(harness);
+    expect(await read(endpoints[0])).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
+    expect(await read(endpoints[1])).toMatchObject({ status: 'active', disabledReason: null });
+    for (let day = 0; day < 5; day += 1) {
+      harness.clock.advance(DAY);
+      await pay();
+      await deliverAll(harness);
+    }
+    expect(await read(endpoints[1])).toMatchObject({ status: 'disabled', disabledReason: 'no_success' });
+    expect(at(gone)).toHaveLength(1);
+    const told = at(witness).map(({ body }) => JSON.parse(body).data);
+    expect(told).toEqual([
+      { endpoint_id: endpoints[0].id, reason: 'gone' },
+      { endpoint_id: endpoints[1].id, reason: 'no_success' },
+    ]);
+    const count = at(dead).length;
+    await pay();
+    await deliverAll(harness);
+    expect(at(dead)).toHaveLength(count);
+  });
+
+  it('is verified by the old secret, too, for a day after a rotation', async () => {
+    const path = newPath();
+    const { id, secret } = await newEndpoint(harness, partner, { url: receiver.url(path) });
+    const rotated = await call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
+    await pay();
+    await deliverAll(harness);
+    const [both] = at(path);
+    for (const known of [secret, rotated.body.secret]) expect(verified(both as Received, known)).toBeDefined();
+    harness.clock.advance(DAY + 1);
+    await pay();
+    await deliverAll(harness);
+    expect(at(path)[1]?.headers['webhook-signature']).not.toContain(' ');
+  });
+
+  it('of a sandbox is tried again when its clock has moved', async () => {
+    const sandbox = await newPartner(harness, 'sandbox');
+    const path = newPath();
+    statuses.set(path, 503);
+    await newEndpoint(harness, sandbox, { url: receiver.url(path) });
+    await pay(1, sandbox);
+    await deliverAll(harness);
+    await deliverAll(harness);
+    expect(at(path)).toHaveLength(1);
+    expect((await setClock(harness, sandbox, 60)).status).toBe(200);
+    await deliverAll(harness);
+    expect(at(path)).toHaveLength(2);
+    const [first, second] = at(path).map(({ headers }) => headers['webhook-timestamp']);
+    expect(second).toBe(first);
+  });
+});
+
+it('a fault of the database that concerns one tenant does not stop the webhooks of others', async () => {
+  const other = await newPartner(harness);
+  const path = newPath();
+  for (const tenant of [partner, other]) await newEndpoint(harness, tenant, { url: receiver.url(path) });
+  for (const [faulty, sound] of [
+    [partner, other],
+    [other, partner],
+  ] as const) {
+    const count = at(path).length;
+    await withSql(
+      harness,
+      `CREATE FUNCTION cancel() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'cancelled' USING ERRCODE = '57014'; END $$;;
+      CREATE TRIGGER cancel BEFORE INSERT ON webhook_delivery FOR EACH ROW
+        WHEN (NEW.tenant_id = '${faulty.tenantId}') EXECUTE FUNCTION cancel()`,
+      'DROP TRIGGER cancel ON webhook_delivery;; DROP FUNCTION cancel',
+      async () => {
+        await pay(1, faulty);
+        await pay(1, sound);
+        await deliverAll(harness);
+      },
+    );
+    expect(at(path)).toHaveLength(count + 1);
+    await deliverAll(harness);
+    expect(at(path)).toHaveLength(count + 2);
+  }
+});
+
+describe('several processes', () => {
+  it('never send to one endpoint at the same time; one that died holds it up until its lease is over', async () => {
+    const path = newPath();
+    const { id } = await newEndpoint(harness, partner, { url: receiver.url(path) });
+    await pay(5);
+    const { services, domain } = harness;
+    expect((await webhookBacklog(domain.db)).behind).toBe(5);
+    await makeDeliveries(services);
+    const backlog = await webhookBacklog(domain.db);
+    expect(backlog).toEqual({ behind: 0, waiting: expect.any(Number), oldestSeconds: expect.any(Number) });
+    expect(backlog.waiting).toBeGreaterThanOrEqual(5);
+    const take = async (): Promise<boolean> => (await takeEndpoints(services, 100)).some((taken) => taken.id === id);
+    expect([await take(), await take()]).toEqual([true, false]);
+    await deliverAll(harness);
+    expect(at(path)).toEqual([]);
+    const [{ seconds } = { seconds: 0 }] = await domain.db.prisma.$queryRaw<{ seconds: number }[]>`
+      UPDATE webhook_endpoint SET busy_until = now() FROM (SELECT busy_until AS until FROM webhook_endpoint WHERE id = ${id}::uuid) AS before
+      WHERE id = ${id}::uuid RETURNING extract(epoch FROM until - now())::float AS seconds`;
+    expect(seconds).toBeLessThanOrEqual(30);
+    await deliverAll(harness);
+    expect(at(path)).toHaveLength(5);
+  });
+
+  it('send everything once side by side, and a receiver that hangs holds up no other', async () => {
+    const [fast, slow] = [newPath(), newPath()];
+    statuses.set(slow, HANGS);
+    await newEndpoint(harness, partner, { url: receiver.url(fast) });
+    await newEndpoint(harness, partner, { url: receiver.url(slow) });
+    const running = [startDeliveries(harness.services), startDeliveries(harness.services)];
+    try {
+      await pay(100);
+      await receiver.arrived(fast, 100);
+      expect(hanging.length).toBeGreaterThan(0);
+      expect(hanging.every(({ writableEnded }) => !writableEnded)).toBe(true);
+    } finally {
+      statuses.clear();
+      for (const response of hanging.splice(0)) response.writeHead(204).end();
+      await Promise.all(running.map((one) => one.stop(20_000)));
+    }
+    expect(new Set(idsAt(fast)).size).toBe(100);
+    expect(at(fast)).toHaveLength(100);
+  });
+});

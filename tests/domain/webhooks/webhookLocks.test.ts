@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Prisma } from '../../../generated/prisma/client.js';
+import { serveEndpoint, takeEndpoints } from '../../../src/domain/webhooks/deliver.js';
+import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
+import { purgeEvents } from '../../../src/domain/sweeps/purges.js';
+import type { Partner } from '../../support/factories.js';
+import { startHarness, type Harness } from '../../support/harness.js';
+import { call } from '../../support/http.js';
+import { newSandbox, reset } from '../../support/sandbox.js';
+import { newEndpoint } from '../../support/webhooks.js';
+
+// An attempt locks its endpoint, then its deliveries. Whatever locks both in the reverse order deadlocks with it.
+
+let harness: Harness;
+let partner: Partner;
+beforeAll(async () => {
+  harness = await startHarness();
+  partner = await newSandbox(harness);
+});
+afterAll(() => harness.close());
+
+const remove = (id: string) => call(harness, `DELETE /webhook-endpoints/${id}`, { token: partner.token });
+
+/** An endpoint of the sandbox's own receiver, with deliveries that are due. */
+async function newDeliveries(): Promise<string> {
+  const { id } = await newEndpoint(harness, partner, { url: `${harness.baseUrl}/sandbox/webhook-inbox` });
+  for (let count = 0; count < 8; count += 1) {
+    await call(harness, `POST /webhook-endpoints/${id}/ping`, { token: partner.token });
+  }
+  while (await makeDeliveries(harness.services));
+  return id;
+}
+
+it.each<[string, (id: string) => Promise<unknown>]>([
+  ['resetSandbox', () => reset(harness, partner)],
+  ['deleteWebhookEndpoint', remove],
+  ['the purge of old events', () => purgeEvents(harness.services)],
+])('%s locks an endpoint before its deliveries', async (_name, work) => {
+  const { db } = harness.domain;
+  const { tenantId } = partner;
+  const id = await newDeliveries();
+  await db.prisma.$executeRaw`
+    UPDATE event SET recorded_at = now() - interval '31 days' WHERE tenant_id = ${tenantId}`;
+  let working: Promise<unknown> | undefined;
+  let isDone = false;
+  await db.prisma.$transaction(async (holder) => {
+    await holder.$executeRaw`
+      SELECT FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
+    working = work(id).finally(() => (isDone = true));
+    const waits = Prisma.sql`SELECT FROM pg_locks WHERE NOT granted
+      AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`;
+    while (!isDone && (await db.prisma.$queryRaw<object[]>(waits)).length === 0) await delay(5);
+    expect(isDone).toBe(false);
+    const free = await db.prisma.$queryRaw<object[]>`
+      SELECT FROM webhook_delivery WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid FOR UPDATE SKIP LOCKED`;
+    expect(free).toHaveLength(8);
+  });
+  await working;
+  await remove(id);
+});
+
+it('attempts, resets, deletions and new deliveries at the same time never deadlock', async () => {
+  const statuses: number[] = [];
+  for (let round = 0; round < 10; round += 1) {
+    const id = await newDeliveries();
+    const taken = await takeEndpoints(harness.services, 100);
+    await call(harness, `POST /webhook-endpoints/${id}/replay`, {
+      token: partner.token,
+      json: { after: '2026-01-01T00:00:00Z' },
+    });
+    const [resetting, removal] = await Promise.all([
+      reset(harness, partner),
+      remove(id),
+      makeDeliveries(harness.services),
+      ...taken.map((endpoint) => serveEndpoint(harness.services, endpoint)),
+    ]);
+    statuses.push(resetting.status, removal.status);
+  }
+  expect(statuses.filter((status) => status !== 204)).toEqual([]);
+  expect(harness.logged.filter(({ msg }) => msg === 'no deliveries were made')).toEqual([]);
+});

@@ -1,0 +1,187 @@
+import type { ServerResponse } from 'node:http';
+import { openTenantLimiter } from '../../src/http/endpoint/tenantLimiter.js';
+import { cast } from '../support/cast.js';
+import { newPartner, newPatient, type Partner } from '../support/factories.js';
+import { startFileHost, type FileHost } from '../support/fileHost.js';
+import { startHarness, type Harness } from '../support/harness.js';
+import { call, type Answer } from '../support/http.js';
+import { openConnection, requestBytes } from '../support/rawHttp.js';
+import { expectProblem } from '../support/refusals.js';
+import { newSandbox, reset, setClock } from '../support/sandbox.js';
+
+const POOL = 4;
+const CALLERS = 16;
+const READERS = 4;
+
+let harness: Harness;
+let files: FileHost;
+let sandbox: Partner;
+let live: Partner;
+beforeAll(async () => {
+  files = await startFileHost();
+  harness = await startHarness({
+    environment: { DATABASE_POOL_SIZE: String(POOL), DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
+  });
+  [sandbox, live] = [await newSandbox(harness), await newPartner(harness)];
+});
+afterAll(async () => {
+  await harness.close();
+  await files.close();
+});
+
+const listProducts = ({ token }: Partner): Promise<Answer> =>
+  call(harness, 'GET /tenants/products?limit=100', { token });
+const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+const statuses = (answers: readonly Answer[]): number[] => [...new Set(answers.map(({ status }) => status))].sort();
+
+describe('however many callers a tenant has', () => {
+  it('another one is served, also while everything of the first waits for a lock', async () => {
+    const { domain } = harness;
+    const json = { outcome: 'claim' };
+    const target = `POST /sandbox/encounters/${cast.encounters.waiting.encounter_id}/simulate`;
+    const blocked = await domain.db.prisma.$transaction(async (db) => {
+      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
+      const waiting = times(CALLERS, () => call(harness, target, { token: sandbox.token, json }));
+      // One connection is this transaction's; the sandbox has one; the others are free.
+      expect(statuses(await Promise.all(times(CALLERS, () => listProducts(live))))).toEqual([200]);
+      return waiting;
+    });
+    expect(statuses(await Promise.all(blocked))).toEqual([200]);
+  });
+
+  it('another one gets only 200 while a sandbox is reset, moved and listed', async () => {
+    const patient = await newPatient(harness, live);
+    const callers = times(CALLERS, async (index) => {
+      if (index % 3 === 0) return reset(harness, sandbox);
+      return index % 3 === 1 ? setClock(harness, sandbox, 60) : listProducts(sandbox);
+    });
+    const answers: Answer[] = [];
+    for (const _ of times(20, () => null)) {
+      answers.push(await call(harness, `GET /clients/${patient}`, { token: live.token }));
+    }
+    expect(statuses(answers)).toEqual([200]);
+    // It may be too much for the sandbox itself.
+    expect([200, 204, 409, 503]).toEqual(expect.arrayContaining(statuses(await Promise.all(callers))));
+  }, 60_000);
+});
+
+it('uploads that wait for their files leave the tenant’s place to its other requests', async () => {
+  const patient = await newPatient(harness, live);
+  const held: ServerResponse[] = [];
+  let url = '';
+  const allAreHeld = new Promise<void>((resolve) => {
+    url = files.serve('/slow.pdf', (_req, res) => {
+      if (held.push(res) === POOL) resolve();
+    });
+  });
+  const target = `POST /clients-documents/${patient}/upload-url/intake-forms`;
+  const uploads = times(POOL, () => call(harness, target, { token: live.token, json: { url } }));
+  await Promise.race([allAreHeld, ...uploads]);
+  expect((await listProducts(live)).status).toBe(200);
+  for (const res of held) res.writeHead(200, { 'Content-Type': 'application/pdf' }).end('%PDF-1.4\n%%EOF\n');
+  expect(statuses(await Promise.all(uploads))).toEqual([200]);
+});
+
+describe('a place', () => {
+  /** Starts work that ends when it is told to; `order` gets the names of those that have begun. */
+  function stage(places: number, longestWait?: number) {
+    const limiter = openTenantLimiter(places, longestWait);
+    const order: string[] = [];
+    const ends = new Map<string, () => void>();
+    const begin = (name: string): Promise<void> =>
+      limiter.run({ tenantId: name.charAt(0), tenantMode: 'live' }, () => {
+        order.push(name);
+        return new Promise((resolve) => ends.set(name, resolve));
+      });
+    const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    const end = async (name: string): Promise<void> => {
+      await settled();
+      ends.get(name)?.();
+      await settled();
+    };
+    return { limiter, order, begin, end };
+  }
+
+  it('is given to the tenants in turn, and half of them to one at most', async () => {
+    const { order, begin, end } = stage(4);
+    const begun = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'c1', 'b2', 'c2', 'c3'].map(begin);
+    await end('nobody');
+    expect(order).toEqual(['a1', 'a2', 'b1', 'c1']);
+    for (const name of ['a1', 'b1', 'a2', 'c1', 'a3', 'b2', 'c2', 'a4', 'c3', 'a5']) await end(name);
+    expect(order).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'c2', 'a4', 'c3', 'a5']);
+    await Promise.all(begun);
+  });
+
+  it('is refused when the wait is too long or too many wait, and nobody else is', async () => {
+    const { order, begin, end } = stage(2, 1);
+    const first = begin('a1');
+    await expect(begin('a2')).rejects.toMatchObject({ code: 'dependency_unavailable' });
+    const waiting = times(200, (index) => begin(`a${index + 3}`).catch(() => 'late'));
+    await expect(begin('a999')).rejects.toMatchObject({ code: 'dependency_unavailable' });
+    const other = begin('b1');
+    expect(await Promise.all(waiting)).toEqual(Array(200).fill('late'));
+    await end('a1');
+    await end('b1');
+    await Promise.all([first, other]);
+    expect(order).toEqual(['a1', 'b1']);
+  });
+
+  it('is free again after a failure, and while its work runs without a slot', async () => {
+    const { limiter, order, begin, end } = stage(1);
+    const tenant = { tenantId: 'a', tenantMode: 'live' } as const;
+    await expect(limiter.run(tenant, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    const withoutSlot = limiter.run(tenant, (leave) =>
+      leave(async () => {
+        const other = begin('b1');
+        await end('b1');
+        return other;
+      }),
+    );
+    await withoutSlot;
+    expect(order).toEqual(['b1']);
+    const last = begin('c1');
+    await end('c1');
+    await last;
+    expect(order).toEqual(['b1', 'c1']);
+  });
+});
+
+it('what waits in vain is told when to come back', async () => {
+  const { domain } = harness;
+  await domain.db.prisma
+    .$transaction(async (db) => {
+      await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${sandbox.tenantId}`}, 0))`;
+      const target = `POST /sandbox/encounters/${cast.encounters.waiting.encounter_id}/simulate`;
+      const json = { outcome: 'claim' };
+      const answers = times(250, () => call(harness, target, { token: sandbox.token, json }));
+      const refused = await Promise.race(answers);
+      expectProblem(refused, 503, 'dependency_unavailable');
+      expect(refused.headers.get('Retry-After')).toBe('5');
+      return answers;
+    })
+    .then((answers) => Promise.all(answers));
+});
+
+it('refuses a tenant with 503 while its readers leave more than 32 MiB unread, and no other tenant', async () => {
+  const { domain } = harness;
+  const patient = await newPatient(harness, live);
+  // More than the buffers of the system take.
+  const metadata = { text: 'x'.repeat(12 * 1024 ** 2) };
+  await domain.db.prisma.patient.updateMany({ where: { tenantId: live.tenantId, id: patient }, data: { metadata } });
+  const readers = await Promise.all(
+    times(READERS, async () => {
+      const connection = await openConnection(harness);
+      const headers = [['Authorization', `Bearer ${live.token}`]] as const;
+      connection.socket.pause();
+      connection.socket.write(requestBytes({ target: `/clients/${patient}`, headers }));
+      return connection;
+    }),
+  );
+  let last = await listProducts(live);
+  while (last.status === 200) last = await listProducts(live);
+  expectProblem(last, 503, 'dependency_unavailable');
+  expect((await listProducts(sandbox)).status).toBe(200);
+  for (const { socket } of readers) socket.destroy();
+  while ((await listProducts(live)).status === 503);
+  expect((await listProducts(live)).status).toBe(200);
+});
