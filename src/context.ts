@@ -52,6 +52,8 @@ export interface Services extends DomainContext {
   readonly newRequestId: () => string;
   /** Whether the process has been told to stop: it serves what it has and takes no more. */
   readonly isStopping: () => boolean;
+  /** Wakes the webhook deliveries: a transaction with events has committed. */
+  readonly wakeDeliveries: () => void;
   readonly auditLog: AuditLog;
 }
 

@@ -13,7 +13,7 @@ import { contractVersion } from './http/pages/contractDocument.js';
 import { drain, listenAt } from './http/listener/listen.js';
 import { refusalLog } from './http/listener/requestLog.js';
 import { createHttpServer } from './http/listener/server.js';
-import { startDeliveries } from './jobs/deliveries.js';
+import { startDeliveries, type Deliveries } from './jobs/deliveries.js';
 import { jobsWith } from './jobs/index.js';
 import type { ServiceDatabase } from './runtime/configuredDatabase.js';
 import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
@@ -46,6 +46,9 @@ interface Start {
   readonly serveMetrics: ReturnType<typeof startMonitoring> | null;
 }
 
+/** The message of a worker that has recorded events. */
+const NEW_EVENTS = 'events';
+
 /** Everything is checked before the first request is taken: configuration, schema, keys, object store. */
 export async function startService({ config, options, opened, log, serveMetrics }: Start): Promise<RunningService> {
   let stopping = false;
@@ -55,7 +58,16 @@ export async function startService({ config, options, opened, log, serveMetrics 
   const database = await withSchema(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
   const domain = systemContext(openDatabase(database.url, { poolSize: databasePoolSize }));
   try {
-    const state = { baseUrl: () => baseUrl, isStopping: () => stopping };
+    let deliveries: Deliveries | undefined;
+    // The first process sends the webhooks, also of events that its workers record.
+    const wakeDeliveries = (): void => {
+      if (cluster.isWorker) process.send?.(NEW_EVENTS, undefined, undefined, () => undefined);
+      else deliveries?.wake();
+    };
+    cluster.on('message', (_worker, message) => {
+      if (message === NEW_EVENTS) wakeDeliveries();
+    });
+    const state = { baseUrl: () => baseUrl, isStopping: () => stopping, wakeDeliveries };
     const services = await openServices({ config, domain, databaseUrl: database.url, log, ...state });
     await checkStore(services);
     const wantsDemo = cluster.isPrimary && (databaseUrl === null || options.demo === true);
@@ -77,7 +89,7 @@ export async function startService({ config, options, opened, log, serveMetrics 
     const jobs = cluster.isPrimary
       ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
       : undefined;
-    const deliveries = webhookDb && startDeliveries({ ...services, db: webhookDb });
+    deliveries = webhookDb && startDeliveries({ ...services, db: webhookDb });
     return {
       failed: listener.failed,
       announce() {

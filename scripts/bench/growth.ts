@@ -67,6 +67,7 @@ async function contextOf(db: Database, url: string, tenantId: string): Promise<C
     log: pino({ level: 'error' }),
     baseUrl: () => '',
     isStopping: () => false,
+    wakeDeliveries: () => undefined,
   });
   return {
     ...services,

@@ -7,12 +7,16 @@ import { describeCauses } from '../failures.js';
 
 /** Endpoints that are sent to at the same time. */
 const MAX_ENDPOINTS = 200;
-/** Milliseconds between two looks when there is nothing to do. */
-const PAUSE = 250;
-/** Milliseconds before the next look when one failed. */
-const PAUSE_AFTER_FAILURE = 1_000;
+/** Milliseconds between two looks for retries that are due. */
+const SENDING_PAUSE = 2_000;
+/** Milliseconds between two looks for events that no request of this server has recorded, but a job, or another server. */
+const MAKING_PAUSE = 5_000;
+/** Milliseconds after every step, so that a stream of events does not turn into a stream of statements. */
+const MIN_PAUSE = 50;
 
-interface Deliveries {
+export interface Deliveries {
+  /** Makes and sends deliveries at once: events have been committed. */
+  wake(): void;
   /**
    * Takes nothing more and waits for what is being sent.
    * @param limit milliseconds after which it is left: it is sent again, by another process or after the next start
@@ -28,21 +32,19 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
   const serving = new Set<Promise<void>>();
   let isStopping = false;
 
-  const repeat = (step: () => Promise<boolean>) => {
+  const repeat = (idlePause: number, step: () => Promise<boolean>) => {
     let alarm = new AbortController();
     const run = async (): Promise<void> => {
       while (!isStopping) {
         alarm = new AbortController();
-        const pause = await step().then(
-          (isBusy) => (isBusy ? 0 : PAUSE),
-          (error: unknown) => (logFailure(context, error), PAUSE_AFTER_FAILURE),
-        );
-        await delay(pause, undefined, { signal: alarm.signal }).catch(() => undefined);
+        const isBusy = await step().catch((error: unknown) => logFailure(context, error));
+        await delay(MIN_PAUSE);
+        if (isBusy !== true) await delay(idlePause, undefined, { signal: alarm.signal }).catch(() => undefined);
       }
     };
     return { wake: () => alarm.abort(), ended: run() };
   };
-  const sending = repeat(async () => {
+  const sending = repeat(SENDING_PAUSE, async () => {
     const room = MAX_ENDPOINTS - serving.size;
     const taken = room > 0 ? await takeEndpoints(context, room) : [];
     for (const endpoint of taken) {
@@ -50,19 +52,20 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
         .catch((error: unknown) => logFailure(context, error))
         .finally(() => {
           serving.delete(served);
-          // What was served may have more that is due.
+          // The endpoint may have more that is due.
           sending.wake();
         });
       serving.add(served);
     }
     return false;
   });
-  const making = repeat(async () => {
+  const making = repeat(MAKING_PAUSE, async () => {
     const hasMore = await makeDeliveries(context);
     sending.wake();
     return hasMore;
   });
   return {
+    wake: () => making.wake(),
     async stop(limit) {
       isStopping = true;
       sending.wake();

@@ -27,11 +27,12 @@ interface ServiceOptions {
   /** Known once the server listens. */
   readonly baseUrl: () => string;
   readonly isStopping: () => boolean;
+  readonly wakeDeliveries: () => void;
 }
 
 /** Opens what the operations need besides the database. @throws Error naming the file or the variable that is wrong */
 export async function openServices(options: ServiceOptions): Promise<Services> {
-  const { config, domain, databaseUrl, log, baseUrl, isStopping } = options;
+  const { config, domain, databaseUrl, log, baseUrl, isStopping, wakeDeliveries } = options;
   const { now, newId } = domain;
   const create = config.createSigningKeys ? { now: now(), newId } : null;
   const keys = await openSigningKeys(config.signingKeysFile, create, (error) => {
@@ -64,6 +65,7 @@ export async function openServices(options: ServiceOptions): Promise<Services> {
     },
     newRequestId: () => randomUUID(),
     isStopping,
+    wakeDeliveries,
   };
   // It asks for `db` at each row: a spread here would ask for the base URL before it is known.
   return Object.assign(services, { auditLog: openAuditLog(services) });

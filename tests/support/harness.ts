@@ -71,6 +71,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     log,
     baseUrl: () => baseUrl,
     isStopping: () => false,
+    wakeDeliveries: () => undefined,
   });
   // A spread would ask for the base URL before it is known.
   const services = options.change?.(opened) ?? opened;

@@ -36,6 +36,8 @@ export interface JobWorker {
 const CONCURRENCY = 3;
 /** Tries of a run, with 3 to 55 s between them; the next run by the clock takes the place of one that waits. */
 const ATTEMPTS = 5;
+/** Milliseconds between two looks for jobs to retry; others are announced by NOTIFY. Each of the engine's {@link CONCURRENCY} workers asks. */
+const POLL_INTERVAL = 6_000;
 /** Milliseconds before an engine that gave up is started again. */
 const RESTART = 1_000;
 /** Milliseconds for the engine to write down how its last jobs ended; without a database it never could. */
@@ -67,6 +69,7 @@ export async function startJobWorker({ url, jobs, log }: JobWorkerOptions): Prom
       logger: engineLogger(log),
       noHandleSignals: true,
       concurrency: CONCURRENCY,
+      pollInterval: POLL_INTERVAL,
       // Without these a run whose end cannot be written is an unhandled rejection, which ends the process.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     });

@@ -27,8 +27,9 @@ export function cancelEncounter(
     actor,
     set: { ...claimEnd, cancelReason: reason, cancelledAt: now },
     async effects(transaction, encounter) {
-      await closeItems(transaction, encounter, 'cancelled');
+      const gfeItems = await closeItems(transaction, encounter, 'cancelled');
       recordEvent(transaction, encounter, 'encounter.cancelled', { ...numbersOf(encounter), reason });
+      return { gfeItems };
     },
   }));
 }

@@ -1,8 +1,8 @@
-import { Prisma, type Encounter } from '../../../generated/prisma/client.js';
+import { Prisma, type Encounter, type GfeItem } from '../../../generated/prisma/client.js';
 import { getEncounter, type EncounterRecord } from './encounters.js';
 import { dueEvent, nextState, type EncounterActor, type EncounterEvent } from './states.js';
 import { recordEvent } from '../events/record.js';
-import { updateRows } from '../transactions/rows.js';
+import { findRows, updatedRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
 /** What a transition needs to know of an encounter. */
@@ -17,9 +17,12 @@ export interface Change<Row> {
   readonly actor: EncounterActor;
   /** Columns of the encounter, besides status and version. */
   readonly set: Partial<Encounter>;
-  /** The rest of the change: items, order, events; with the encounter as it was before. */
-  readonly effects: (context: TransactionContext, encounter: Row) => Promise<void> | void;
+  /** The rest of the change: items, order, events. Gets the encounter as it was before, and returns the parts that changed. */
+  readonly effects: (context: TransactionContext, encounter: Row) => Promise<ChangedParts> | ChangedParts;
 }
+
+/** Parts of an encounter after a change. */
+export type ChangedParts = Partial<Pick<EncounterRecord, 'documents' | 'gfeItems' | 'order'>>;
 
 /** What ends with a claim; who had it may stay on record. */
 export const claimEnd = { leaseExpiresAt: null, visitUrl: null } as const;
@@ -57,11 +60,10 @@ export async function changeEncounter(
   const change = await decide(current, now);
   // One change has one time.
   const moment = { ...context, now: () => now };
-  const isLapsed = current.version > stored.version;
-  const isDone =
-    (!isLapsed || (await applyChange(moment, stored, lapse))) && (await applyChange(moment, current, change));
-  if (!isDone) throw new Error('a locked encounter changed');
-  return getEncounter(context, encounterNo);
+  if (current.version > stored.version) await applyChange(moment, stored, lapse);
+  const changed = await applyChange(moment, current, change);
+  if (!changed) throw new Error('a locked encounter changed');
+  return changed;
 }
 
 /** The encounter with elapsed deadlines applied. A lapsed claim is persisted first; expiry is left to the sweep. */
@@ -75,21 +77,19 @@ export function applyElapsedTime<E extends Encounter>(encounter: E, now: Date): 
 
 /**
  * Makes a transition by a conditional update (R-45).
- * @returns false if the encounter has changed since it was read; then nothing is written
+ * @returns the encounter after the change; null if it has changed since it was read, and then nothing is written
  * @throws Problem invalid_state, claimed_by_other if the transition is not in the table
  */
 export async function applyChange<Row extends EncounterRow>(
   context: TransactionContext,
   encounter: Row,
   { event, actor, set, effects }: Change<Row>,
-): Promise<boolean> {
+): Promise<Row | null> {
   const { tenantId, id, status, version } = encounter;
   const isUnchanged = Prisma.sql`id = ${id}::uuid AND status = ${status}::encounter_status AND version = ${version}`;
   const next = { ...set, status: nextState(status, event, actor), version: version + 1, updatedAt: context.now() };
-  const count = await updateRows(context.db, tenantId, 'Encounter', next, isUnchanged);
-  if (count === 0) return false;
-  await effects(context, encounter);
-  return true;
+  const [updated] = await updatedRows(context.db, tenantId, 'Encounter', next, isUnchanged);
+  return updated ? { ...encounter, ...updated, ...(await effects(context, encounter)) } : null;
 }
 
 /** Back into the queue. */
@@ -107,26 +107,40 @@ export const expiry: Change<EncounterRow> = {
   actor: 'system',
   set: {},
   async effects(context, encounter) {
-    await closeItems(context, encounter, 'expired');
+    const gfeItems = await closeItems(context, encounter, 'expired');
     recordEvent(context, encounter, 'encounter.expired', numbersOf(encounter));
+    return { gfeItems };
   },
 };
 
-/** Gives the undecided items of an encounter the status that it ends with. */
+/** Gives the undecided items of an encounter the status that it ends with. @returns all its items */
 export async function closeItems(
   { db }: TransactionContext,
-  { tenantId, id }: EncounterRow,
+  encounter: EncounterRow,
   status: 'cancelled' | 'expired',
-): Promise<void> {
+): Promise<GfeItem[]> {
+  const { tenantId, id } = encounter;
   const isOpen = Prisma.sql`encounter_id = ${id}::uuid AND status = 'pending_review'`;
   await updateRows(db, tenantId, 'GfeItem', { status }, isOpen);
+  return itemsOf(db, encounter);
+}
+
+/** The items of an encounter, in their order. */
+export function itemsOf(
+  db: TransactionContext['db'],
+  { tenantId, id }: Pick<EncounterRow, 'tenantId' | 'id'>,
+): Promise<GfeItem[]> {
+  return findRows(db, tenantId, 'GfeItem', Prisma.sql`encounter_id = ${id}::uuid ORDER BY position`);
 }
 
 /** Says that something happened to the encounter, and no more. */
 export function announce(
   type: `encounter.${'review_started' | 'released' | 'information_requested' | 'information_provided' | 'rescheduled'}`,
-): (context: TransactionContext, encounter: EncounterRow) => void {
-  return (context, encounter) => recordEvent(context, encounter, type, numbersOf(encounter));
+): (context: TransactionContext, encounter: EncounterRow) => ChangedParts {
+  return (context, encounter) => {
+    recordEvent(context, encounter, type, numbersOf(encounter));
+    return {};
+  };
 }
 
 /** The identifiers that every event of an encounter has. */

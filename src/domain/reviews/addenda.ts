@@ -28,6 +28,7 @@ export function addAddendum(
         throw new Problem('too_many_records');
       }
       await insertRows(db, tenantId, 'EncounterAddendum', [{ id: newId(), encounterId, addedAt, ...addendum }]);
+      return {};
     },
   }));
 }

@@ -1,4 +1,4 @@
-import { Prisma } from '../../../generated/prisma/client.js';
+import { Prisma, type EncounterDocument } from '../../../generated/prisma/client.js';
 import type { Bodies } from '../../contract.js';
 import { fieldProblem, Problem } from '../../problem.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
@@ -42,7 +42,7 @@ export function requestInformation(
       }
       const row = { id: transaction.newId(), encounterId, requestedAt: now, reviewerRef, message, expiresAt };
       await insertRows(db, tenantId, 'EncounterInformation', [row]);
-      announce('encounter.information_requested')(transaction, asked);
+      return announce('encounter.information_requested')(transaction, asked);
     },
   }));
 }
@@ -79,23 +79,24 @@ export async function provideInformation(
       async effects(transaction, informed) {
         const data = { providedAt: now, additionalNotes: additionalNotes ?? null };
         await updateRows(transaction.db, tenantId, 'EncounterInformation', data, isOpen);
-        await addDocuments(transaction, informed, documents);
         announce('encounter.information_provided')(transaction, informed);
+        return { documents: await addDocuments(transaction, informed, documents) };
       },
     };
   });
 }
 
-/** After those that it has; one that it has stays where it is. */
+/** Adds documents behind those that the encounter has already. @returns all of them */
 async function addDocuments(
   { db }: TransactionContext,
   { tenantId, id: encounterId, documents }: EncounterRecord,
   sent: FoundDocuments,
-): Promise<void> {
+): Promise<EncounterDocument[]> {
   const ids = sent.flatMap((document) => document?.id ?? []);
   const added = ids.filter((id) => !documents.some(({ documentId }) => documentId === id));
-  const data = added.map((documentId, index) => {
+  const rows = added.map((documentId, index) => {
     return { encounterId, documentId, position: documents.length + index };
   });
-  await insertRows(db, tenantId, 'EncounterDocument', data);
+  await insertRows(db, tenantId, 'EncounterDocument', rows);
+  return [...documents, ...rows.map((row) => ({ tenantId, ...row }))];
 }

@@ -3,14 +3,22 @@ import type { Bodies } from '../../contract.js';
 import { Problem } from '../../problem.js';
 import { nextState, type EncounterActor } from '../encounters/states.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
-import { announce, changeEncounter, claimEnd, numbersOf, release, type Change } from '../encounters/transitions.js';
+import {
+  announce,
+  changeEncounter,
+  claimEnd,
+  numbersOf,
+  release,
+  type Change,
+  type ChangedParts,
+} from '../encounters/transitions.js';
 import { recordEvent } from '../events/record.js';
 import { approvalEnd } from '../approvals/approvals.js';
 import { supersedeApprovals } from '../approvals/endings.js';
 import { createOrder, type FixedOrder } from '../orders/orders.js';
 import { requireLicence } from '../providers/licences.js';
 import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit } from './decisions.js';
-import { updateRows } from '../transactions/rows.js';
+import { updatedRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
 /** How long a claim holds unless said otherwise. */
@@ -102,7 +110,7 @@ export function actorOf(
   return isOfClient && encounter.reviewerRef === reviewerRef ? 'claimant' : 'provider';
 }
 
-function nothingElse(): void {}
+const nothingElse = (): ChangedParts => ({});
 
 function reviewColumns(visit: Visit | null, notes: string | undefined) {
   return { reviewNotes: notes ?? null, visitStartedAt: visit?.startedAt ?? null, visitEndedAt: visit?.endedAt ?? null };
@@ -121,10 +129,12 @@ function outcome(
     event: isApproval ? 'approve' : 'deny',
     async effects(context, encounter) {
       const gfeItems = await decideItems(context, encounter, decided);
-      if (isApproval) await createOrder(context, { ...encounter, gfeItems }, fixedOrder);
-      else recordEvent(context, encounter, 'encounter.denied', { ...numbersOf(encounter), denied: decided.length });
+      const order = isApproval ? await createOrder(context, { ...encounter, gfeItems }, fixedOrder) : null;
+      if (!isApproval)
+        recordEvent(context, encounter, 'encounter.denied', { ...numbersOf(encounter), denied: decided.length });
       const denied = decided.filter(({ denialReason }) => denialReason !== null).map(({ item }) => item);
       await supersedeApprovals(context, encounter, denied);
+      return { gfeItems, order };
     },
   };
 }
@@ -137,11 +147,15 @@ async function decideItems(
 ): Promise<GfeItem[]> {
   const decidedAt = context.now();
   const changes = new Map(decided.map(({ item, denialReason }) => [item.id, decision(item, denialReason, decidedAt)]));
-  for (const { tenantId, id } of gfeItems) {
+  const items: GfeItem[] = [];
+  for (const item of gfeItems) {
+    const { tenantId, id } = item;
     const data = changes.get(id);
-    if (data) await updateRows(context.db, tenantId, 'GfeItem', data, Prisma.sql`id = ${id}::uuid`);
+    items.push(
+      ...(data ? await updatedRows(context.db, tenantId, 'GfeItem', data, Prisma.sql`id = ${id}::uuid`) : [item]),
+    );
   }
-  return gfeItems.map((item) => ({ ...item, ...changes.get(item.id) }));
+  return items;
 }
 
 function decision(item: GfeItem, denialReason: string | null, decidedAt: Date) {

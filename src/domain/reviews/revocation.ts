@@ -6,7 +6,7 @@ import { revokeGiven } from '../approvals/endings.js';
 import { itemKey, type ItemIdentity } from '../catalog/itemKey.js';
 import type { EncounterRecord } from '../encounters/encounters.js';
 import { nextState } from '../encounters/states.js';
-import { changeEncounter } from '../encounters/transitions.js';
+import { changeEncounter, itemsOf } from '../encounters/transitions.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
@@ -27,7 +27,10 @@ export function revokeApprovals(
       event: 'revoke',
       actor: 'provider',
       set: {},
-      effects: (transaction, completed) => revokeGiven(transaction, completed, named, revocation),
+      async effects(transaction, completed) {
+        await revokeGiven(transaction, completed, named, revocation);
+        return { gfeItems: await itemsOf(transaction.db, completed) };
+      },
     };
   });
 }

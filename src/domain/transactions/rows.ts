@@ -27,23 +27,49 @@ export async function insertRows<Model extends Prisma.ModelName>(
   if (rows.length > 0) await db.of(tenantId).run(tenantInsertion(tenantId, tableOf(model), rows));
 }
 
+/** New values of a row; undefined leaves a column as it is. */
+type NewValues<Model extends Prisma.ModelName> = {
+  readonly [Field in keyof RowOf<Model>]?: RowOf<Model>[Field] | undefined;
+};
+
 /**
- * Sets columns of the tenant's rows to these values; undefined leaves a column as it is. Values travel as JSON, so that
- * each gets the type of its column.
+ * Sets columns of the tenant's rows.
  * @param where the condition besides the tenant
- * @returns how many rows there were
+ * @returns how many rows were updated
  */
 export function updateRows<Model extends Prisma.ModelName>(
   db: Queries,
   tenantId: string,
   model: Model,
-  data: { readonly [Field in keyof RowOf<Model>]?: RowOf<Model>[Field] | undefined },
+  data: NewValues<Model>,
   where: Prisma.Sql,
 ): Promise<number> {
+  return db.of(tenantId).run(update(tenantId, model, data, where));
+}
+
+/** Sets columns of the tenant's rows, and returns the rows as they are then. */
+export function updatedRows<Model extends Prisma.ModelName>(
+  db: Queries,
+  tenantId: string,
+  model: Model,
+  data: NewValues<Model>,
+  where: Prisma.Sql,
+): Promise<RowOf<Model>[]> {
+  const returned = fieldsOf(model, tableOf(model));
+  return db.of(tenantId).rows<RowOf<Model>>`${update(tenantId, model, data, where)} RETURNING ${returned}`;
+}
+
+/** Values travel as JSON, so that each gets the type of its column. */
+function update<Model extends Prisma.ModelName>(
+  tenantId: string,
+  model: Model,
+  data: NewValues<Model>,
+  where: Prisma.Sql,
+): Prisma.Sql {
   const table = tableOf(model);
   const changes = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
   const columns = Prisma.join(columnsOf([changes]).map(identifier));
-  return db.of(tenantId).run`
+  return Prisma.sql`
     UPDATE ${identifier(table)} SET (${columns}) = (SELECT ${columns} FROM ${recordset(table, [changes])})
     WHERE tenant_id = ${tenantId} AND ${where}`;
 }

@@ -45,15 +45,22 @@ export function inTransaction<T>(
  * @param work is not the first one if an earlier request has its Idempotency-Key
  * @throws Problem idempotency_in_progress
  */
-export function inCallerTransaction<T>(
+export async function inCallerTransaction<T>(
   context: Context,
   work: (context: CallerContext, isFirst: boolean) => Promise<T>,
 ): Promise<T> {
   const { db, newId, randomBytes, caller } = context;
-  return db.transaction(async (transaction) => {
+  let hasEvents = false;
+  const result = await db.transaction(async (transaction) => {
     const { now, isFirst } = await begin(context, transaction);
-    return collecting((unit) => work({ db: transaction, now, newId, randomBytes, caller, ...unit }, isFirst));
+    return collecting(async (unit) => {
+      const done = await work({ db: transaction, now, newId, randomBytes, caller, ...unit }, isFirst);
+      hasEvents = unit.events.length > 0;
+      return done;
+    });
   });
+  if (hasEvents) context.wakeDeliveries();
+  return result;
 }
 
 /** Collects events and audit until the work is done. */

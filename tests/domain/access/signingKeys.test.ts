@@ -178,6 +178,7 @@ describe('the start', () => {
       log: harness.services.log,
       baseUrl: () => harness.baseUrl,
       isStopping: () => false,
+      wakeDeliveries: () => undefined,
     });
   const jwk = (curve: string, changes: object = {}): object => {
     const { privateKey }: { privateKey: KeyObject } = generateKeyPairSync('ec', { namedCurve: curve });
