@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -13,7 +14,7 @@ import { contractVersion } from './http/pages/contractDocument.js';
 import { drain, listenAt } from './http/listener/listen.js';
 import { refusalLog } from './http/listener/requestLog.js';
 import { createHttpServer } from './http/listener/server.js';
-import { startDeliveries, type Deliveries } from './jobs/deliveries.js';
+import { startDeliveries } from './jobs/deliveries.js';
 import { jobsWith } from './jobs/index.js';
 import type { ServiceDatabase } from './runtime/configuredDatabase.js';
 import { ensureDemo, type DemoTenant } from './runtime/demoCredentials.js';
@@ -58,14 +59,14 @@ export async function startService({ config, options, opened, log, serveMetrics 
   const database = await withSchema(opened, { databaseUrl, applyMigrations, log: (text) => log.info(text) });
   const domain = systemContext(openDatabase(database.url, { poolSize: databasePoolSize }));
   try {
-    let deliveries: Deliveries | undefined;
+    const newEvents = new EventEmitter();
     // The first process sends the webhooks, also of events that its workers record.
     const wakeDeliveries = (): void => {
-      if (cluster.isWorker) process.send?.(NEW_EVENTS, undefined, undefined, () => undefined);
-      else deliveries?.wake();
+      if (cluster.isPrimary) newEvents.emit(NEW_EVENTS);
+      else process.send?.(NEW_EVENTS, undefined, undefined, () => undefined);
     };
     cluster.on('message', (_worker, message) => {
-      if (message === NEW_EVENTS) wakeDeliveries();
+      if (message === NEW_EVENTS) newEvents.emit(NEW_EVENTS);
     });
     const state = { baseUrl: () => baseUrl, isStopping: () => stopping, wakeDeliveries };
     const services = await openServices({ config, domain, databaseUrl: database.url, log, ...state });
@@ -89,7 +90,8 @@ export async function startService({ config, options, opened, log, serveMetrics 
     const jobs = cluster.isPrimary
       ? await startJobWorker({ url: database.url, jobs: jobsWith(services), log })
       : undefined;
-    deliveries = webhookDb && startDeliveries({ ...services, db: webhookDb });
+    const deliveries = webhookDb && startDeliveries({ ...services, db: webhookDb });
+    if (deliveries) newEvents.on(NEW_EVENTS, deliveries.wake);
     return {
       failed: listener.failed,
       announce() {

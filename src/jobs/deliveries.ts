@@ -14,9 +14,9 @@ const MAKING_PAUSE = 5_000;
 /** Milliseconds after every step, so that a stream of events does not turn into a stream of statements. */
 const MIN_PAUSE = 50;
 
-export interface Deliveries {
+interface Deliveries {
   /** Makes and sends deliveries at once: events have been committed. */
-  wake(): void;
+  readonly wake: () => void;
   /**
    * Takes nothing more and waits for what is being sent.
    * @param limit milliseconds after which it is left: it is sent again, by another process or after the next start

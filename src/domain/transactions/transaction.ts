@@ -50,13 +50,11 @@ export async function inCallerTransaction<T>(
   work: (context: CallerContext, isFirst: boolean) => Promise<T>,
 ): Promise<T> {
   const { db, newId, randomBytes, caller } = context;
-  let hasEvents = false;
-  const result = await db.transaction(async (transaction) => {
+  const { result, hasEvents } = await db.transaction(async (transaction) => {
     const { now, isFirst } = await begin(context, transaction);
     return collecting(async (unit) => {
-      const done = await work({ db: transaction, now, newId, randomBytes, caller, ...unit }, isFirst);
-      hasEvents = unit.events.length > 0;
-      return done;
+      const result = await work({ db: transaction, now, newId, randomBytes, caller, ...unit }, isFirst);
+      return { result, hasEvents: unit.events.length > 0 };
     });
   });
   if (hasEvents) context.wakeDeliveries();
