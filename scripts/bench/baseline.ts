@@ -1,11 +1,12 @@
 /** The server that the service is compared with: node:http and named statements, nothing else. Forked by the bench. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { Pool } from 'pg';
-import { namedQueries, operations, recordRead, type Sample } from './operations.js';
+import { namedQueries, operations, readRecorder, type Sample } from './operations.js';
 
 const sample = JSON.parse(process.env['BENCH_SAMPLE'] ?? '{}') as Sample;
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'], application_name: 'bench-baseline', max: 10 });
 const query = namedQueries(pool);
+const recordRead = readRecorder(query);
 const byName = new Map(operations.map((operation) => [operation.name, operation]));
 
 async function bodyOf(req: IncomingMessage): Promise<Record<string, unknown>> {
@@ -20,7 +21,7 @@ const server = createServer({ keepAliveTimeout: 600_000 }, (req, res) => {
     const body = req.method === 'POST' ? await bodyOf(req) : {};
     const operation = byName.get(String(req.headers['x-bench']));
     const rows = await operation?.plain(query, sample, body);
-    if (!operation?.isChange) await recordRead(query, sample);
+    if (!operation?.isChange) await recordRead(sample);
     const text = JSON.stringify(rows);
     res.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }).end(text);
   })().catch((error: unknown) => res.writeHead(500).end(String(error)));

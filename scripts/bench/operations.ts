@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool } from 'pg';
 
 /** What the requests of the bench refer to; it is there before the first of them. */
@@ -53,10 +54,23 @@ const ENCOUNTER = `SELECT e.*, ${children('encounter_treatment', 'position')} AS
 /** A row of the audit for the tenant that the parameter names. */
 const auditOf = (tenant: string): string => `INSERT INTO audit_event (at, tenant_id, client_id, operation_id,
     resource_type, resource_id, patient_id, status, request_id, ip, outcome)
-  VALUES (now(), ${tenant}, 'ces_bench', 'bench', 'patient', NULL, NULL, 200, gen_random_uuid(), '127.0.0.1', 'success')`;
+  SELECT now(), ${tenant}, 'ces_bench', 'bench', 'patient', NULL, NULL, 200, gen_random_uuid(), '127.0.0.1', 'success'`;
 
-/** What is recorded of every read. */
-export const recordRead = (query: Query, { tenantId }: Sample): Promise<unknown> => query(auditOf('$1'), [tenantId]);
+/** Records reads in the audit: one statement for all reads of a turn of the event loop, which each of them awaits. */
+export function readRecorder(query: Query): (sample: Sample) => Promise<unknown> {
+  let waiting: string[] = [];
+  let written: Promise<unknown> | undefined;
+  const write = async (): Promise<unknown> => {
+    await nextTurn();
+    const tenants = waiting;
+    [waiting, written] = [[], undefined];
+    return query(`${auditOf('tenant')} FROM unnest($1::text[]) AS tenant`, [tenants]);
+  };
+  return ({ tenantId }) => {
+    waiting.push(tenantId);
+    return (written ??= write());
+  };
+}
 
 /** An event of the tenant $2, with its counter's next position, and its row of the audit. */
 const eventOf = (values: string): string => `counter AS (
