@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
     guarantee: 'What is due is swept by the clock of its tenant.',
     search: 'aheadOf(transaction.now, Number(clockOffsetMs))',
     replacement: 'transaction.now',
-    tests: ['/expirySweeps.test'],
+    tests: ['/encounterDeadlines.test'],
   },
   // Input
   {
@@ -278,5 +278,55 @@ export const mutants: readonly Mutant[] = [
     replacement:
       'payments: groupedBy(refunds as never, orderOf),\n    refunds: groupedBy(refunds, orderOf),\n    fulfilments: groupedBy(fulfilments, orderOf),\n    encounters',
     tests: ['/recordPayment.test'],
+  },
+  // What was rewritten since 1.0.0
+  {
+    name: 'changed-parts',
+    guarantee: 'The response of a review shows the order that it made.',
+    search: 'return { gfeItems, order };',
+    replacement: 'return { gfeItems };',
+    tests: ['/submitReview.test'],
+  },
+  {
+    name: 'stale-change',
+    guarantee: 'A transition is made only from the version that was read.',
+    search: '::encounter_status AND version = ${version}`',
+    replacement: '::encounter_status`',
+    tests: ['/encounterRace.test', '/encounterDeadlines.test', '/reviewRace.test', '/encounterLife.test'],
+  },
+  {
+    name: 'wake-after-commit',
+    guarantee: 'A commit with events wakes the webhook deliveries.',
+    search: 'if (hasEvents) context.wakeDeliveries();',
+    replacement: '',
+    tests: ['/wakeDeliveries.test'],
+  },
+  {
+    name: 'unknown-commit-keeps-object',
+    guarantee: 'A document whose COMMIT has no answer keeps its object.',
+    search: 'if (!(error instanceof UnknownOutcome)) await remove();',
+    replacement: 'await remove();',
+    tests: ['/commits.test'],
+  },
+  {
+    name: 'unknown-commit-in-audit',
+    guarantee: 'The audit says that the outcome of a COMMIT without an answer is unknown.',
+    search: "outcome: isUnknown ? 'unknown' :",
+    replacement: 'outcome:',
+    tests: ['/commits.test'],
+  },
+  {
+    name: 'addenda-cap',
+    guarantee: 'An encounter has at most 100 addenda.',
+    search: 'MAX_ADDENDA = 100',
+    replacement: 'MAX_ADDENDA = 1_000',
+    tests: ['/addAddendum.test'],
+  },
+  {
+    name: 'page-bytes',
+    guarantee: 'A page ends at 1 MiB, as well as at its limit.',
+    search: 'index === 0 || bytesSoFar <= MAX_BYTES',
+    replacement: 'true',
+    tests: ['/pageBytes.test'],
   },
 ];
