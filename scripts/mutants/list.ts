@@ -288,13 +288,6 @@ export const mutants: readonly Mutant[] = [
     tests: ['/submitReview.test'],
   },
   {
-    name: 'stale-change',
-    guarantee: 'A transition is made only from the version that was read.',
-    search: '::encounter_status AND version = ${version}`',
-    replacement: '::encounter_status`',
-    tests: ['/encounterRace.test', '/encounterDeadlines.test', '/reviewRace.test', '/encounterLife.test'],
-  },
-  {
     name: 'wake-after-commit',
     guarantee: 'A commit with events wakes the webhook deliveries.',
     search: 'if (hasEvents) context.wakeDeliveries();',
