@@ -1,0 +1,71 @@
+/**
+ * `make test-titles`: counts the titles of tests that are no sentence. A title is a sentence when it has more verbs
+ * than subordinate clauses: "answers 503 while the table is locked" is one, "a table that is locked" is not. Prints the others, and
+ * fails when they are 2 % or more.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+
+const root = join(import.meta.dirname, '..');
+const MAX_SHARE = 0.02;
+/** Each begins a clause, which has a verb of its own. */
+const SUBORDINATE = /^(?:after|although|because|before|if|that|unless|until|when|where|which|while|who|whose)$/;
+/** Present tense; a plural noun such as `requests` is not one, although it may be a verb elsewhere. */
+const VERBS = new Set(
+  `
+  aborts accepts add adds admits adopts agree agrees allows announces answer answers applies apply approves are
+  arrives ask asks attempts becomes begins believes belong belongs bills block blocks bounds breaks brings buffers
+  caches calls can cancels cannot canonicalizes caps carries change changes checks claims cleans clears close closes
+  collapses collide come comes commits compares compiles completes computes configures conflicts connects consists
+  contains continues contradicts converts copies corrects costs count counters counts covers creates crosses cuts
+  debits decides declares defaults delays deletes delivers denies depend depends describes detects did differ differs
+  disables discovers distinguishes do documents does drains draws drops echoes emits empties encodes end ends enforces
+  ensures enters equals erases escapes evicts exceeds excludes exempts exits expire expires explains exposes extracts
+  fail fails falls fetches filters find finds fits flow follows forges forgets freezes get gets give gives go goes had
+  hands happens has hashes have hides hold holds honors honours identifies ignores imports includes interleave invents
+  invites is issues joins judges keep keeps know knows lacks lapses lead leads learns leave leaves lets lies limits
+  list listens lists lives loads locks logs look looks lose loses make makes maps match matches may means measures
+  meets mentions merges migrates move moves must name names narrows need needs normalizes notices notifies occurs
+  offers omits open opens orders outlives outranks overrides parses pass passes pay pays permits persists pins points
+  preserves prevents prints probes processes produces protects proves provides publishes puts queues quotes race races
+  raises ranks reach reaches read reads receive receives records recovers redacts redirects refers reflects refreshes
+  refuses registers rejects releases reloads remain remains remembers remove removes renames renders renews reopens
+  repeats replaces replays reports requires resets resolves respects respond responds restores resumes retires retries
+  return returns reuses reveals revokes rolls rotates rounds run runs sanitizes satisfies saves say says scans
+  searches see sees selects sends separates serialize serializes serve serves set sets settle settles share shares
+  shortens show shows signs skips sorts splits stands start starts stay stays stop stops stores streams strips succeed
+  succeeds suggests supersedes supports survive survives swallows sweeps take takes tell tells throttles tolerates
+  touches tracks treats trims truncates trusts types understands undoes unlocks updates use uses validates verifies
+  wait waits waives wakes wants warns was were widens will win wins work works write writes yields zeroes`.split(/\s+/),
+);
+
+function titlesOf(path: string): string[] {
+  const titles: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && /^(?:it|test|reads)\b/.test(node.expression.getText())) {
+      const [title] = node.arguments;
+      if (title && (ts.isStringLiteralLike(title) || ts.isTemplateExpression(title)))
+        titles.push(title.getText().slice(1, -1));
+    }
+    node.forEachChild(visit);
+  };
+  visit(ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true));
+  return titles;
+}
+
+const files = readdirSync(join(root, 'tests'), { recursive: true, encoding: 'utf8' }).filter(
+  (path) => path.endsWith('.test.ts') && !path.includes('node_modules'),
+);
+const titles = files.flatMap((file) => titlesOf(join(root, 'tests', file)).map((title) => ({ file, title })));
+const fragments = titles.filter(({ title }) => {
+  const words = title.toLowerCase().split(/[^a-z'’-]+/);
+  const clauses = words.filter((word) => SUBORDINATE.test(word)).length;
+  return words.filter((word) => VERBS.has(word)).length <= clauses;
+});
+for (const { file, title } of fragments) process.stdout.write(`tests/${file}: ${title}\n`);
+const share = fragments.length / titles.length;
+process.stdout.write(
+  `${fragments.length} of ${titles.length} titles are no sentences (${(share * 100).toFixed(1)} %)\n`,
+);
+if (share >= MAX_SHARE) process.exitCode = 1;
