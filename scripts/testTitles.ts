@@ -10,7 +10,7 @@ import ts from 'typescript';
 const root = join(import.meta.dirname, '..');
 const MAX_SHARE = 0.02;
 /** Each begins a clause, which has a verb of its own. */
-const SUBORDINATE = /^(?:after|although|because|before|if|that|unless|until|when|where|which|while|who|whose)$/;
+const SUBORDINATE = /^(?:although|because|if|that|unless|when|where|which|while|who|whose)$/;
 /** Present tense; a plural noun such as `requests` is not one, although it may be a verb elsewhere. */
 const VERBS = new Set(
   `
