@@ -7,13 +7,13 @@ import type { CallerContext } from '../transactions/transaction.js';
 
 type CancellingActor = 'partner' | 'provider';
 
-/** Who cancels, by its permissions. */
+/** The role of the caller, by its permissions. */
 export function cancellingActor({ permissions }: Caller): CancellingActor {
   return permissions.has('review:encounter') ? 'provider' : 'partner';
 }
 
 /**
- * Gives up an encounter that is not over, with its open items (R-43); a reviewer that has it stays on record.
+ * Cancels an open encounter and its undecided items (R-43). The claim's reviewer stays on record.
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
  */
 export function cancelEncounter(
@@ -35,7 +35,7 @@ export function cancelEncounter(
 }
 
 /**
- * Gives up an encounter as if nobody had reviewed it in time, whatever its time is (R-75).
+ * Expires an encounter before its deadline, for a sandbox (R-75).
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state
  */
 export function expireEncounter(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {

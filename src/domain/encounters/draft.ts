@@ -16,14 +16,14 @@ import type { ReadContext } from '../transactions/transaction.js';
 
 export type EncounterRequest = Bodies['CreateEncounterRequest'];
 
-/** Everything about an encounter that is known before it is stored. */
+/** An encounter before it is stored. */
 export interface EncounterDraft extends FoundParts {
   readonly schedule: ResolvedSchedule;
   /** Blocking problems, grouped by check in order; empty if creatable. */
   readonly faults: readonly (readonly Fault[])[];
   readonly lines: readonly DraftLine[];
   readonly items: readonly DraftItem[];
-  /** What it costs if every treatment is approved. */
+  /** The estimate: the cost if every treatment is approved. */
   readonly amounts: Amounts;
 }
 
@@ -31,7 +31,7 @@ type DraftLine = ReturnType<typeof treatmentLine>;
 export type DraftItem = ReturnType<typeof gfeItem>;
 
 /**
- * What is wrong with a body by itself, before anything is looked up (R-29).
+ * Checks a body that needs no data to be checked (R-29).
  * @throws Problem validation_failed, schedule_incomplete, schedule_time_zone_unknown, schedule_time_nonexistent
  */
 export function checkEncounterRequest(body: EncounterRequest): void {
@@ -40,9 +40,9 @@ export function checkEncounterRequest(body: EncounterRequest): void {
 }
 
 /**
- * The encounter that a checked body asks for. To create and to preview one differ only in what is done with the draft,
- * so that they cannot disagree. What it consists of must exist; whether it can be used is reported as `faults`.
- * @param isNew whether it takes a number, to be stored
+ * Makes the encounter that a checked body describes, for creation and for preview, so that the two cannot disagree. Ids that
+ * do not exist throw; parts that cannot be used are reported as `faults`.
+ * @param isNew whether the draft will be stored, and takes a number
  * @throws Problem *_not_found, schedule_time_zone_required, schedule_time_nonexistent
  */
 export async function draftEncounter(
@@ -52,7 +52,7 @@ export async function draftEncounter(
 ): Promise<EncounterDraft> {
   const parts = await loadParts(context, body, isNew);
   const needsClinicZone = body.scheduledTime !== undefined && body.scheduledTimeZone === undefined;
-  // A schedule without a zone has a meaning only at a clinic; without one "clinic not found" says more.
+  // A time without a zone needs the clinic's zone, so report the missing clinic first.
   if (needsClinicZone && !parts.clinic) requireFound(parts);
   const schedule = resolveSchedule(body, parts.clinic?.locations[0]?.timezone ?? null);
   const found = requireFound(parts);
@@ -61,7 +61,7 @@ export async function draftEncounter(
   return { schedule, faults: unusableParts(found), lines, items, amounts: amountsOf(lines), ...found };
 }
 
-/** What the estimate and a later order are made of: name, price, shipping and pharmacy as they are now (D-36). */
+/** Freezes name, price, shipping and pharmacy for the estimate and a later order (D-36). */
 function treatmentLine(context: ReadContext, treatment: Treatment, position: number) {
   const { offer, category, subcategory } = treatment;
   if (!offer) throw new Error(`product ${treatment.id} has no offer`);
@@ -83,7 +83,7 @@ function treatmentLine(context: ReadContext, treatment: Treatment, position: num
   };
 }
 
-/** One item for each (category, subcategory) in the treatments' order; approved at once where one is reused (R-50). */
+/** One item for each pair of category and subcategory, in the treatments' order. A reused approval approves it at once (R-50). */
 async function gfeItems(
   context: ReadContext,
   { documentIds = [], additionalNotes = '', reviewType, scheduledDay }: EncounterRequest,
@@ -104,7 +104,7 @@ async function gfeItems(
   return firsts.map((treatment, position) => gfeItem(context, treatment, position, reused.get(itemKey(treatment))));
 }
 
-/** @param approval the reused one; its end is inherited, never extended */
+/** @param approval a reused approval; the item inherits its end */
 function gfeItem(
   context: ReadContext,
   { category, subcategory }: Treatment,

@@ -17,10 +17,10 @@ import { tenantInsertion, withParts } from '../transactions/bulkSql.js';
 import { findRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-/** What a fixture of a sandbox has instead of a new id and the next number (R-15). */
+/** The id and number of a sandbox fixture, which replace generated ones (R-15). */
 export type FixedEncounter = Pick<Encounter, 'id' | 'encounterNo'>;
 
-/** A stored encounter with everything that its views show. */
+/** A stored encounter with its parts. */
 export interface EncounterRecord extends Encounter {
   readonly treatments: readonly EncounterTreatment[];
   readonly documents: readonly EncounterDocument[];
@@ -29,8 +29,8 @@ export interface EncounterRecord extends Encounter {
 }
 
 /**
- * Creates an encounter with a frozen copy of its treatments (R-29, R-30). If every item reuses an approval, it is completed
- * at once, with its order (R-52).
+ * Creates an encounter with a frozen copy of its treatments (R-29, R-30). If every item reuses an approval, the encounter is
+ * completed at once and gets its order (R-52).
  * @param body one that `checkEncounterRequest` accepted
  * @throws Problem schedule_*, *_not_found, *_inactive, treatment_unavailable_at_clinic, document_patient_mismatch, sandbox_full
  */
@@ -57,7 +57,7 @@ export async function createEncounter(
   return { ...created, order: await createOrder(context, created) };
 }
 
-/** One encounter by its public number, which the transaction has locked. @throws Problem as {@link permitted} */
+/** Reads an encounter that the transaction has locked, by its public number. @throws Problem as {@link permitted} */
 export async function getEncounter(context: CallerContext, encounterNo: bigint): Promise<EncounterRecord> {
   const { db, caller } = context;
   const { tenantId } = caller;
@@ -67,7 +67,7 @@ export async function getEncounter(context: CallerContext, encounterNo: bigint):
   );
   const ofEncounter = Prisma.sql`encounter_id = ${encounter.id}::uuid`;
   const inOrder = Prisma.sql`${ofEncounter} ORDER BY position`;
-  // Sent together: one round trip.
+  // One round trip.
   const [treatments, documents, gfeItems, [order = null]] = await Promise.all([
     findRows(db, tenantId, 'EncounterTreatment', inOrder),
     findRows(db, tenantId, 'EncounterDocument', inOrder),
@@ -78,8 +78,8 @@ export async function getEncounter(context: CallerContext, encounterNo: bigint):
 }
 
 /**
- * The encounter and all that it consists of: with the events, unless more is done with its rows, or it refers to another
- * encounter, which the foreign key would lock then.
+ * Inserts an encounter and its parts. The statement runs with the events at the end of the transaction, unless the transaction
+ * needs the rows before, or the rows refer to another encounter, whose row the foreign key would lock too late.
  */
 async function insertEncounter(
   context: CallerContext,
@@ -116,7 +116,7 @@ async function insertEncounter(
   };
 }
 
-/** What the database gives to a new encounter. */
+/** Columns that the database sets in a new encounter. */
 const unreviewed = {
   reviewerRef: null,
   claimedAt: null,
@@ -132,7 +132,7 @@ const unreviewed = {
   version: 1,
 } satisfies Partial<EncounterRecord>;
 
-/** As the column of this name is generated (R-14). */
+/** The same expression as the generated column `gfe_no` (R-14). */
 const gfeNoOf = (encounterNo: bigint): string => `GFE-${encounterNo}`;
 
 function newEncounter(

@@ -10,8 +10,8 @@ import { withinBytes } from '../transactions/pageBytes.js';
 export type EncounterFilter = Input<'listEncounters'>['query'];
 
 /**
- * The tenant's encounters, the newest first; a client that is limited to clinics sees theirs only. A page costs what is
- * on it, however far back it is: it begins at the cursor in an index.
+ * Lists the tenant's encounters, newest first. A client that is limited to clinics sees only their encounters. Every page
+ * costs the same, because it starts at the cursor in an index.
  * @throws Problem cursor_invalid
  */
 export async function listEncounters(context: Context, filter: EncounterFilter): Promise<ListPage<ShownEncounter>> {
@@ -39,7 +39,7 @@ function matching(context: Context, filter: EncounterFilter): Prisma.Sql[] {
   ];
 }
 
-/** A comparison of rows, so that an index begins at the position. */
+/** A row comparison, which lets the index scan start at the cursor. */
 function beyond(cursor: string): Prisma.Sql {
   const { createdAt, key } = placeOf(cursor, /^(0|[1-9]\d{0,17})$/);
   return Prisma.sql`(encounter.created_at, encounter.encounter_no) < (${createdAt}, ${BigInt(key)})`;

@@ -13,7 +13,7 @@ import { mayUseClinic } from '../access/visibility.js';
 import { fieldsOf, type JsonOf } from '../transactions/bulkSql.js';
 import type { LookupContext } from '../transactions/transaction.js';
 
-/** An encounter with everything that its views show; a stored record has all of it and more. */
+/** The parts of an encounter that its views show. A stored record satisfies this type, too. */
 export interface ShownEncounter extends Encounter {
   readonly treatments: readonly Pick<EncounterTreatment, 'productId' | 'categoryId' | 'subcategoryId'>[];
   readonly documents: readonly Pick<EncounterDocument, 'documentId'>[];
@@ -43,7 +43,7 @@ export type ShownRow = Omit<ShownEncounter, 'gfeItems' | 'order'> & {
   readonly order: JsonOf<ShownOrder> | null;
 };
 
-/** Selects encounters as they are shown, each part by its key in the database; `more` columns come after a comma. */
+/** Selects encounters with their parts as JSON. `more` adds columns and begins with a comma. */
 const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf('Encounter', 'encounter')},
   (SELECT json_agg(json_build_object('productId', product_id, 'categoryId', category_id,
       'subcategoryId', subcategory_id) ORDER BY position)
@@ -66,11 +66,11 @@ const shownWith = (more: Prisma.Sql): Prisma.Sql => Prisma.sql`SELECT ${fieldsOf
 
 export const SHOWN = shownWith(Prisma.empty);
 
-/** The size of a row of {@link SHOWN}, called `found`, in bytes: its texts, and about what else there is. */
+/** The approximate size of a row of {@link SHOWN} in bytes; the row is called `found`. */
 export const shownSize = Prisma.sql`4000 + octet_length(coalesce(found."additionalNotes", ''))
   + octet_length(coalesce(found."reviewNotes", '')) + octet_length(coalesce(found."gfeItems"::text, ''))`;
 
-/** An encounter with what only its retrieval shows: what providers asked for, what was sent, and notes added later. */
+/** An encounter with the parts that only GET /encounters/{encounter_id} shows: information and addenda. */
 export interface DetailedEncounter extends ShownEncounter {
   readonly information: readonly JsonOf<
     Pick<EncounterInformation, 'requestedAt' | 'reviewerRef' | 'message' | 'providedAt' | 'additionalNotes'>
@@ -87,7 +87,7 @@ const DETAILED = shownWith(Prisma.sql`,
     FROM encounter_addendum AS part
     WHERE part.tenant_id = encounter.tenant_id AND part.encounter_id = encounter.id) AS addenda`);
 
-/** One encounter by its public number, with what only its retrieval shows. @throws Problem as {@link permitted} */
+/** One encounter by its public number, with information and addenda. @throws Problem as {@link permitted} */
 export async function showEncounter(context: LookupContext, encounterNo: bigint): Promise<DetailedEncounter> {
   const { db, caller } = context;
   const [row] = await db.of(caller.tenantId).rows<ShownRow & DetailedEncounter>`${DETAILED}
@@ -96,7 +96,7 @@ export async function showEncounter(context: LookupContext, encounterNo: bigint)
 }
 
 /**
- * The encounter that all given identifiers belong to.
+ * Finds the encounter that all given identifiers name.
  * @throws Problem clinic_not_permitted (D-31); identifier_mismatch when they do not agree (D-32); encounter_not_found,
  * also for another tenant's
  */
@@ -107,7 +107,7 @@ export async function findEncounter(
   const { tenantId } = context.caller;
   const { encounter_id } = identifiers;
   const [gfeNo, orderNo] = [identifiers.gfe_no?.toUpperCase(), identifiers.order_no?.toUpperCase()];
-  // One lookup by a unique index for each; a condition with OR would have to join all orders of the tenant.
+  // One index lookup for each identifier; a condition with OR would join all orders of the tenant.
   const ids = [
     encounter_id !== undefined &&
       Prisma.sql`SELECT id FROM encounter WHERE tenant_id = ${tenantId} AND encounter_no = ${BigInt(encounter_id)}`,
@@ -117,7 +117,7 @@ export async function findEncounter(
   ].filter((lookup) => lookup !== false);
   const [row, ...others] = await context.db.of(tenantId).rows<ShownRow>`${SHOWN}
     WHERE encounter.tenant_id = ${tenantId} AND encounter.id IN (${Prisma.join(ids, ' UNION ALL ')})`;
-  // Whether identifiers agree is not for a client that may not see what one of them names.
+  // Check permission first: a mismatch would reveal an encounter that the client may not see.
   if ([row, ...others].some((one) => one && !mayUseClinic(context, one.clinicId))) {
     throw new Problem('clinic_not_permitted');
   }

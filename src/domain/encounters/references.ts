@@ -9,7 +9,7 @@ import type { LookupContext } from '../transactions/transaction.js';
 
 type Body = Bodies['CreateEncounterRequest'];
 
-/** A product with what an encounter freezes of it, and where it may be used. */
+/** A product with the columns that an encounter freezes, and the clinics where it is available. */
 export type Treatment = Pick<
   Product,
   'id' | 'sku' | 'name' | 'isActive' | 'pharmacyId' | 'pharmacyName' | 'categoryId' | 'subcategoryId'
@@ -27,9 +27,9 @@ interface FoundDocument {
 }
 export type FoundDocuments = readonly (FoundDocument | undefined)[];
 
-/** What the body's ids refer to with nothing missing. */
+/** The records that the body's ids name; all of them exist. */
 export interface FoundParts {
-  /** Its locations are the primary one, if there is any. */
+  /** `locations` has the primary location, if there is one. */
   readonly clinic: {
     readonly id: string;
     readonly isActive: boolean;
@@ -38,13 +38,13 @@ export interface FoundParts {
   readonly patient: { readonly id: string; readonly accountIsActive: boolean };
   readonly treatments: readonly Treatment[];
   readonly documents: readonly FoundDocument[];
-  /** For how many months the tenant reuses an approval; null = it reuses none. */
+  /** How many months the tenant reuses an approval; null = it does not reuse approvals. */
   readonly reuseMonths: number | null;
-  /** For an encounter that is going to be stored (R-14). */
+  /** The number of an encounter that will be stored (R-14); null for a preview. */
   readonly nextNumber: bigint | null;
 }
 
-/** The same as far as the caller may see it; in the order of the ids, undefined = not found. */
+/** The records that the caller may see, in the order of the ids; undefined or null = not found. */
 interface EncounterParts extends Pick<FoundParts, 'reuseMonths' | 'nextNumber'> {
   readonly clinic: FoundParts['clinic'] | null;
   readonly patient: FoundParts['patient'] | null;
@@ -52,7 +52,7 @@ interface EncounterParts extends Pick<FoundParts, 'reuseMonths' | 'nextNumber'> 
   readonly documents: FoundDocuments;
 }
 
-/** Amounts come as text: a number of JSON would lose their type. */
+/** Amounts travel as text, because JSON numbers are not exact decimals. */
 type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
   readonly treatments: readonly (Omit<Treatment, 'offer'> & {
     readonly offer: { price: string; shippingType: ProductOffer['shippingType']; shippingAmount: string } | null;
@@ -61,9 +61,9 @@ type Row = Omit<EncounterParts, 'treatments' | 'documents'> & {
 };
 
 /**
- * Loads everything that the body names by one statement. For a new encounter it takes a number as well, and locks the
- * patient (R-50) and all else that the encounter will refer to: its rows are written with the events, after which nothing
- * may wait for a lock (R-71). What it waited for comes as it is then, the rest as it was when the statement began.
+ * Loads all records that the body names by one statement. A new encounter also takes a number and locks the patient (R-50)
+ * and every row that it will refer to: its rows are written with the events, after which no statement may wait for a lock
+ * (R-71).
  */
 export async function loadParts(context: LookupContext, body: Body, isNew: boolean): Promise<EncounterParts> {
   const { tenantId } = context.caller;
@@ -109,7 +109,7 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
   };
 }
 
-/** The documents among these that the caller may see, as JSON. */
+/** The named documents that the caller may see, as JSON. */
 function visibleDocuments(caller: Caller, documentIds: readonly string[], lock = Prisma.empty): Prisma.Sql {
   const { tenantId } = caller;
   return Prisma.sql`(SELECT coalesce(json_agg(json_build_object('id', id, 'patientId', patient_id)), '[]')
@@ -118,7 +118,7 @@ function visibleDocuments(caller: Caller, documentIds: readonly string[], lock =
         AND ${visiblePatient(caller, 'client')}) ${lock}) AS visible)`;
 }
 
-/** The same by itself, in the order of the ids; undefined = not found. */
+/** The documents in the order of the ids; undefined = not found, or not visible to the caller. */
 export async function findDocuments({ db, caller }: LookupContext, ids: readonly string[]): Promise<FoundDocuments> {
   const documentIds = ids.map(canonicalUuid);
   const [row] = await db.everyTenant.rows<{ documents: FoundDocument[] }>`
@@ -131,7 +131,7 @@ function priced({ price, shippingAmount, ...offer }: NonNullable<Row['treatments
 }
 
 /**
- * Step 2 of R-29: one UUID in two spellings repeats an id, which the contract's uniqueItems cannot see.
+ * Step 2 of R-29: refuses one UUID in two spellings, which the contract's `uniqueItems` cannot detect.
  * @throws Problem validation_failed
  */
 export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'documentIds'>>): void {
@@ -147,7 +147,7 @@ export function refuseRepeatedIds(body: Partial<Pick<Body, 'treatmentIds' | 'doc
 }
 
 /**
- * Step 5 of R-29: everything exists in the tenant (D-30).
+ * Step 5 of R-29: requires every record to exist in the tenant (D-30).
  * @throws Problem clinic_not_found, patient_not_found, treatment_not_found, document_not_found
  */
 export function requireFound(parts: EncounterParts): FoundParts {
@@ -165,7 +165,7 @@ export function requireFound(parts: EncounterParts): FoundParts {
   ]);
 }
 
-/** Steps 6 to 10 of R-29: the faults of each step that fails, for parts that exist. */
+/** Steps 6 to 10 of R-29: returns the faults of each step that fails. */
 export function unusableParts({ clinic, patient, treatments, documents }: FoundParts): readonly (readonly Fault[])[] {
   const isUnavailable = ({ availability }: Treatment): boolean =>
     availability.length > 0 && !availability.some((entry) => entry.clinicId === clinic.id && entry.isActive);
@@ -179,18 +179,18 @@ export function unusableParts({ clinic, patient, treatments, documents }: FoundP
   return steps.filter((faults) => faults.length > 0);
 }
 
-/** The documents of a body that do not exist for the caller. */
+/** Faults for documents that do not exist, or that the caller may not see. */
 export function missingDocuments(documents: FoundDocuments): Fault[] {
   return faultsAt(documents, 'documentIds', 'document_not_found', (document) => document === undefined);
 }
 
-/** The documents of a body that are not the patient's. */
+/** Faults for documents of another patient. */
 export function foreignDocuments(documents: FoundDocuments, ofPatient: string): Fault[] {
   const isForeign = (document?: FoundDocument): boolean => document?.patientId !== ofPatient;
   return faultsAt(documents, 'documentIds', 'document_patient_mismatch', isForeign);
 }
 
-/** Where a body names something that must not be used, and why. */
+/** A record in the body that cannot be used, and the reason. */
 export type Fault = FieldError & { readonly code: ProblemCode; readonly pointer: string };
 
 const details: Partial<Record<ProblemCode, string>> = {
@@ -209,7 +209,7 @@ function faultsAt<T>(items: readonly T[], property: string, code: ProblemCode, f
   return items.flatMap((item, index) => (fails(item) ? [fault(code, `#/${property}/${index}`)] : []));
 }
 
-/** The faults of one step as a problem: the first one names it, all are listed. */
+/** The faults of one step as a problem with the code of the first; `errors` lists all of them. */
 export function refuse(faults: readonly Fault[]): Problem {
   const [first] = faults;
   if (!first) return new Problem('internal_error', 'A refusal without a fault.');

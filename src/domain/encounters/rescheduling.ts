@@ -8,7 +8,7 @@ import { findRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
- * Gives an encounter in the queue another schedule, or none; what was sent before is cleared (R-101).
+ * Replaces the schedule of an encounter in the queue; omitted fields are cleared (R-101).
  * @throws Problem schedule_*, encounter_not_found, clinic_not_permitted, invalid_state
  */
 export async function rescheduleEncounter(
@@ -43,7 +43,7 @@ async function clinicZone({ db }: CallerContext, { tenantId, clinicId }: Encount
   return primary?.timezone ?? null;
 }
 
-/** Its creation, or the latest information that it was given. */
+/** When the present wait for a review began: at creation, or with the latest information. */
 async function waitsSince({ db }: CallerContext, { tenantId, id, createdAt }: EncounterRecord): Promise<Date> {
   const where = Prisma.sql`encounter_id = ${id}::uuid AND provided_at IS NOT NULL ORDER BY provided_at DESC LIMIT 1`;
   const [latest] = await findRows(db, tenantId, 'EncounterInformation', where);

@@ -7,11 +7,11 @@ import { isTimeZone } from '../catalog/timeZone.js';
 export type Schedule = Bodies['RescheduleEncounterRequest'];
 
 export interface ResolvedSchedule {
-  /** The instant, when day and time are given. */
+  /** Null without a day and a time. */
   readonly scheduledAt: Date | null;
-  /** When the scheduled day begins at its place (UTC if the zone is unknown); null without a day. */
+  /** Midnight of the scheduled day in its zone, or in UTC if the zone is unknown; null without a day. */
   readonly dayStartsAt: Date | null;
-  /** Whether a zone was given or is the clinic's. */
+  /** Whether the request or the clinic names a zone. */
   readonly isZoneKnown: boolean;
 }
 
@@ -19,13 +19,13 @@ export interface ResolvedSchedule {
 const EARLY_CLAIM_MS = 15 * 60_000;
 
 const DAY_MS = 24 * 3_600_000;
-/** An encounter that nobody reviewed is given up this long after it was created or was to take place. */
+/** An encounter expires this long after its creation or scheduled time, if it has no review. */
 const EXPIRY_MS = 30 * DAY_MS;
-/** One whose partner was asked for information is given up this long after the question. */
+/** An encounter expires this long after a request for information without an answer. */
 const INFORMATION_MS = 14 * DAY_MS;
 
 /**
- * What can be said without looking at the clinic (R-32).
+ * Checks a schedule without the clinic's zone (R-32).
  * @throws Problem schedule_incomplete, schedule_time_zone_unknown, all of them at once; then schedule_time_nonexistent
  */
 export function checkSchedule(schedule: Schedule): void {
@@ -44,9 +44,9 @@ export function checkSchedule(schedule: Schedule): void {
 }
 
 /**
- * Resolves a checked schedule to an instant. Of a local time that occurs twice the earlier is meant (RFC 5545 §3.3.5);
- * one that is skipped is refused: a clinical appointment must not move silently.
- * @param clinicZone zone of the clinic's primary location, for a schedule without one
+ * Resolves a checked schedule to an instant. A local time that occurs twice means the earlier one (RFC 5545 §3.3.5). A skipped
+ * local time is refused, because a clinical appointment must not move silently.
+ * @param clinicZone of the clinic's primary location; used when the schedule names none
  * @throws Problem schedule_time_zone_required, schedule_time_nonexistent
  */
 export function resolveSchedule(schedule: Schedule, clinicZone: string | null): ResolvedSchedule {
@@ -72,8 +72,8 @@ export function resolveSchedule(schedule: Schedule, clinicZone: string | null): 
 }
 
 /**
- * The earliest claim of an encounter: 15 minutes before a scheduled live visit; the local midnight of its day, if the
- * time is open and the zone is known; otherwise at once (R-36).
+ * The earliest claim of an encounter: 15 minutes before a scheduled live visit; local midnight of its day if only the day
+ * and the zone are known; otherwise at once (R-36).
  */
 export function claimableFrom(reviewType: Encounter['reviewType'], schedule: ResolvedSchedule, createdAt: Date): Date {
   const { scheduledAt, dayStartsAt, isZoneKnown } = schedule;
@@ -83,7 +83,7 @@ export function claimableFrom(reviewType: Encounter['reviewType'], schedule: Res
 }
 
 /**
- * Until when an encounter waits for its review: 30 days from its creation (or the latest information) or its schedule,
+ * When an encounter without a review expires: 30 days after its creation (or the latest information) or its schedule,
  * whichever is later (R-37).
  */
 export function expiresAt({ scheduledAt, dayStartsAt }: ResolvedSchedule, waitsSince: Date): Date {
@@ -91,12 +91,12 @@ export function expiresAt({ scheduledAt, dayStartsAt }: ResolvedSchedule, waitsS
   return waitsUntil(new Date(planned.getTime() + EXPIRY_MS), waitsSince);
 }
 
-/** The end of the wait for a review that begins anew, and not earlier than it was. */
+/** The new expiry when the wait for a review starts again; never earlier than before. */
 export function waitsUntil(before: Date, waitsSince: Date): Date {
   return new Date(Math.max(before.getTime(), waitsSince.getTime() + EXPIRY_MS));
 }
 
-/** Until when an encounter waits for information that was asked for. */
+/** When an encounter that awaits information expires. */
 export function informationEnds(askedAt: Date): Date {
   return new Date(askedAt.getTime() + INFORMATION_MS);
 }

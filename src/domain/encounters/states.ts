@@ -2,25 +2,24 @@ import type { Encounter } from '../../../generated/prisma/client.js';
 import type { EncounterState } from '../../contract.js';
 import { invalidState, Problem } from '../../problem.js';
 
-/** Who makes it happen; `claimant` is the provider that has the encounter, `system` is the passing of time. */
+/** `claimant` is the provider that holds the claim, `system` is the passing of time. */
 export type EncounterActor = 'partner' | 'provider' | 'claimant' | 'system';
 
-/** What can happen to an encounter. */
+/** An event in the life of an encounter. */
 export type EncounterEvent =
   | ('claim' | 'renew' | 'release' | 'lapse' | 'approve' | 'deny' | 'ask')
   | ('inform' | 'reschedule' | 'cancel' | 'expire' | 'revoke' | 'amend');
 
-/** Where an event leads, and who may cause it. */
+/** The status after an event, and the actors that may cause it. */
 interface Transition {
   readonly to: EncounterState;
   readonly by: readonly EncounterActor[];
 }
 
 /**
- * The life of an encounter (R-38). What is not in the table is not possible. A new encounter is `pending_review`, or
- * `completed` when earlier approvals cover all of it (R-52). A review with at least one approved item is `approve`, one
- * with none is `deny`; `ask` and `inform` are the provider's question and the partner's information; `revoke` takes
- * approvals back, `amend` adds to a review that is over.
+ * All transitions of an encounter (R-38). A new encounter is `pending_review`, or `completed` when earlier approvals cover
+ * all items (R-52). A review with at least one approved item is `approve`, one with none is `deny`. `ask` requests
+ * information and `inform` provides it; `revoke` takes approvals back; `amend` adds an addendum to a finished review.
  */
 export const encounterTransitions = {
   pending_review: {
@@ -55,9 +54,9 @@ export const encounterTransitions = {
 } as const satisfies Record<EncounterState, Partial<Record<EncounterEvent, Transition>>>;
 
 /**
- * The state after an event.
- * @throws Problem invalid_state with `current_status` when the table has no such way; claimed_by_other when it is open
- * only to the provider that has the encounter
+ * The status after an event.
+ * @throws Problem invalid_state with `current_status` when the table has no such transition; claimed_by_other when only
+ * the claimant may make it
  */
 export function nextState(from: EncounterState, event: EncounterEvent, actor: EncounterActor): EncounterState {
   const transitions: Partial<Record<EncounterEvent, Transition>> = encounterTransitions[from];
@@ -67,10 +66,10 @@ export function nextState(from: EncounterState, event: EncounterEvent, actor: En
   throw invalidState(from);
 }
 
-/** What the passing of time depends on; a lease is there exactly while `in_review`. */
+/** `leaseExpiresAt` is set exactly while the status is `in_review`. */
 type Deadlines = Pick<Encounter, 'status' | 'leaseExpiresAt' | 'expiresAt'>;
 
-/** What the passing of time has done to an encounter by now, whether or not it has been written; null = nothing. */
+/** The deadline that has passed, whether or not a sweep has written its effect; null = none. */
 export function dueEvent({ status, leaseExpiresAt, expiresAt }: Deadlines, now: Date): 'lapse' | 'expire' | null {
   if (status === 'in_review') return leaseExpiresAt !== null && now >= leaseExpiresAt ? 'lapse' : null;
   return 'expire' in encounterTransitions[status] && now >= expiresAt ? 'expire' : null;

@@ -5,17 +5,17 @@ import { recordEvent } from '../events/record.js';
 import { findRows, updatedRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
-/** What a transition needs to know of an encounter. */
+/** The columns that a transition reads. */
 export type EncounterRow = Pick<
   Encounter,
   'tenantId' | 'id' | 'encounterNo' | 'gfeNo' | 'clinicId' | 'status' | 'version'
 >;
 
-/** One transition: who does what, and what else it writes. */
+/** A transition, with everything else that it writes. */
 export interface Change<Row> {
   readonly event: EncounterEvent;
   readonly actor: EncounterActor;
-  /** Columns of the encounter, besides status and version. */
+  /** Columns of the encounter other than status and version. */
   readonly set: Partial<Encounter>;
   /** The rest of the change: items, order, events. Gets the encounter as it was before, and returns the parts that changed. */
   readonly effects: (context: TransactionContext, encounter: Row) => Promise<ChangedParts> | ChangedParts;
@@ -24,13 +24,14 @@ export interface Change<Row> {
 /** Parts of an encounter after a change. */
 export type ChangedParts = Partial<Pick<EncounterRecord, 'documents' | 'gfeItems' | 'order'>>;
 
-/** What ends with a claim; who had it may stay on record. */
+/** Columns that are cleared when a claim ends. The reviewer may stay on record. */
 export const claimEnd = { leaseExpiresAt: null, visitUrl: null } as const;
 
-/** What an encounter is without a claim. */
+/** The claim's columns in an encounter without a claim. */
 export const unclaimed = { ...claimEnd, reviewerRef: null, claimedById: null, claimedAt: null } as const;
 
-/** Locks an encounter until commit, after its patient, whose approvals it may end: requests wait, sweeps skip it. */
+/** Locks the patient, whose approvals the change may end, and then the encounter, until commit. Other requests wait for the
+ * lock; sweeps skip the encounter. */
 export async function lockEncounter({ db, caller }: CallerContext, encounterNo: bigint): Promise<void> {
   const { tenantId } = caller;
   await db.of(tenantId).run`
@@ -42,9 +43,9 @@ export async function lockEncounter({ db, caller }: CallerContext, encounterNo: 
 }
 
 /**
- * Makes a transition on behalf of a caller, in the caller's transaction. Elapsed deadlines apply even if no sweep has run
- * (R-44). Concurrent calls serialize: one wins, the rest get a Problem (R-45).
- * @param decide returns the change, given the current encounter; throws if the change is not allowed
+ * Makes a transition for a caller. Elapsed deadlines apply even if no sweep has run (R-44). Concurrent calls serialize: one
+ * succeeds, the others get a problem (R-45).
+ * @param decide returns the change of the current encounter, or throws if the change is not allowed
  * @returns the encounter after the change
  * @throws Problem encounter_not_found, also for another tenant's; clinic_not_permitted; and what `decide` throws
  */
@@ -58,7 +59,7 @@ export async function changeEncounter(
   const now = context.now();
   const current = applyElapsedTime(stored, now);
   const change = await decide(current, now);
-  // One change has one time.
+  // Use one time for the whole change.
   const moment = { ...context, now: () => now };
   if (current.version > stored.version) await applyChange(moment, stored, lapse);
   const changed = await applyChange(moment, current, change);
@@ -66,7 +67,7 @@ export async function changeEncounter(
   return changed;
 }
 
-/** The encounter with elapsed deadlines applied. A lapsed claim is persisted first; expiry is left to the sweep. */
+/** The encounter with elapsed deadlines applied. The caller persists a lapsed claim; a sweep persists an expiry. */
 export function applyElapsedTime<E extends Encounter>(encounter: E, now: Date): E {
   const due = dueEvent(encounter, now);
   if (due === 'expire') return { ...encounter, status: 'expired' };
@@ -76,7 +77,7 @@ export function applyElapsedTime<E extends Encounter>(encounter: E, now: Date): 
 }
 
 /**
- * Makes a transition by a conditional update (R-45).
+ * Writes a transition, if the encounter is still the version that was read (R-45).
  * @returns the encounter after the change; null if it has changed since it was read, and then nothing is written
  * @throws Problem invalid_state, claimed_by_other if the transition is not in the table
  */
@@ -92,16 +93,16 @@ export async function applyChange<Row extends EncounterRow>(
   return updated ? { ...encounter, ...updated, ...(await effects(context, encounter)) } : null;
 }
 
-/** Back into the queue. */
+/** Returns an encounter to the queue. */
 export const release: Pick<Change<EncounterRow>, 'set' | 'effects'> = {
   set: unclaimed,
   effects: announce('encounter.released'),
 };
 
-/** Back into the queue, because the lease has ended. */
+/** Returns an encounter to the queue because its lease has ended. */
 export const lapse: Change<EncounterRow> = { event: 'lapse', actor: 'system', ...release };
 
-/** Given up, because nobody reviewed it, or sent what was asked for, in time. */
+/** Ends an encounter whose review or information did not come in time. */
 export const expiry: Change<EncounterRow> = {
   event: 'expire',
   actor: 'system',
@@ -113,7 +114,7 @@ export const expiry: Change<EncounterRow> = {
   },
 };
 
-/** Gives the undecided items of an encounter the status that it ends with. @returns all its items */
+/** Closes the undecided items of an encounter. @returns all of its items */
 export async function closeItems(
   { db }: TransactionContext,
   encounter: EncounterRow,
@@ -133,7 +134,7 @@ export function itemsOf(
   return findRows(db, tenantId, 'GfeItem', Prisma.sql`encounter_id = ${id}::uuid ORDER BY position`);
 }
 
-/** Says that something happened to the encounter, and no more. */
+/** Records an event that has only the encounter's identifiers. */
 export function announce(
   type: `encounter.${'review_started' | 'released' | 'information_requested' | 'information_provided' | 'rescheduled'}`,
 ): (context: TransactionContext, encounter: EncounterRow) => ChangedParts {

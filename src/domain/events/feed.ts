@@ -22,23 +22,23 @@ export interface FeedEvent {
   readonly data: EventDataOf<EventType>;
 }
 
-/** Who reads, and from what. */
+/** The reader of a feed. */
 interface FeedReader extends Pick<DomainContext, 'db'> {
   readonly caller: PatientViewer;
 }
 
 interface Frame extends Scanned {
-  /** The position of the tenant's latest event; null when it never had one. */
+  /** The position of the tenant's latest event; null before the first. */
   readonly latest: bigint | null;
-  /** The first event that was looked through; null when there is none. */
+  /** The position of the first scanned event; null if there is none. */
   readonly first: bigint | null;
   readonly found: readonly JsonOf<FeedEvent & { readonly position: number }>[];
 }
 
 /**
- * The tenant's events, each once, by their positions, which follow the order of commits and have no gap (R-71). A client
- * that is limited to clinics gets the events of these, and of the patients that it may see (R-89).
- * @throws Problem cursor_invalid: it was not issued to this tenant, or events after it are no longer kept
+ * Reads the tenant's events in the order of their commits, without gaps (R-71). A client that is limited to clinics gets
+ * their events and those of the patients that it may see (R-89).
+ * @throws Problem cursor_invalid if the cursor is another tenant's, or events after it have been purged
  */
 export async function readEvents(context: FeedReader, request: Request): Promise<ScannedPage<FeedEvent>> {
   const { tenantId } = context.caller;
@@ -50,13 +50,13 @@ export async function readEvents(context: FeedReader, request: Request): Promise
   return scannedPage(tenantId, frame, found, request.limit, latest);
 }
 
-/** Where the tenant's feed ends now. */
+/** The cursor of the end of the feed. */
 export async function latestCursor({ db }: Pick<DomainContext, 'db'>, tenantId: string): Promise<string> {
   const counter = await db.prisma.eventCounter.findUnique({ where: { tenantId } });
   return cursorOf(tenantId, counter?.position ?? 0n);
 }
 
-/** One statement, so that all of it is seen at one moment: a purge in between would go unnoticed. */
+/** Uses one statement, because a purge between two would go unnoticed. */
 async function scan({ db, caller }: FeedReader, { types, limit }: Request, after: bigint): Promise<Frame> {
   const { tenantId, allowedClinicIds: clinics } = caller;
   const most = types || clinics ? MAX_SCANNED : limit + 1;
@@ -79,9 +79,9 @@ async function scan({ db, caller }: FeedReader, { types, limit }: Request, after
 }
 
 /**
- * To go on as if nothing had happened would leave events out in silence: those that were deleted, and, after a database
- * was put back to an earlier state, those that get the same positions again.
- * @param next the position of what follows the cursor
+ * Refuses a cursor that would silently skip events: purged ones or, after a restore of an older database, new events at
+ * positions that the reader has passed already.
+ * @param next the position of the first event after the cursor
  */
 function requireNext(after: bigint, next: bigint): void {
   if (after + 1n < next) throw cursorInvalid('is too old: events after it are no longer kept');

@@ -2,13 +2,13 @@ import type { EventDataOf, EventType } from '../../contract.js';
 import type { NewEvent } from '../transactions/unitOfWork.js';
 import type { TransactionContext } from '../transactions/transaction.js';
 
-/** Whose event it is. */
+/** The owner of an event. */
 export type EventPlace = Pick<NewEvent, 'tenantId' | 'clinicId'>;
 
-/** Forbids members that the contract does not list, also in a value that is made elsewhere. */
+/** Rejects members that the contract does not list, also in values that are not literals. */
 type NoOther<Type extends EventType, Data> = Readonly<Record<Exclude<keyof Data, keyof EventDataOf<Type>>, never>>;
 
-/** Records an event of the change that the transaction makes (D-21), with just the data of its type. */
+/** Records an event of the transaction's change (D-21) with exactly the data of its type. */
 export function recordEvent<Type extends EventType, Data extends EventDataOf<Type>>(
   { events, newId, now }: Pick<TransactionContext, 'events' | 'newId' | 'now'>,
   { tenantId, clinicId }: EventPlace,

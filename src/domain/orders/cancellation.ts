@@ -13,7 +13,7 @@ import {
 } from './orders.js';
 
 /**
- * Cancels an order of which nothing is paid and nothing was shipped, for the operator (R-60).
+ * Cancels an unpaid and unshipped order for the operator (R-60).
  * @throws Error when there is no such order, or it cannot be cancelled
  */
 export async function cancelOrderOf(

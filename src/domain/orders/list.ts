@@ -86,7 +86,7 @@ const anyOf = (tenantId: string, pharmacies: readonly string[]): Prisma.Sql => P
   EXISTS (SELECT FROM fulfilment WHERE fulfilment.tenant_id = ${tenantId} AND fulfilment.order_id = "order".id
     AND fulfilment.pharmacy_id = ANY (${[...pharmacies]}::uuid[]))`;
 
-/** A comparison of rows, so that an index begins at the position. */
+/** A row comparison, which lets the index scan start at the cursor. */
 function beyond(place: Prisma.Sql, cursor: string): Prisma.Sql {
   const { createdAt, key } = placeOf(cursor, onlyUuid);
   return Prisma.sql`${place} < (${createdAt}, ${key}::uuid)`;

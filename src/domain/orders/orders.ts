@@ -28,16 +28,16 @@ export interface OrderRecord extends Order {
   readonly encounter: Pick<Encounter, 'encounterNo' | 'clinicId' | 'patientId'>;
 }
 
-/** Payments and refunds of one order together (R-170): each request about the order reads them all. */
+/** The sum of payments and refunds of one order (R-170), because every request for the order reads all of them. */
 export const MAX_PAYMENTS = 200;
 
-/** What creates an order: any transaction. */
+/** Part of any transaction. */
 type OrderContext = Pick<CallerContext, 'db' | 'events' | 'newId' | 'now'>;
 
-/** What a fixture of a sandbox has instead of a new id and the next number (R-15). */
+/** The id and number of a sandbox fixture, which replace generated ones (R-15). */
 export type FixedOrder = Pick<Order, 'id' | 'orderSequence'>;
 
-/** A completed encounter, as far as its order depends on it. */
+/** The parts of a completed encounter that its order depends on. */
 type OrderedEncounter = Encounter & {
   readonly treatments: readonly EncounterTreatment[];
   readonly gfeItems: readonly GfeItem[];
@@ -46,7 +46,8 @@ type OrderedEncounter = Encounter & {
 /**
  * Creates the order of an encounter in the transaction that completes it, after its items are decided: one line for
  * each treatment whose item is approved, newly or by reuse, at its frozen price (R-55, D-36).
- * The encounter's row must be `completed` already. A free order is paid at birth. Emits the events of both, the encounter first.
+ * The encounter's row must be `completed` already. A free order is created as paid. Records the events of the encounter and
+ * then of the order.
  */
 export async function createOrder(
   context: OrderContext,
@@ -66,7 +67,7 @@ export async function createOrder(
   return order;
 }
 
-/** The order, its lines, and a fulfilment for each of their pharmacies, in one statement. */
+/** Inserts the order, its lines and one fulfilment for each pharmacy by one statement. */
 async function insertOrder(
   context: OrderContext,
   encounter: OrderedEncounter,
@@ -109,7 +110,7 @@ async function insertOrder(
 }
 
 /**
- * One order by its number, in either case, as far as the caller may see it.
+ * One order by its number in any case, with the lines that the caller may see.
  * @throws Problem order_not_found, also without a line of the caller's pharmacies (R-125); clinic_not_permitted (D-31)
  */
 export async function getOrder(context: LookupContext, orderNo: string): Promise<OrderRecord> {
@@ -120,7 +121,7 @@ export async function getOrder(context: LookupContext, orderNo: string): Promise
   return visible;
 }
 
-/** The order with the lines of the pharmacies that the caller is limited to, if it is. */
+/** The order with the lines of the caller's pharmacies only, if the caller is limited to pharmacies. */
 export function ofPharmacies({ caller }: Pick<LookupContext, 'caller'>, order: OrderRecord): OrderRecord {
   const { allowedPharmacyIds: allowed } = caller;
   if (!allowed) return order;
@@ -128,13 +129,13 @@ export function ofPharmacies({ caller }: Pick<LookupContext, 'caller'>, order: O
   return { ...order, lines: order.lines.filter(isVisible), fulfilments: order.fulfilments.filter(isVisible) };
 }
 
-/** Locks an order, if there is one, until commit: changes of one order take turns. What they depend on is read after it. */
+/** Locks an order until commit. Read what the change depends on after this lock. */
 export async function lockOrder({ db }: TransactionContext, tenantId: string, orderNo: string): Promise<void> {
   await db.of(tenantId).run`
     SELECT FROM "order" WHERE tenant_id = ${tenantId} AND order_no = ${orderNo.toUpperCase()} FOR NO KEY UPDATE`;
 }
 
-/** Whether any pharmacy has shipped something of it, whatever the caller may see. */
+/** Whether any pharmacy has shipped a line, also one that the caller cannot see. */
 export async function isShipped({ db }: TransactionContext, { tenantId, id }: OrderRecord): Promise<boolean> {
   const where = Prisma.sql`order_id = ${id}::uuid AND shipped_at IS NOT NULL LIMIT 1`;
   return (await findRows(db, tenantId, 'Fulfilment', where)).length > 0;
@@ -156,7 +157,7 @@ export function recordOrderEvent(
   });
 }
 
-/** A tenant's order by its number, in either case; read as of one moment, or under its lock. */
+/** A tenant's order by its number in any case. Call it in a snapshot or under {@link lockOrder}. */
 export async function findOrder(
   { db }: { readonly db: Queries },
   tenantId: string,
@@ -172,7 +173,7 @@ export async function ordersWhere(db: Queries, tenantId: string, where: Prisma.S
   const ofOrders = Prisma.sql`order_id = ANY(${orders.map(({ id }) => id)}::uuid[])`;
   const inTime = Prisma.sql`${ofOrders} ORDER BY created_at, id`;
   const encounterIds = orders.map(({ encounterId }) => encounterId);
-  // Sent together: one round trip.
+  // One round trip.
   const [lines, payments, refunds, fulfilments, encounters] = await Promise.all([
     findRows(db, tenantId, 'OrderLine', Prisma.sql`${ofOrders} ORDER BY position`),
     findRows(db, tenantId, 'Payment', inTime),

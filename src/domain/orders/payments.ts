@@ -6,9 +6,8 @@ import { insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
- * Records money that was paid elsewhere (R-59). Payments at the same time wait for one another, and what would be above
- * the balance then is refused.
- * @param id of the payment; only fixtures of a sandbox say it (R-15)
+ * Records money that was paid elsewhere (R-59). Concurrent payments serialize, so their sum cannot exceed the balance.
+ * @param id of the payment; set only by the fixtures of a sandbox (R-15)
  * @param amount decimal text above zero, with at most two places
  * @throws Problem order_not_found, clinic_not_permitted; invalid_state unless it is pending; payment_exceeds_balance;
  * too_many_records

@@ -7,7 +7,7 @@ import { canonicalUuid } from '../transactions/uuid.js';
 import { getOrder, isShipped, lockOrder, MAX_PAYMENTS, recordOrderEvent, type OrderRecord } from './orders.js';
 
 /**
- * Records that a part or all of a payment was given back elsewhere (R-123). Payments and refunds of one order take turns.
+ * Records a refund, in full or in part, that was paid out elsewhere (R-123). Payments and refunds of one order serialize.
  * @throws Problem order_not_found, clinic_not_permitted, payment_not_found; invalid_state when the order is final, or would
  * be `refunded` although something was shipped; refund_exceeds_payment; too_many_records
  */

@@ -6,11 +6,11 @@ import { changeEncounter } from '../encounters/transitions.js';
 import { findRows, insertRows } from '../transactions/rows.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
-/** Of one encounter. */
+/** Per encounter. */
 const MAX_ADDENDA = 100;
 
 /**
- * Adds a note to a review that is over; what was decided stays (R-105).
+ * Adds a note to a finished review; the decisions stay (R-105).
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, too_many_records
  */
 export function addAddendum(

@@ -4,26 +4,26 @@ import { stateOfEncounter } from '../providers/licences.js';
 import type { LookupContext } from '../transactions/transaction.js';
 import type { ShownEncounter } from '../encounters/lookup.js';
 
-/** An item, with the decision that it rests on: its own, or the one that it reuses. */
+/** An item with its decision, or the decision that it reuses. */
 export type CertifiedItem = Pick<
   GfeItem,
   'categoryName' | 'subCategoryName' | 'status' | 'validUntil' | 'denialReason' | 'revocationReason'
 > & {
-  /** Of that decision. */
+  /** The encounter of the decision. */
   readonly gfeNo: string;
   readonly decidedAt: Date | null;
   readonly reviewerRef: string | null;
-  /** Null: the operator knows no such provider. */
+  /** Null if the provider is not imported. */
   readonly providerName: string | null;
-  /** Of the state of the encounter; null: none is known. */
+  /** The licence in the state of the encounter; null if none is imported. */
   readonly licence: string | null;
 };
 
-/** What a clinic shows an inspector. */
+/** The content of a certificate, which a clinic shows to inspectors. */
 export interface Certificate {
   readonly gfeNo: string;
   readonly clinicName: string;
-  /** Of its primary location, on one line; null: it has none. */
+  /** The primary location on one line; null if there is none. */
   readonly clinicAddress: string | null;
   readonly patientName: string;
   readonly dateOfBirth: string;

@@ -18,22 +18,22 @@ import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 import { applyElapsedTime } from '../encounters/transitions.js';
 import { findRows, groupedBy } from '../transactions/rows.js';
 
-/** A treatment with what is prescribed. */
+/** A treatment with its prescription. */
 export type ChartTreatment = EncounterTreatment & { readonly rx: ProductRx | null };
-/** An earlier review of the patient, with the items that it decided. */
+/** An earlier review of the patient with the items that it decided. */
 export type EarlierReview = Encounter & {
   readonly gfeItems: readonly GfeItem[];
   readonly addenda: readonly EncounterAddendum[];
 };
 
-/** What a provider needs to decide. */
+/** The information that a provider needs for a decision. */
 export interface Chart {
   readonly encounter: DetailedEncounter;
   readonly patient: PatientRecord;
   readonly treatments: readonly ChartTreatment[];
   readonly documents: readonly Document[];
   readonly earlierReviews: readonly EarlierReview[];
-  /** Whether there are earlier reviews beside these. */
+  /** Whether older reviews are left out. */
   readonly hasMoreReviews: boolean;
   readonly duplicates: readonly Duplicate[];
 }
@@ -42,7 +42,7 @@ const MAX_REVIEWS = 100;
 
 /**
  * The chart of an encounter, for the provider that holds its claim (R-103).
- * @throws Problem invalid_state when nobody holds it (any more), claimed_by_other
+ * @throws Problem invalid_state without a claim, claimed_by_other
  */
 export async function openChart(
   context: Context,
@@ -50,7 +50,7 @@ export async function openChart(
   reviewer: { readonly reviewerRef: string },
 ): Promise<Chart> {
   const current = applyElapsedTime(encounter, context.now());
-  // Who may decide may read.
+  // Reading the chart needs the same right as deciding.
   nextState(current.status, 'approve', actorOf(context, current, reviewer));
   const { patientId, gfeItems } = encounter;
   return context.db.snapshot(async (db) => {

@@ -4,7 +4,7 @@ import { fieldProblem, Problem, type FieldError } from '../../problem.js';
 import { instantOf } from '../transactions/instant.js';
 import { itemKey } from '../catalog/itemKey.js';
 
-/** An item that waits, and what was decided about it; `denialReason` null = approved. */
+/** An item with its new decision; `denialReason` null = approved. */
 export interface DecidedItem {
   readonly item: GfeItem;
   readonly denialReason: string | null;
@@ -17,9 +17,9 @@ export interface Visit {
 }
 
 /**
- * The items that wait, each with its one decision. Those that took an earlier approval over wait no longer.
- * @throws Problem decisions_incomplete with all that is wrong: an item without a decision, a decision without such an
- * item or for one that has its decision, a denial without a reason
+ * Pairs each undecided item with its decision.
+ * @throws Problem decisions_incomplete with every fault: an item without a decision, a decision for an unknown or decided
+ * item, a second decision for one item, a denial without a reason
  */
 export function matchDecisions(
   items: readonly GfeItem[],
@@ -44,7 +44,7 @@ export function matchDecisions(
   });
 }
 
-/** A visit's times as instants. @throws Problem validation_failed when the end is before the start */
+/** The times of a visit as instants. @throws Problem validation_failed when the end is before the start */
 export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | null {
   if (!visit) return null;
   const [startedAt, endedAt] = [instantOf(visit.startedAt), instantOf(visit.endedAt)];
@@ -54,13 +54,13 @@ export function readVisit(visit: Schemas['ReviewVisit'] | undefined): Visit | nu
   });
 }
 
-/** A provider may meet the patient this long before it claims the encounter: one can be claimed as early as that. */
+/** A visit may begin this long before the claim, because a claim is possible that early. */
 const BEFORE_CLAIM_MS = 15 * 60_000;
-/** How far the clock of a reviewing system may be ahead. */
+/** How far a reviewing system's clock may be ahead. */
 const AHEAD_MS = 60_000;
 
 /**
- * A live review says when it took place (R-41), which is between the claim and now, within the tolerance of clocks.
+ * Requires the times of a live visit (R-41): between the claim and now, within the tolerance of clocks.
  * @throws Problem visit_required, validation_failed
  */
 export function requireVisit(

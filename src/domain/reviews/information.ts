@@ -17,11 +17,11 @@ import { announce, changeEncounter, unclaimed } from '../encounters/transitions.
 import { findRows, insertRows, updateRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
-/** Of one encounter (R-170). */
+/** Per encounter (R-170). */
 const MAX_ROUNDS = 20;
 
 /**
- * Asks the partner for what is missing to decide; the claim ends (R-100).
+ * Requests information from the partner and ends the claim (R-100).
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other, too_many_records
  */
 export function requestInformation(
@@ -48,9 +48,9 @@ export function requestInformation(
 }
 
 /**
- * What the partner sends in answer: the encounter goes back to its place in the queue (R-100).
- * @throws Problem validation_failed when there is nothing in it, or a document twice; encounter_not_found,
- * clinic_not_permitted, document_not_found; invalid_state, document_patient_mismatch. The first of them answers.
+ * Adds the partner's information and returns the encounter to its place in the queue (R-100).
+ * @throws Problem, in this order, validation_failed for an empty body or a repeated document; encounter_not_found,
+ * clinic_not_permitted, document_not_found; invalid_state, document_patient_mismatch
  */
 export async function provideInformation(
   context: CallerContext,

@@ -6,9 +6,9 @@ import { SHOWN, shownEncounter, shownSize, type ShownEncounter, type ShownRow } 
 import { pageOf, withinBytes } from '../transactions/pageBytes.js';
 
 /**
- * The head of the queue (R-47), the most urgent first: of the clinics that the caller may see and, if one is named, of one
- * state (R-107). It includes encounters that cannot be claimed yet, and no expired ones. An index has its order, so the
- * length of the queue does not matter.
+ * The head of the queue (R-47), most urgent first, for the caller's clinics and optionally for one state (R-107). It includes
+ * encounters that cannot be claimed yet and leaves out expired ones. An index has its order, so the cost does not grow
+ * with the queue, except for a state that few encounters have.
  */
 export async function listReviewQueue(
   context: Context,
@@ -17,8 +17,8 @@ export async function listReviewQueue(
   const { tenantId, allowedClinicIds } = context.caller;
   const clinics = allowedClinicIds ? Prisma.sql`clinic_id = ANY(${[...allowedClinicIds]}::uuid[])` : Prisma.sql`true`;
   const ofState = state === undefined ? Prisma.sql`true` : Prisma.sql`${stateOfEncounter} = ${state.toUpperCase()}`;
-  // A generic plan guesses a tenth of the rows for a parameter of LIMIT, and a third for a range of times: sorting the whole
-  // queue then looks cheaper than reading its index. Hence one of two literals, and IS NOT TRUE, guessed as two thirds.
+  // A generic plan overestimates a LIMIT parameter and underestimates a range of times, and would sort the whole queue. A
+  // literal LIMIT and IS NOT TRUE make it read the index.
   const atMost = limit <= 20 ? Prisma.sql`21` : Prisma.sql`101`;
   const head = Prisma.sql`${SHOWN}
     WHERE tenant_id = ${tenantId} AND service_queue = ${serviceQueue}::service_queue AND status = 'pending_review'

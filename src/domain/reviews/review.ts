@@ -21,18 +21,18 @@ import { matchDecisions, readVisit, requireVisit, type DecidedItem, type Visit }
 import { updatedRows } from '../transactions/rows.js';
 import type { CallerContext, TransactionContext } from '../transactions/transaction.js';
 
-/** How long a claim holds unless said otherwise. */
+/** The default lease of a claim. */
 const LEASE_SECONDS = 3_600;
 
-/** The provider that a request is from; reviewing systems tell it by a reference of their own. */
+/** The provider of a request, by the reviewing system's own reference. */
 interface Reviewer {
   readonly reviewerRef: string;
 }
 
 /**
- * Takes an encounter from the queue for one provider until its lease ends; who has it already gets a new lease (R-39).
+ * Claims an encounter for one provider until its lease ends; the holder's lease is renewed (R-39).
  * @throws Problem encounter_not_found, clinic_not_permitted, invalid_state, claimed_by_other, provider_not_licensed;
- * not_due for a live visit whose time has not come
+ * not_due before the time of a live visit
  */
 export function claimEncounter(
   context: CallerContext,
@@ -48,7 +48,7 @@ export function claimEncounter(
     await requireLicence(context, encounter, reviewerRef, now);
     if (encounter.status === 'in_review') return { event: 'renew', actor, set: lease, effects: nothingElse };
     const { claimableFrom, createdAt } = encounter;
-    // What can be claimed at once is not compared with its creation, because servers' clocks differ.
+    // Do not compare with the creation time: the clocks of servers differ.
     if (claimableFrom > createdAt && now < claimableFrom) throw new Problem('not_due');
     const set = { reviewerRef, claimedById, claimedAt: now, ...lease };
     return { event: 'claim', actor, set, effects: announce('encounter.review_started') };
@@ -72,10 +72,10 @@ export function releaseEncounter(
 }
 
 /**
- * Decides every item that waits. With an approved item, also one that took an earlier approval over, the encounter is
- * completed with its order; otherwise it is denied (R-42).
- * @throws Problem validation_failed; encounter_not_found; clinic_not_permitted; invalid_state, claimed_by_other;
- * provider_not_licensed; visit_required; decisions_incomplete. The first of them answers.
+ * Decides every undecided item. With at least one approved item, newly or by reuse, the encounter is completed and gets its
+ * order; otherwise it is denied (R-42).
+ * @throws Problem, in this order, validation_failed; encounter_not_found; clinic_not_permitted; invalid_state,
+ * claimed_by_other; provider_not_licensed; visit_required; decisions_incomplete
  */
 export async function submitReview(
   context: CallerContext,
@@ -86,7 +86,7 @@ export async function submitReview(
   const visit = readVisit(body.visit);
   return changeEncounter(context, encounterNo, async (encounter, now) => {
     const actor = actorOf(context, encounter, body);
-    // Both outcomes are open to the same actors, and whether one may decide goes before what is decided.
+    // Approval and denial are open to the same actors. Check the right to decide before the decisions.
     nextState(encounter.status, 'approve', actor);
     await requireLicence(context, encounter, body.reviewerRef, now);
     requireVisit(encounter, visit, now);
@@ -98,8 +98,8 @@ export async function submitReview(
 }
 
 /**
- * A reference is compared as it was sent: it is another system's. That system vouches for it, so the same reference from
- * another API client is another provider (R-39).
+ * The actor that a reviewer is. References are compared exactly as sent, and belong to the API client that sends them: the
+ * same reference from another client is another provider (R-39).
  */
 export function actorOf(
   { caller }: Pick<CallerContext, 'caller'>,
@@ -139,7 +139,7 @@ function outcome(
   };
 }
 
-/** @returns all items of the encounter as they are then */
+/** @returns all items of the encounter after the decisions */
 async function decideItems(
   context: TransactionContext,
   { gfeItems }: EncounterRecord,

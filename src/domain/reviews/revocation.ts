@@ -10,8 +10,8 @@ import { changeEncounter, itemsOf } from '../encounters/transitions.js';
 import type { CallerContext } from '../transactions/transaction.js';
 
 /**
- * Takes approvals of a completed encounter back, wherever they are reused; it and its order stay as they are (R-83).
- * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, also when an item is not approved any more;
+ * Revokes approvals of a completed encounter wherever they are reused. The encounter and its order stay (R-83).
+ * @throws Problem encounter_not_found, clinic_not_permitted; invalid_state, also when an item is no longer approved;
  * validation_failed when an item is not one of the encounter's, or is named twice
  */
 export function revokeApprovals(
@@ -48,7 +48,7 @@ function namedItems({ gfeItems }: EncounterRecord, items: readonly ItemIdentity[
   return keys.flatMap((key) => known.get(key) ?? []);
 }
 
-/** All or nothing: what a partner is shown as something else than approved cannot be taken back. */
+/** Requires every item to be displayed as approved. */
 function requireApproved(items: readonly GfeItem[], now: Date): void {
   const statuses = items.map((item) => displayedStatus(item, now));
   const errors = statuses.flatMap((status, index): FieldError[] => {

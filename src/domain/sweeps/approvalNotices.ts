@@ -4,10 +4,10 @@ import { recordEvent } from '../events/record.js';
 import { updateRows } from '../transactions/rows.js';
 import { forEachTenantClock } from './tenantClocks.js';
 
-/** Emits gfe.expiring once per approval (30 or 5 days ahead, R-53); a reused one is reported on the original encounter. */
+/** Records gfe.expiring once per approval, 30 or 5 days ahead (R-53), for the encounter of the original decision. */
 export const announceExpiringApprovals = announcement('gfe.expiring');
 
-/** Emits gfe.expired once; approvals never announced get only this event. */
+/** Records gfe.expired once per approval, also without an earlier gfe.expiring. */
 export const announceExpiredApprovals = announcement('gfe.expired');
 
 type Notice = 'gfe.expiring' | 'gfe.expired';
@@ -41,7 +41,7 @@ function announcement(notice: Notice) {
   });
 }
 
-/** The bounds on valid_until are plain ones, for its index. */
+/** Bounds valid_until by constants, so that its index applies. */
 function due(notice: Notice, now: Date): Prisma.Sql {
   if (notice === 'gfe.expired') return Prisma.sql`i.valid_until <= ${now}`;
   const windows = [...approvalRules].map(

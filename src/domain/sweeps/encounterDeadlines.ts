@@ -4,17 +4,17 @@ import { forEachTenantClock } from './tenantClocks.js';
 
 // The conditions are written out, so that each has its partial index.
 
-/** Puts encounters whose claim has lapsed back into the queue (R-44). */
+/** Returns encounters with a lapsed claim to the queue (R-44). */
 export const lapseDueClaims = sweepOf(Prisma.sql`status = 'in_review'`, Prisma.sql`lease_expires_at`, lapse);
 
-/** Ends encounters that waited for a review or for information until their end: they become `expired`. */
+/** Expires encounters whose review or information did not come in time. */
 export const expireDueEncounters = sweepOf(
   Prisma.sql`status NOT IN ('in_review', 'completed', 'denied', 'cancelled', 'expired')`,
   Prisma.sql`expires_at`,
   expiry,
 );
 
-/** The longest due first; the rows stay locked, so that every change is made. */
+/** Processes the longest due first. The rows stay locked, so every change applies. */
 function sweepOf(status: Prisma.Sql, deadline: Prisma.Sql, change: Change<EncounterRow>) {
   return forEachTenantClock<EncounterRow>({
     find: ({ db, now }, isTurnOf, limit) => db.everyTenant.rows<EncounterRow>`

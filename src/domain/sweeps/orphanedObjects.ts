@@ -1,20 +1,19 @@
 import type { DomainContext, Services } from '../../context.js';
 import { UUID } from '../transactions/uuid.js';
 
-/** Milliseconds: far longer than an upload takes, and than clocks differ. */
+/** Milliseconds: longer than any upload and any difference of clocks. */
 const SAFE_AGE_MS = 24 * 60 * 60 * 1000;
 /** Keys that are looked up by one statement. */
 const BATCH = 1000;
 
-/** What `blobPath` makes, or made when keys ended in a file name. Anything else in the store is somebody else's. */
+/** Matches keys of `blobPath`, also the older form that ends in a file name. Other objects in the store are not ours. */
 const keyPattern = new RegExp(`^[^/]+/clients/${UUID}/[a-z-]+/${UUID}(/[^/]+)?$`);
 
 /**
- * Removes what uploads left that were cut off: objects without a row of any tenant, and parts of objects. Left alone is
- * what is younger than the safe age, because its upload may be under way, keys that are not ours, and those of tenants
- * that this database does not know. It may run several times at once.
- * @param safeAge milliseconds since an object was stored; less than the default only when nothing is being uploaded
- * @returns how many objects no row named, and how many uploads never ended
+ * Removes the remains of interrupted uploads: objects without a row, and parts of objects. It keeps objects younger than the
+ * safe age, whose upload may be running, and keys of unknown form or of unknown tenants. Safe to run concurrently.
+ * @param safeAge milliseconds since an object was stored; only smaller than the default while no upload is running
+ * @returns how many objects and unfinished uploads were removed
  * @throws Problem dependency_unavailable when the store fails; the signal's reason when it aborts
  */
 export async function removeOrphanedObjects(
@@ -49,7 +48,7 @@ async function* batches(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Over all tenants: any row that names the key protects the object. */
+/** Searches all tenants: any row that names a key protects its object. */
 async function withoutRow({ db }: DomainContext, keys: readonly string[]): Promise<string[]> {
   const rows = await db.everyTenant.rows<{ key: string }>`
     SELECT key FROM unnest(${keys}::text[]) AS listed (key)

@@ -7,9 +7,9 @@ const BATCH = 10_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Removes the rows that are older than so many days, checkpoint by checkpoint (R-88): the removal is in the chain before the first
- * row goes, and what is left can still be verified. Safe to run concurrently, and again after a failure.
- * @param context connected as a role that may delete from the audit: not the service's
+ * Deletes audit rows older than `days` (R-88). The chain records the removal before the first row is deleted, so the remaining
+ * rows can still be verified. Safe to run concurrently, and again after a failure.
+ * @param context of a role that may delete from the audit, which the service's role may not
  * @returns how many rows were removed
  */
 export async function purgeAudit(context: DomainContext, days: number): Promise<number> {
@@ -20,7 +20,7 @@ export async function purgeAudit(context: DomainContext, days: number): Promise<
   const removed = await latestRemoval(db);
   const head = await latestCheckpoint(context);
   if (last && head && last.number > (removed ?? 0n)) {
-    // Another checkpoint came between: the next run removes.
+    // Another checkpoint was added meanwhile: leave the removal to the next run.
     const removal = { through: head.through, removes: last.number, digests: new Uint8Array() };
     if (!(await addCheckpoint(context, head, removal))) return 0;
   }
@@ -32,7 +32,7 @@ export async function purgeAudit(context: DomainContext, days: number): Promise<
   }
 }
 
-/** Removes rows whose removal is in the chain already; with the last of them the checkpoints before it, which no row needs. */
+/** Deletes rows whose removal the chain records and, with the last of them, the checkpoints before it. */
 function removeBatch(context: DomainContext): Promise<number> {
   return inTransaction(context, async ({ db }) => {
     await db.everyTenant.run`SELECT set_config('audit.retention', 'on', true)`;

@@ -2,8 +2,8 @@ import type { Services } from '../../context.js';
 import { inTenants, RETENTION_BATCH, type PurgeContext } from './purges.js';
 
 /**
- * Removes documents that were stored longer ago than the operator keeps them and that no encounter names (R-91). Objects
- * whose removal fails are left to the job that looks for those without a row. Safe to run concurrently.
+ * Deletes documents past their retention period that no encounter names (R-91). The job for orphaned objects deletes objects
+ * whose deletion fails here. Safe to run concurrently.
  * @returns how many
  */
 export function purgeDocuments(context: PurgeContext & Pick<Services, 'objects'>, days: number): Promise<number> {

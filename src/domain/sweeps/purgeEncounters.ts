@@ -3,7 +3,7 @@ import { inTenants, RETENTION_BATCH, type PurgeContext } from './purges.js';
 import { identifier } from '../transactions/bulkSql.js';
 import { inTransaction } from '../transactions/transaction.js';
 
-/** The parts of an encounter and of its order, each before the rows that it refers to. */
+/** Tables of an encounter and its order, in the order of deletion. */
 const ORDER_PARTS = ['refund', 'fulfilment', 'payment', 'order_line'];
 const ENCOUNTER_PARTS = [
   'order',
@@ -15,9 +15,8 @@ const ENCOUNTER_PARTS = [
 ];
 
 /**
- * Removes ended encounters whose last change is longer ago than the operator keeps them, with their items, orders and
- * payments (R-91). Kept is what something still depends on: an order to be paid, an approval that is in force or that
- * another encounter reuses. Safe to run concurrently.
+ * Deletes ended encounters past their retention period, with items, orders and payments (R-91). Keeps encounters with an
+ * unpaid order, and with an approval that is in force or reused by another encounter. Safe to run concurrently.
  * @returns how many
  */
 export function purgeEncounters(context: PurgeContext, days: number): Promise<number> {

@@ -3,17 +3,17 @@ import { describeCauses } from '../../failures.js';
 import { inTransaction, type BackgroundContext } from '../transactions/transaction.js';
 import { lockingEndpoints } from '../webhooks/endpoints.js';
 
-/** What a purge needs: the database, whose real time counts here, and a signal to end early. */
+/** The context of a purge, which uses the database's time, with a signal to stop early. */
 export interface PurgeContext extends BackgroundContext {
   readonly signal?: AbortSignal;
 }
 
-/** Rows in one transaction: few enough to be done well within the time of a statement. */
+/** Rows in one transaction: few enough for the statement timeout. */
 export const RETENTION_BATCH = 1_000;
 
 /**
- * Removes the keys of all tenants, with the responses that they hold, 24 hours after they were used (R-67). A key that is
- * just being used again is locked and left alone. Safe to run concurrently.
+ * Deletes idempotency keys and their stored responses after 24 hours (R-67). Skips keys that a request has locked. Safe to run
+ * concurrently.
  * @returns how many
  */
 export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
@@ -32,14 +32,14 @@ export function purgeIdempotencyKeys(context: PurgeContext): Promise<number> {
 }
 
 /**
- * Removes the events of all tenants after 30 days (R-72), in the order of the feed and up to the first that is younger:
- * positions have no gap but at their beginning, which a reader who comes back too late finds. Safe to run concurrently.
+ * Deletes events after 30 days (R-72), from the beginning of the feed up to the first younger event, so that the remaining
+ * positions have no gap and a late reader notices the purge. Safe to run concurrently.
  * @returns how many
  */
 export function purgeEvents(context: PurgeContext): Promise<number> {
   const purgeSome = (tenantId: string): Promise<number> =>
     inTransaction(context, async ({ db }) => {
-      // A reset of a sandbox locks the tenant before its events, too.
+      // The same lock order as a reset of the sandbox: the tenant before its events.
       await db.of(tenantId).run`SELECT FROM tenant WHERE id = ${tenantId} FOR NO KEY UPDATE`;
       await db.of(tenantId).run(lockingEndpoints(tenantId));
       return db.of(tenantId).run`
@@ -52,8 +52,8 @@ export function purgeEvents(context: PurgeContext): Promise<number> {
 }
 
 /**
- * Purges tenant by tenant, batch by batch: one that cannot be purged is logged and left to the next run.
- * @param purgeSome removes RETENTION_BATCH at most, and returns how many
+ * Purges tenant by tenant, in batches. A tenant that fails is logged and left to the next run.
+ * @param purgeSome deletes up to RETENTION_BATCH rows and returns how many
  */
 export async function inTenants(
   context: PurgeContext,

@@ -9,7 +9,7 @@ import {
   type TransactionContext,
 } from '../transactions/transaction.js';
 
-/** What identifies a row that is due. */
+/** The identity of a due row. */
 export interface DueRow {
   readonly tenantId: string;
   readonly id: string;
@@ -17,36 +17,36 @@ export interface DueRow {
 
 interface Sweep<Row extends DueRow> {
   /**
-   * Reads and locks what is due, skipping what others have locked. `isTurnOf` is the condition on a table, by its alias:
-   * rows of the tenants in question that wait for no retry.
+   * Reads and locks due rows with SKIP LOCKED. `isTurnOf` is a condition on a table alias: rows of the tenants of this turn
+   * that do not wait for a retry.
    */
   find(context: TransactionContext, isTurnOf: (alias: string) => Prisma.Sql, limit: number): Promise<Row[]>;
   workOff(context: TransactionContext, row: Row): Promise<void>;
 }
 
 /**
- * @param context with the time of the world
- * @param tenantId only this tenant's, for a caller who waits and learns of a failure: what is due first, and the rest is
- *   left to the next sweep of all tenants; undefined: all tenants
- * @returns how many rows were worked off
- * @throws what a row of the one tenant throws
+ * @param context in real time
+ * @param tenantId limits the sweep to one tenant, whose caller waits for it: it processes the first batches and throws on a
+ *   failure; undefined = all tenants
+ * @returns how many rows were processed
+ * @throws the error of a row, if limited to one tenant
  */
 type TenantSweep = (context: BackgroundContext, tenantId?: string) => Promise<number>;
 
 /** Each row has a savepoint; PostgreSQL keeps track of 64 in a transaction without slowing down others. */
 const BATCH = 50;
-/** Of each sweep, while a caller waits: some seconds at most. */
+/** The batches of one sweep while a caller waits, which take seconds. */
 const BATCHES_FOR_CALLER = 10;
 
 /**
- * Works off what is due by each tenant's own time: batch by batch, each in a transaction of its own, until one finds
- * nothing. Tenants whose clocks agree are served together: there are only as many clocks as sandboxes that moved theirs
- * (R-74). In a sweep of all tenants a row that fails stops no other: it is logged, and tried again after a minute, later
- * after up to four hours (D-92). Safe to run concurrently with itself and with requests: rows that others lock are theirs.
+ * Makes a sweep that processes rows when they are due by their tenant's clock, in batches of one transaction each. Tenants
+ * with the same clock are processed together, because only sandboxes move theirs (R-74). In a sweep of all tenants a
+ * failing row does not stop the others: it is logged and retried after a minute, later after up to four hours (D-92). Safe
+ * to run concurrently with itself and with requests, because it skips locked rows.
  */
 export function forEachTenantClock<Row extends DueRow>(sweep: Sweep<Row>): TenantSweep {
   return async (context, tenantId) => {
-    // Over all tenants, being the sweeps' own record: what has not failed for a day was worked off, or ended otherwise.
+    // Forget failures of rows that have not failed for a day: they were processed, or ended otherwise.
     await context.db.everyTenant.run`
       DELETE FROM sweep_failure WHERE retry_at < ${context.now()}::timestamptz - interval '1 day'`;
     const where = tenantId === undefined ? {} : { id: tenantId };
@@ -81,7 +81,7 @@ function turns({ now }: BackgroundContext, clockOffsetMs: bigint, tenantId: stri
   };
 }
 
-/** @throws what also makes the record of a failure fail: the connection is lost, or the time of the batch is over */
+/** @throws when recording the failure fails, too: the connection is lost, or the batch has timed out */
 async function succeeds<Row extends DueRow>(
   { log, now }: BackgroundContext,
   local: TransactionContext,

@@ -1,9 +1,9 @@
 import { Prisma } from '../../../generated/prisma/client.js';
 
 /**
- * Inserts any number of rows in one statement. Rows are named as in the Prisma schema and all have the same fields;
- * what they leave out gets its default.
- * @param table a known table, never text from outside
+ * Inserts rows by one statement. All rows have the same fields, named as in the Prisma schema; omitted columns get their
+ * defaults.
+ * @param table never text of a caller
  */
 export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
   const columns = Prisma.join(columnsOf(rows).map(identifier));
@@ -11,19 +11,19 @@ export function insertion(table: string, rows: readonly object[]): Prisma.Sql {
     SELECT ${columns} FROM ${recordset(table, rows)}`;
 }
 
-/** The same for rows of one tenant, which they do not name: it is the first parameter. */
+/** Inserts rows of one tenant; the rows have no `tenantId`. */
 export function tenantInsertion(tenantId: string, table: string, rows: readonly object[]): Prisma.Sql {
   const columns = Prisma.join(columnsOf(rows).map(identifier));
   return Prisma.sql`INSERT INTO ${identifier(table)} (tenant_id, ${columns})
     SELECT ${tenantId}::text AS tenant_id, ${columns} FROM ${recordset(table, rows)}`;
 }
 
-/** The assignments of `ON CONFLICT … DO UPDATE SET` that take the values of the rejected row. */
+/** The assignments of `ON CONFLICT … DO UPDATE SET` from the rejected row. */
 export function fromExcluded(columns: readonly string[]): Prisma.Sql {
   return Prisma.join(columns.map(identifier).map((column) => Prisma.sql`${column} = excluded.${column}`));
 }
 
-/** All rows as one JSON parameter: PostgreSQL makes them rows of the table's own type. */
+/** Rows as one JSON parameter, which PostgreSQL converts to the table's row type. */
 export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
   const records = rows.map((row) => {
     const record: Record<string, unknown> = {};
@@ -35,22 +35,22 @@ export function recordset(table: string, rows: readonly object[]): Prisma.Sql {
   return Prisma.sql`jsonb_populate_recordset(NULL::${identifier(table)}, ${JSON.stringify(records)}::jsonb)`;
 }
 
-/** A value that JSON lacks, as text that its column reads. */
+/** Converts a value that JSON lacks to text that its column reads. */
 function jsonValue(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : value;
 }
 
-/** Statements as parts of one, in which none sees what another writes; foreign keys are checked at its end. */
+/** Combines statements into one. No part sees the rows that another writes; foreign keys are checked at the end. */
 export function withParts(parts: readonly Prisma.Sql[], last: Prisma.Sql): Prisma.Sql {
   return parts.length > 0 ? Prisma.sql`WITH ${named(parts)} ${last}` : last;
 }
 
-/** The parts of such a statement under names. */
+/** The named parts of a combined statement. */
 export const named = (parts: readonly Prisma.Sql[]): Prisma.Sql =>
   Prisma.join(parts.map((sql, index) => Prisma.sql`${identifier(`part ${index}`)} AS (${sql})`));
 
-/** Columns of a model, all unless said otherwise, under their fields' names: with them a raw query returns rows of its type. */
+/** Selects the columns of a model under the names of their fields, so that a query returns rows of the model's type. */
 export function fieldsOf(
   model: Prisma.ModelName,
   alias: string,
@@ -59,7 +59,7 @@ export function fieldsOf(
   return Prisma.raw(fields.map((field) => `"${alias}"."${columnOf(field)}" AS "${field}"`).join(', '));
 }
 
-/** A row as JSON; with {@link JsonOf} its type. */
+/** A row as JSON, of type {@link JsonOf}. */
 export function jsonOf(
   model: Prisma.ModelName,
   alias: string,
@@ -72,16 +72,16 @@ export function jsonOf(
   return Prisma.sql`json_build_object(${Prisma.join([...own, ...others])})`;
 }
 
-/** What JSON makes of a row: times become text, amounts numbers, which are exact to the cent below 10^12. */
+/** A row after its conversion to JSON: times are text, and amounts are numbers, exact to the cent below 10^12. */
 export type JsonOf<T> = { readonly [Key in keyof T]: JsonValueOf<T[Key]> };
 type JsonValueOf<Value> = Value extends Date ? string : Value extends Prisma.Decimal ? number : Value;
 
-/** The columns of rows that have the same fields. */
+/** The columns of rows with equal fields. */
 export function columnsOf([first = {}]: readonly object[]): string[] {
   return Object.keys(first).map(columnOf);
 }
 
-/** A known table or column, never text from outside. */
+/** Quotes a known table or column. @param name never text of a caller */
 export function identifier(name: string): Prisma.Sql {
   return Prisma.raw(`"${name}"`);
 }
@@ -89,7 +89,7 @@ export function identifier(name: string): Prisma.Sql {
 /** The table of a model. */
 export const tableOf = (model: Prisma.ModelName): string => (model === 'Patient' ? 'client' : columnOf(model).slice(1));
 
-/** Prisma's field to PostgreSQL's column: `legalName` → `legal_name`. */
+/** Maps a Prisma field to its column: `legalName` → `legal_name`. */
 function columnOf(field: string): string {
   const known = columns.get(field);
   if (known !== undefined) return known;
@@ -98,5 +98,5 @@ function columnOf(field: string): string {
   return column;
 }
 
-/** Fields are those of the schema, so they are few. */
+/** Bounded by the fields of the schema. */
 const columns = new Map<string, string>();

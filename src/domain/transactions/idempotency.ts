@@ -5,22 +5,22 @@ import type { Context, IdempotencyRequest } from '../../context.js';
 import { Problem } from '../../problem.js';
 import type { UnitOfWork } from './unitOfWork.js';
 
-/** How long a request waits for a concurrent duplicate: below the timeout of a statement, so the error can say why. */
+/** How long a request waits for a concurrent duplicate. Shorter than the statement timeout, so that the error names the key. */
 const LOCK_TIMEOUT = '4000ms';
 
 type KeyContext = Pick<Context, 'caller'> & { readonly db: Queries };
 
-/** What a caller's transaction begins with. */
+/** The result of the first statement of a caller's transaction. */
 export interface Start {
-  /** How far the tenant's time is ahead of the world's. */
+  /** Milliseconds that the tenant's clock is ahead of real time. */
   readonly aheadMs: bigint;
-  /** Whether no earlier request has the key. */
+  /** Whether the request is the first with its key. */
   readonly isFirst: boolean;
 }
 
 /**
- * Takes a key in the transaction of the effect (R-67). Waits for a concurrent duplicate; after 24 hours a key is free again.
- * @param aheadMs is evaluated first, because it may wait for a reset of the sandbox, which removes keys
+ * Takes a key in the transaction of the effect (R-67). Waits for a concurrent duplicate. A key expires after 24 hours.
+ * @param aheadMs evaluated first, because it may wait for a reset of the sandbox, which deletes keys
  * @throws Problem idempotency_in_progress
  */
 export function takeKey(
@@ -54,8 +54,8 @@ export function storeResult(
 }
 
 /**
- * What an earlier request stored under the key; undefined = no request has used it.
- * @throws Problem idempotency_key_reused if that was another request
+ * The result that an earlier request stored under the key; undefined if the key is new.
+ * @throws Problem idempotency_key_reused if the earlier request was different
  */
 export async function findResult(
   { db, caller }: KeyContext,

@@ -1,23 +1,23 @@
 import { Problem } from '../../problem.js';
 
-/** The cursor of a place in a feed: opaque to callers, and of its owner only. */
+/** The cursor of a position in a feed, bound to its owner. */
 export const cursorOf = (owner: string, position: bigint | number): string =>
   Buffer.from(`${owner} ${position}`).toString('base64url');
 
-/** @throws Problem cursor_invalid unless the cursor was issued for this owner's feed; it names the `parameter` that had it */
+/** @throws Problem cursor_invalid, naming the parameter, unless the cursor was issued for this owner's feed */
 export function positionOf(cursor: string, owner: string, parameter = 'after'): bigint {
   const [issuedTo, position = ''] = Buffer.from(cursor, 'base64url').toString().split(' ');
-  // No more digits than bigint holds.
+  // More digits would overflow bigint.
   if (issuedTo !== owner || !/^\d{1,18}$/.test(position)) {
     throw cursorInvalid('is not a cursor of this list', parameter);
   }
   return BigInt(position);
 }
 
-/** What one request looks through for the rows that it wants, so that its cost has a bound. */
+/** Rows that one request scans, so that its cost has a bound. */
 export const MAX_SCANNED = 1_000;
 
-/** What was looked through: how many rows, and the position of the last; null when there is none. */
+/** The number of scanned rows and the position of the last; null if there is none. */
 export interface Scanned {
   readonly scanned: number;
   readonly end: bigint | null;
@@ -26,13 +26,13 @@ export interface Scanned {
 export interface ScannedPage<Row> {
   readonly rows: readonly Row[];
   readonly nextCursor: string;
-  /** More is there; or, when only some rows are wanted, not all have been looked through. */
+  /** Whether more rows match, or may match beyond the scanned ones. */
   readonly hasMore: boolean;
 }
 
 /**
- * The page of what was found, which may be one row more than is wanted.
- * @param start where the next page begins if nothing was looked through
+ * Makes a page of the matching rows, of which there may be one more than the page holds.
+ * @param start of the next page if no row was scanned
  */
 export function scannedPage<Row extends { readonly position: bigint | number }>(
   owner: string,
@@ -47,6 +47,6 @@ export function scannedPage<Row extends { readonly position: bigint | number }>(
   return { rows, nextCursor: cursorOf(owner, last ?? start), hasMore: goesOn || scanned === MAX_SCANNED };
 }
 
-/** @param detail what is wrong with it */
+/** @param detail says what is wrong with the cursor */
 export const cursorInvalid = (detail: string, parameter = 'after'): Problem =>
   new Problem('cursor_invalid', undefined, { errors: [{ parameter, code: 'cursor_invalid', detail }] });

@@ -5,7 +5,7 @@ import { columnsOf, fieldsOf, identifier, recordset, tableOf, tenantInsertion } 
 /** A row of a model with all its columns, under the names of their fields. */
 export type RowOf<Model extends Prisma.ModelName> = Prisma.TypeMap['model'][Model]['payload']['scalars'];
 
-/** The tenant's rows of a model. @param where the condition besides the tenant, and what follows it */
+/** Reads rows of a tenant. @param where a condition, which ORDER BY and LIMIT may follow */
 export function findRows<Model extends Prisma.ModelName>(
   db: Queries,
   tenantId: string,
@@ -17,7 +17,7 @@ export function findRows<Model extends Prisma.ModelName>(
     SELECT ${fieldsOf(model, table)} FROM ${identifier(table)} WHERE tenant_id = ${tenantId} AND ${where}`;
 }
 
-/** Adds rows that all have the same fields; a field that they leave out gets its default. */
+/** Inserts rows that all have the same fields; omitted columns get their defaults. */
 export async function insertRows<Model extends Prisma.ModelName>(
   db: Queries,
   tenantId: string,
@@ -33,8 +33,8 @@ type NewValues<Model extends Prisma.ModelName> = {
 };
 
 /**
- * Sets columns of the tenant's rows.
- * @param where the condition besides the tenant
+ * Updates rows of a tenant.
+ * @param where a condition
  * @returns how many rows were updated
  */
 export function updateRows<Model extends Prisma.ModelName>(
@@ -47,7 +47,7 @@ export function updateRows<Model extends Prisma.ModelName>(
   return db.of(tenantId).run(update(tenantId, model, data, where));
 }
 
-/** Sets columns of the tenant's rows, and returns the rows as they are then. */
+/** Updates rows of a tenant and returns them. */
 export function updatedRows<Model extends Prisma.ModelName>(
   db: Queries,
   tenantId: string,
@@ -74,7 +74,7 @@ function update<Model extends Prisma.ModelName>(
     WHERE tenant_id = ${tenantId} AND ${where}`;
 }
 
-/** Rows by the value of a column. */
+/** Groups rows by a key. */
 export function groupedBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): (key: string) => Row[] {
   const groups = new Map<string, Row[]>();
   for (const row of rows) {

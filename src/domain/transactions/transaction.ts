@@ -5,7 +5,7 @@ import { Problem } from '../../problem.js';
 import { takeKey, type Start } from './idempotency.js';
 import { unitOfWorkStatement, type UnitOfWork } from './unitOfWork.js';
 
-/** A context whose statements are part of one transaction; only {@link inTransaction} makes one. */
+/** The context of one transaction; only {@link inTransaction} makes one. */
 export interface TransactionContext extends Omit<DomainContext, 'db'>, UnitOfWork {
   readonly db: Transaction;
 }
@@ -13,24 +13,24 @@ export interface TransactionContext extends Omit<DomainContext, 'db'>, UnitOfWor
 /** The context of sweeps and deliveries, which log a failure and continue with the next row. */
 export type BackgroundContext = DomainContext & Pick<Services, 'log'>;
 
-/** The same on behalf of a caller. */
+/** The context of a caller's transaction. */
 export type CallerContext = TransactionContext & Pick<Context, 'caller'>;
 
-/** What reads without a caller, inside of a transaction or not. */
+/** The context of reads without a caller, inside or outside of a transaction. */
 export type QueryContext = Omit<DomainContext, 'db'> & { readonly db: Queries };
 
-/** What reads on behalf of a caller, inside of a transaction or not. */
+/** The context of reads for a caller, inside or outside of a transaction. */
 export type ReadContext = QueryContext & Pick<Context, 'caller'>;
 
-/** The least that a statement on behalf of a caller needs. */
+/** The part of a context that a statement for a caller needs. */
 export type LookupContext = Pick<ReadContext, 'caller' | 'db'>;
 
-/** The clock of a tenant that is so many milliseconds ahead of the world's (R-74). */
+/** The clock of a tenant, which is ahead of real time (R-74). */
 export function aheadOf(now: () => Date, aheadMs: number): () => Date {
   return () => new Date(now().getTime() + aheadMs);
 }
 
-/** All or nothing: commits when the work is done, rolls back when it throws. */
+/** Runs the work in a transaction: commits when it resolves, rolls back when it rejects. */
 export function inTransaction<T>(
   { db, now, newId, randomBytes }: DomainContext,
   work: (context: TransactionContext) => Promise<T>,
@@ -41,8 +41,8 @@ export function inTransaction<T>(
 }
 
 /**
- * The same on behalf of a caller.
- * @param work is not the first one if an earlier request has its Idempotency-Key
+ * Runs the work of a caller's request in a transaction, and wakes the webhook deliveries if it records events.
+ * @param work learns whether the request is the first with its Idempotency-Key
  * @throws Problem idempotency_in_progress
  */
 export async function inCallerTransaction<T>(
@@ -61,7 +61,7 @@ export async function inCallerTransaction<T>(
   return result;
 }
 
-/** Collects events and audit until the work is done. */
+/** Collects events, audit rows and deferred changes, and turns them into the last statement. */
 async function collecting<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<{ result: T; last: Prisma.Sql | null }> {
   const unit: UnitOfWork = { events: [], audited: [], changes: [] };
   const result = await work(unit);
@@ -69,8 +69,8 @@ async function collecting<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<{ 
 }
 
 /**
- * Takes the key of the request, if it has one. In a sandbox a reset and writers exclude each other from here on, and one
- * that had to wait works in the time that it finds then (R-76).
+ * Takes the request's key, if it has one. In a sandbox it also takes the lock that excludes a reset, and reads the clock
+ * under that lock (R-76).
  */
 async function begin({ caller, idempotency, now, realNow }: Context, db: Transaction) {
   const { tenantId, tenantMode } = caller;
@@ -87,8 +87,8 @@ async function begin({ caller, idempotency, now, realNow }: Context, db: Transac
 }
 
 /**
- * Keeps resets and moves of the clock of this sandbox apart until commit.
- * @throws Problem sandbox_busy: another one has begun. To wait for it would hold a connection that others need.
+ * Serializes resets and clock changes of a sandbox until commit.
+ * @throws Problem sandbox_busy if another one is running; waiting would hold a connection that other requests need
  */
 export async function lockSandbox({ db }: TransactionContext, tenantId: string): Promise<void> {
   const [reset] = await db.everyTenant.rows<{ isFirst: boolean }>`
@@ -102,6 +102,6 @@ export async function lockForReset(context: TransactionContext, tenantId: string
   await context.db.everyTenant.run`SELECT pg_advisory_xact_lock(${lockKey('sandbox', tenantId)})`;
 }
 
-/** Two sandboxes with one hash only get in each other's way. */
+/** A hash collision only makes two sandboxes wait for each other. */
 const lockKey = (what: 'reset' | 'sandbox', tenantId: string) =>
   Prisma.sql`hashtextextended(${`${what} ${tenantId}`}, 0)`;

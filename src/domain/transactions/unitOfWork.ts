@@ -4,31 +4,30 @@ import type { AuditRow } from '../../context.js';
 import { metrics } from '../../telemetry.js';
 import { insertion, named, recordset, withParts } from './bulkSql.js';
 
-/** An event as it waits for the end of its transaction. */
+/** An event until its transaction ends. */
 export interface NewEvent {
   readonly id: string;
   readonly tenantId: string;
-  /** Null = of no clinic, but of a patient, whom `data` names as `user_id`. */
+  /** Null if the event belongs to a patient, who is `user_id` in `data`. */
   readonly clinicId: string | null;
   readonly type: EventType;
   readonly data: EventDataOf<EventType>;
   readonly timestamp: Date;
 }
 
-/** What a transaction writes when its work is done. */
+/** Rows that a transaction writes by its last statement. */
 export interface UnitOfWork {
   readonly events: NewEvent[];
   readonly audited: AuditRow[];
-  /** Changes of rows that the transaction has locked already, and new rows that refer only to such. */
+  /** Statements that wait for no lock: they change rows that the transaction has locked, or insert rows that refer to those. */
   readonly changes: Prisma.Sql[];
 }
 
 /**
- * Writes the events of a transaction with the next positions of their tenants (R-71), and its rows of the audit. Must be
- * its last statement: the counter's row stays locked until the commit, so that positions follow commits, and a
- * transaction that waits for it holds all its other locks already. Several tenants' counters are locked in the order of
- * the tenants.
- * @returns null when there is nothing to write
+ * Writes the events of a transaction with the next positions of their tenants (R-71), and its audit rows. It must be the last
+ * statement: it locks the tenant's counter until commit, so that positions follow the order of commits, and a transaction
+ * that waits for the counter holds all its other locks already. Counters of several tenants are locked in tenant order.
+ * @returns null if there is nothing to write
  */
 export function unitOfWorkStatement({ events, audited, changes }: UnitOfWork): Prisma.Sql | null {
   for (const { type } of events) metrics?.events.inc({ type });

@@ -1,12 +1,12 @@
 import type { Queries } from '../../adapters/database/statements.js';
 import { mayReceive } from './subscriptions.js';
 
-/** What is to be sent to endpoints that are active. */
+/** Deliveries that wait for active endpoints. */
 interface Backlog {
   readonly waiting: number;
-  /** Seconds that the oldest due delivery has been waiting; 0 when none is due. */
+  /** Seconds since the oldest due delivery was due; 0 if none is due. */
   readonly oldestSeconds: number;
-  /** Events of which no deliveries were made yet. */
+  /** Events whose deliveries have not been made. */
   readonly behind: number;
 }
 

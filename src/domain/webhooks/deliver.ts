@@ -17,13 +17,13 @@ import { mayReceive } from './subscriptions.js';
 
 export type DeliveryContext = BackgroundContext & Pick<Services, 'baseUrl' | 'sendWebhook'>;
 
-/** An endpoint that this process sends to for the moment. */
+/** An endpoint that this process has leased. */
 interface TakenEndpoint extends Pick<
   WebhookEndpoint,
   'tenantId' | 'id' | 'url' | 'secret' | 'previousSecret' | 'previousSecretUntil'
 > {
   readonly tenantMode: 'live' | 'sandbox';
-  /** How far the tenant's clock is ahead of the world's, in milliseconds. */
+  /** Milliseconds that the tenant's clock is ahead of real time. */
   readonly aheadMs: bigint;
 }
 
@@ -37,7 +37,7 @@ interface Due {
   readonly data: unknown;
 }
 
-/** What becomes of a delivery by an attempt, in the columns of its table; `dueAt` is when it was for. */
+/** The columns of a delivery after an attempt; `dueAt` is the scheduled time. */
 interface Outcome extends Pick<Due, 'id' | 'failures' | 'dueAt'> {
   readonly status: 'waiting' | 'delivered' | 'failed';
   readonly nextAttemptAt: Date | null;
@@ -45,20 +45,20 @@ interface Outcome extends Pick<Due, 'id' | 'failures' | 'dueAt'> {
   readonly attempt: { at: Date; http_status: number | null; error: string | null; duration_ms: number };
 }
 
-/** Deliveries of one endpoint at once. */
+/** Concurrent deliveries to one endpoint. */
 const IN_FLIGHT = 8;
-/** Longer than an attempt and its record; a process that died holds an endpoint up for no longer. */
+/** The lease of an endpoint: longer than an attempt and its record. A dead process delays an endpoint for this long. */
 const LEASE_SECONDS = 30;
 /** Attempts of a delivery that are kept. */
 const SHOWN_ATTEMPTS = 20;
-/** An endpoint that has not taken anything for so long is disabled (R-132). */
+/** An endpoint without a success for this long is disabled (R-132). */
 const MAX_FAILING_MS = 5 * 24 * 3_600_000;
-/** Longer than any wait between two attempts. */
+/** Longer than the longest retry delay. */
 const LONGEST_SILENCE_MS = 29 * 3_600_000;
 
 /**
- * Takes endpoints that have something due, those that were served longest ago first. No other process sends to them until
- * they have been served, or the lease is over.
+ * Leases endpoints with due deliveries, the least recently served first. No other process sends to them until they are
+ * served or the lease ends.
  */
 export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promise<TakenEndpoint[]> {
   return db.everyTenant.rows<TakenEndpoint>`
@@ -78,7 +78,7 @@ export function takeEndpoints({ db, now }: DeliveryContext, most: number): Promi
       previous_secret_until AS "previousSecretUntil", due.mode AS "tenantMode", clock_offset_ms AS "aheadMs"`;
 }
 
-/** Sends what is due to an endpoint that was taken, as much as may be in flight at once, and frees it. */
+/** Sends due deliveries to a leased endpoint, up to the limit in flight, and ends the lease. */
 export async function serveEndpoint(context: DeliveryContext, endpoint: TakenEndpoint): Promise<void> {
   const local = { ...context, now: aheadOf(context.now, Number(endpoint.aheadMs)) };
   const due = await dueDeliveries(local, endpoint);
@@ -134,18 +134,18 @@ async function record(
   >`
     UPDATE webhook_endpoint SET busy_until = now() WHERE tenant_id = ${tenantId} AND id = ${id}::uuid
     RETURNING status, url, failing_since AS "failingSince", last_failure_at AS "lastFailureAt"`;
-  // Deleted meanwhile, with its deliveries.
+  // The endpoint and its deliveries have been deleted.
   if (!endpoint) return;
   if (outcomes.length > 0) await db.of(tenantId).run(recordOf(tenantId, outcomes));
   const now = context.now();
   const isSuccess = outcomes.some(({ status }) => status === 'delivered');
   const isFailure = outcomes.some(({ status }) => status !== 'delivered');
-  // A failure long after the last one is not of the same trouble.
+  // A failure long after the last one starts a new period of failure.
   const isAnew = now.getTime() - (endpoint.lastFailureAt?.getTime() ?? 0) > LONGEST_SILENCE_MS;
   const failingSince = isSuccess || !isFailure ? null : isAnew ? now : (endpoint.failingSince ?? now);
   const isGone = outcomes.some(({ attempt: { http_status } }) => http_status === 410);
   const isDead = failingSince !== null && now.getTime() - failingSince.getTime() >= MAX_FAILING_MS;
-  // What another address says does not count.
+  // A response of a previous URL does not count.
   const isCurrent = endpoint.status === 'active' && endpoint.url === url;
   const disabledReason = !isCurrent ? null : isGone ? 'gone' : isDead ? 'no_success' : null;
   if (outcomes.length > 0) {
@@ -155,7 +155,7 @@ async function record(
   if (disabledReason) await disable(context, { tenantId, id }, disabledReason);
 }
 
-/** One that was retried or replayed meanwhile is due at another time: it gets the attempt, and goes on waiting. */
+/** Records attempts. A delivery that was retried or replayed meanwhile has another due time: it keeps waiting. */
 function recordOf(tenantId: string, outcomes: readonly Outcome[]): Prisma.Sql {
   const isSame = Prisma.sql`delivery.next_attempt_at = outcome."dueAt"`;
   return Prisma.sql`

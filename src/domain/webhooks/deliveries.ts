@@ -20,7 +20,7 @@ export interface Delivery {
   readonly attempts: Schemas['WebhookAttempt'][];
 }
 
-/** Events of a time that can be replayed in one request: the statement ends well within its time. */
+/** Events that one request replays: few enough for the statement timeout. */
 export const MAX_REPLAYED = 10_000;
 
 /** The columns of a {@link Delivery}. */
@@ -28,7 +28,7 @@ const shown = Prisma.sql`delivery.id, delivery.event_id AS "eventId", event.type
   delivery.status::text AS status, delivery.created_at AS "createdAt", delivery.next_attempt_at AS "nextAttemptAt",
   delivery.attempts`;
 
-/** Spelt out in the statement, so that an index of the few that wait or failed serves it. */
+/** Literals, so that PostgreSQL uses the partial indexes of waiting and failed deliveries. */
 const ofStatus = {
   waiting: Prisma.sql`delivery.status = 'waiting'`,
   delivered: Prisma.sql`delivery.status = 'delivered'`,
@@ -55,7 +55,7 @@ export async function listDeliveries(
 }
 
 /**
- * Sends an event again, whatever has become of it (R-133).
+ * Sends an event again, also after a success (R-133).
  * @throws Problem webhook_endpoint_not_found, delivery_not_found; invalid_state when the endpoint is disabled
  */
 export async function retryDelivery(context: CallerContext, endpointId: string, deliveryId: string): Promise<Delivery> {
@@ -72,10 +72,10 @@ export async function retryDelivery(context: CallerContext, endpointId: string, 
 }
 
 /**
- * Sends the events of a time again (R-133).
+ * Sends the events of a period again (R-133).
  * @returns how many
- * @throws Problem webhook_endpoint_not_found; invalid_state when the endpoint is disabled; validation_failed when it is more
- * than can be done at once
+ * @throws Problem webhook_endpoint_not_found; invalid_state when the endpoint is disabled; validation_failed for more than
+ * {@link MAX_REPLAYED} events
  */
 export async function replayEvents(
   context: CallerContext,
@@ -90,15 +90,15 @@ export async function replayEvents(
   throw fieldProblem('validation_failed', '#/after', detail, 'range');
 }
 
-/** When the events happened: after one moment and, unless it is null, before another. */
+/** A period: after one instant and, unless null, before another. */
 export interface ReplayedTime {
   readonly after: Date;
   readonly before: Date | null;
 }
 
 /**
- * Sends the events of a time to an endpoint, those that it got before too.
- * @returns how many; null when it is more than can be done at once, and nothing is
+ * Sends the events of a period to an endpoint, also those that it has received.
+ * @returns how many; null, without an effect, for more than {@link MAX_REPLAYED}
  */
 export async function replay(
   context: TransactionContext,
@@ -127,6 +127,6 @@ export async function replay(
     ON CONFLICT (tenant_id, event_id, endpoint_id) DO UPDATE SET ${again(context)}`;
 }
 
-/** The first attempt is now, and the schedule begins anew. */
+/** Restarts the retry schedule with an attempt now. */
 const again = ({ now }: Pick<TransactionContext, 'now'>): Prisma.Sql =>
   Prisma.sql`status = 'waiting', failures = 0, next_attempt_at = ${now()}`;

@@ -13,9 +13,9 @@ import { isWanted, mayReceive } from './subscriptions.js';
 const BATCH = 500;
 
 /**
- * Makes the deliveries of events that have come, once for each event and endpoint (R-129): tenant by tenant from a
- * cursor, as a reader of the feed would, so that subscribers slow down no change. Safe to run concurrently.
- * @returns whether a tenant may have more
+ * Makes the deliveries of new events, one for each event and endpoint (R-129). It reads the feed of each tenant from a
+ * cursor, so that subscribers do not slow down changes. Safe to run concurrently.
+ * @returns whether a tenant may have more events
  */
 export async function makeDeliveries(context: BackgroundContext): Promise<boolean> {
   const tenants = await context.db.everyTenant.rows<{ tenantId: string; aheadMs: bigint }>`
@@ -29,7 +29,7 @@ export async function makeDeliveries(context: BackgroundContext): Promise<boolea
       const local = { ...context, now: aheadOf(context.now, Number(aheadMs)) };
       if (await inTransaction(local, (transaction) => deliverSome(transaction, tenantId))) hasMore = true;
     } catch (error) {
-      // Of this tenant alone: a lock or a timeout must not hold up the others.
+      // A lock or a timeout of one tenant must not delay the others.
       const causes = describeCauses(error);
       context.log.error({ tenantId, sqlstate: sqlState(error), causes }, 'no deliveries were made');
     }
@@ -37,16 +37,16 @@ export async function makeDeliveries(context: BackgroundContext): Promise<boolea
   return hasMore;
 }
 
-/** @returns whether there is more */
+/** @returns whether more events wait */
 async function deliverSome({ db, now, newId }: TransactionContext, tenantId: string): Promise<boolean> {
   const [cursor] = await db.of(tenantId).rows<{ position: bigint }>`
     SELECT greatest(position, (SELECT min(from_position) FROM webhook_endpoint AS endpoint
       WHERE endpoint.tenant_id = ${tenantId} AND status = 'active')) AS position
     FROM webhook_cursor AS cursor WHERE tenant_id = ${tenantId} FOR UPDATE OF cursor SKIP LOCKED`;
-  // Another process is at it.
+  // Another process holds the cursor.
   if (!cursor) return false;
   const { position: after } = cursor;
-  // One statement, so that an event up to the counter's position is seen, or is gone.
+  // One statement: every event up to the counter's position is visible to it, or purged.
   const [scanned] = await db.of(tenantId).rows<{ count: number; position: bigint }>`
     SELECT count(*)::int AS count, coalesce(CASE WHEN count(*) = ${BATCH} THEN max(position) END,
       (SELECT position FROM event_counter WHERE tenant_id = ${tenantId})) AS position
@@ -64,7 +64,7 @@ async function deliverSome({ db, now, newId }: TransactionContext, tenantId: str
   return scanned.count === BATCH;
 }
 
-/** Which endpoint gets which of the events. */
+/** Pairs events with the endpoints that subscribe to them. */
 function matching(db: TransactionContext['db'], tenantId: string, after: bigint, through: bigint) {
   return db.of(tenantId).rows<{ endpointId: string; eventId: string }>`
     SELECT webhook_endpoint.id AS "endpointId", event.id AS "eventId"

@@ -7,15 +7,15 @@ import { requireSandbox } from '../access/sandboxTenants.js';
 import type { CallerContext } from '../transactions/transaction.js';
 import { ATTEMPT_TIMEOUT } from './retries.js';
 
-/** Messages that an inbox keeps (R-134). */
+/** The number of messages that an inbox keeps (R-134). */
 export const INBOX_MESSAGES = 100;
 
-/** Whether a URL is a sandbox's own receiver, where no rule for addresses counts: all stays in the service (R-134). */
+/** Whether a URL is a sandbox's built-in receiver. Its messages never leave the service, so no address rule applies (R-134). */
 export function isInbox(url: string, baseUrl: string, tenantMode: Caller['tenantMode']): boolean {
   return tenantMode === 'sandbox' && url === `${baseUrl}/sandbox/webhook-inbox`;
 }
 
-/** The built-in receiver of a sandbox: it keeps what it gets, and responds as the partner wants it to. */
+/** The built-in receiver of a sandbox: stores the message and responds as the partner has set it. */
 export async function receive(
   { db, now, newId }: DomainContext,
   { tenantId, id: endpointId }: { readonly tenantId: string; readonly id: string },
@@ -34,8 +34,8 @@ export async function receive(
 }
 
 /**
- * What the receiver of a sandbox has got, the newest first (R-134). A client that is limited to clinics sees what was sent to
- * its own endpoints (R-126), which get no event of other clinics.
+ * The messages of a sandbox's receiver, newest first (R-134). A client that is limited to clinics sees the messages of its own
+ * endpoints only (R-126), because other endpoints get events of other clinics.
  * @throws Problem sandbox_only
  */
 export async function listInbox(context: Context): Promise<WebhookInboxMessage[]> {
@@ -48,7 +48,7 @@ export async function listInbox(context: Context): Promise<WebhookInboxMessage[]
   return db.prisma.webhookInboxMessage.findMany({ where, orderBy: { id: 'desc' }, take: INBOX_MESSAGES });
 }
 
-/** Decides what the receiver of a sandbox responds, and after how long. @throws Problem sandbox_only */
+/** Sets the response of a sandbox's receiver and its delay. @throws Problem sandbox_only */
 export async function setInboxBehavior(
   context: CallerContext,
   { status, delay_ms: delayMs = 0 }: Bodies['SetWebhookInboxBehaviorRequest'],

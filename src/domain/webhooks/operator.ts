@@ -2,13 +2,13 @@ import type { QueryContext, TransactionContext } from '../transactions/transacti
 import { MAX_REPLAYED, replay, type ReplayedTime } from './deliveries.js';
 import { disable, shown, type Endpoint } from './endpoints.js';
 
-/** An endpoint and whose it is. */
+/** An endpoint with its API client. */
 interface OwnedEndpoint extends Endpoint {
   /** OAuth `client_id`. */
   readonly clientId: string;
 }
 
-/** All endpoints of a tenant, for the operator. The oldest first. */
+/** All endpoints of a tenant, oldest first, for the operator. */
 export function listEndpointsOf({ db }: QueryContext, tenantId: string): Promise<OwnedEndpoint[]> {
   return db.of(tenantId).rows<OwnedEndpoint>`
     SELECT ${shown}, api_client.client_id AS "clientId" FROM webhook_endpoint
@@ -17,7 +17,7 @@ export function listEndpointsOf({ db }: QueryContext, tenantId: string): Promise
 }
 
 /**
- * Disables an endpoint for the operator, as the tenant's feed says; one that is disabled stays as it is (R-128).
+ * Disables an endpoint for the operator and records the event (R-128). A disabled endpoint stays unchanged.
  * @throws Error when there is no such endpoint
  */
 export async function disableEndpointOf(context: TransactionContext, tenantId: string, id: string): Promise<void> {
@@ -26,9 +26,9 @@ export async function disableEndpointOf(context: TransactionContext, tenantId: s
 }
 
 /**
- * Sends the events of a time to an endpoint again, for the operator (R-133).
+ * Sends the events of a period to an endpoint again, for the operator (R-133).
  * @returns how many
- * @throws Error when there is no such endpoint, it is disabled, or it is more than can be done at once
+ * @throws Error for an unknown or disabled endpoint, or too many events
  */
 export async function replayOf(
   context: TransactionContext,
@@ -43,7 +43,7 @@ export async function replayOf(
   throw new Error(`More than ${MAX_REPLAYED} events happened in this time: choose shorter times.`);
 }
 
-/** Locked, so that what is done with it happens once. */
+/** Locks the endpoint, so that concurrent commands serialize. */
 async function endpointOf({ db }: TransactionContext, tenantId: string, id: string): Promise<Endpoint> {
   const [endpoint] = await db.of(tenantId).rows<Endpoint>`
     SELECT ${shown} FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;

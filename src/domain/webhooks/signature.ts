@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * The headers of Standard Webhooks 1.0: a signature for each secret, so that a receiver verifies by any that it knows.
- * @param at real time, also in a sandbox: receivers refuse what is older than some minutes
+ * The headers of Standard Webhooks 1.0, with a signature for each secret, so that a receiver can verify with any of them.
+ * @param at real time, also in a sandbox, because receivers refuse old messages
  */
 export function signedHeaders(secrets: readonly Uint8Array[], id: string, at: Date, body: string) {
   const timestamp = String(Math.floor(at.getTime() / 1000));

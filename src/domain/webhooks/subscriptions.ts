@@ -7,12 +7,12 @@ const owner = {
   allowedClinicIds: Prisma.sql`api_client.allowed_clinic_ids`,
 };
 
-/** The condition on a row of `api_client` that its endpoints are sent to (D-150). */
+/** The condition on a row of `api_client` that its endpoints receive events (D-150). */
 export const mayReceive = Prisma.sql`(api_client.is_active AND 'admin:webhook' = ANY (api_client.permissions))`;
 
 /**
- * The condition on rows of `event`, `webhook_endpoint` and its `api_client` that the event is sent there: the endpoint
- * wants the type, and its API client may see it (R-129). A ping is for its own endpoint alone, whatever that wants.
+ * The condition on rows of `event`, `webhook_endpoint` and `api_client` that the endpoint subscribes to the type of the event
+ * and its API client may see it (R-129). A ping goes to its own endpoint only, also without a subscription.
  */
 export const isWanted = Prisma.sql`CASE event.type::text
   WHEN 'webhook.ping' THEN event.data->>'endpoint_id' = webhook_endpoint.id::text
