@@ -16,7 +16,7 @@ const files = all
 /** `R-12` and `D-07`, as they are defined. */
 const definitions = [
   ...[...read('openapi/rules.md').matchAll(/^- \*\*(R-\d+)\*\*/gm)].map(([, id]) => id),
-  ...[...read('openapi/decisions.md').matchAll(/^## (D-\d+):/gm)].map(([, id]) => id),
+  ...[...read('openapi/decisions.md').matchAll(/^(?:## |- )(D-\d+):/gm)].map(([, id]) => id),
 ];
 const defined = new Set(definitions);
 
