@@ -12,8 +12,8 @@ export interface paths {
         put?: never;
         /**
          * Obtain or renew an access token
-         * @description Exchanges the credentials of an API client, or its refresh token and its credentials, for a pair of tokens. The
-         *     tenant and the permissions of the client travel in the token.
+         * @description Exchanges the credentials of an API client, or its refresh token and credentials, for a pair of tokens. The token
+         *     contains the tenant and the client's permissions.
          *
          *     Send the fields as JSON or as a form. The client may authenticate by HTTP Basic instead of `client_id` and
          *     `client_secret` in the body; other `Authorization` schemes are ignored. Errors have the form of RFC 6749 §5.2.
@@ -34,8 +34,8 @@ export interface paths {
         };
         /**
          * List clinics
-         * @description Lists the clinics that the caller can access, to resolve the `clinicId` of an encounter. Without parameters, all
-         *     of them by legal name, active and inactive.
+         * @description Lists the clinics that the caller can access, to find the `clinicId` of an encounter. Without parameters it lists
+         *     all, active and inactive, by legal name.
          */
         get: operations["listClinics"];
         put?: never;
@@ -55,15 +55,15 @@ export interface paths {
         };
         /**
          * Find a patient by e-mail
-         * @description Finds the patient that has this e-mail in the tenant, for example after a 409 of `createPatient`. Answers with one
-         *     patient or with none; patients cannot be listed in bulk.
+         * @description Finds the patient with this e-mail in the tenant, for example after a 409 of `createPatient`. The response
+         *     contains one patient or none; patients cannot be listed in bulk.
          */
         get: operations["findPatients"];
         put?: never;
         /**
          * Create a patient
-         * @description Creates a patient and the user account of the patient. It never changes an existing patient: if the e-mail exists
-         *     in the tenant, in whatever case, nothing happens and the answer is 409. Look the patient up by e-mail then.
+         * @description Creates a patient with a user account. It never changes an existing patient: if the e-mail exists in the tenant,
+         *     in any letter case, the response is 409 and nothing changes. Then look the patient up by e-mail.
          */
         post: operations["createPatient"];
         delete?: never;
@@ -81,7 +81,7 @@ export interface paths {
         };
         /**
          * Retrieve a patient
-         * @description Returns everything about a patient, with the user account. A patient of another tenant does not exist here.
+         * @description Returns the whole record of a patient, with the user account. Patients of other tenants do not exist for you.
          */
         get: operations["getPatient"];
         put?: never;
@@ -91,8 +91,8 @@ export interface paths {
         head?: never;
         /**
          * Update a patient
-         * @description Changes what the body names and nothing else: a JSON merge patch (RFC 7396), as `application/json` or as
-         *     `application/merge-patch+json`. A null clears an optional field. With `isActive` false the patient gets no new
+         * @description Changes only the fields that the body names: a JSON merge patch (RFC 7396), as `application/json` or
+         *     `application/merge-patch+json`. Null clears an optional field. While `isActive` is false the patient gets no new
          *     encounters (409 `patient_inactive`); open ones stay.
          */
         patch: operations["updatePatient"];
@@ -107,7 +107,7 @@ export interface paths {
         };
         /**
          * List states
-         * @description Lists the states that `stateId` and `gfeStateId` of a patient can name, by their names.
+         * @description Lists the states that `stateId` and `gfeStateId` of a patient can name, ordered by name.
          */
         get: operations["listStates"];
         put?: never;
@@ -127,8 +127,8 @@ export interface paths {
         };
         /**
          * List products
-         * @description Lists the products of the tenant, to resolve the `treatmentIds` of an encounter by SKU or name. Use products whose
-         *     `isActive` is true. Deleted products are left out.
+         * @description Lists the products of the tenant, to find the `treatmentIds` of an encounter by SKU or name. Use products whose
+         *     `isActive` is true. Deleted products are omitted.
          */
         get: operations["listProducts"];
         put?: never;
@@ -150,12 +150,12 @@ export interface paths {
         put?: never;
         /**
          * Upload a document from a URL
-         * @description Downloads the file from the URL, stores it and links it to the patient. The answer comes when the file is stored;
-         *     allow for 70 seconds: 30 to fetch the file, 10 to scan it, 30 to store it. What the file is gets decided by its
-         *     content.
+         * @description Downloads the file from the URL, stores it and links it to the patient. The response comes when the file is
+         *     stored; allow for 70 seconds: 30 to fetch the file, 10 to scan it, 30 to store it. The content decides the file
+         *     type.
          *
-         *     A patient that the caller cannot access, or that does not exist, gives 401 with the code `patient_access_denied`;
-         *     the file is not fetched then. The token itself is fine: do not renew it.
+         *     A patient that does not exist, or that the caller cannot access, gives 401 with the code `patient_access_denied`,
+         *     and the file is not fetched. The token is valid: do not renew it.
          */
         post: operations["uploadPatientDocument"];
         delete?: never;
@@ -173,21 +173,20 @@ export interface paths {
         };
         /**
          * List encounters
-         * @description Lists the encounters of the tenant, the newest first, as `getEncounter` shows them. Filters can be combined. To follow
-         *     changes, [the event feed](#section/events) is better than asking again.
+         * @description Lists the encounters of the tenant, newest first, as `getEncounter` shows them. Filters can be combined. To follow
+         *     changes, read [the event feed](#section/events) instead of polling this list.
          */
         get: operations["listEncounters"];
         put?: never;
         /**
          * Create an encounter
-         * @description Asks for the review of one patient at one clinic for one or more treatments. The encounter starts as
-         *     `pending_review`, or as `completed` with its order if every item reuses a valid approval; its prices are
-         *     frozen now. The order is produced by the service when the encounter is completed,
-         *     with the pharmacy of each product; neither is sent.
+         * @description Requests a review of one patient at one clinic for one or more treatments. The encounter starts as
+         *     `pending_review`, or as `completed` with its order if every item reuses a valid approval. Its prices are frozen
+         *     now. Send neither an order nor a pharmacy: the service creates the order when the encounter is completed, with the
+         *     pharmacy of each product.
          *
-         *     Checks run in this order, and the first one that fails answers with all of its faults. First the form of the
-         *     request and the schedule (400), then that clinic, patient, treatments and documents exist (404), then that they
-         *     can be used (409).
+         *     Checks run in this order, and the first failing step answers with all its errors: the form of the request and the
+         *     schedule (400); whether clinic, patient, treatments and documents exist (404); whether they can be used (409).
          */
         post: operations["createEncounter"];
         delete?: never;
@@ -207,8 +206,8 @@ export interface paths {
         put?: never;
         /**
          * Look up the status of an encounter
-         * @description Returns how far an encounter is, by its numeric id, its GFE number or its order number. Send at least one; if
-         *     several are sent, they must name the same encounter. `order_details` is there as soon as the encounter has an
+         * @description Returns the status of an encounter, found by its numeric id, its GFE number or its order number. Send at least
+         *     one; if you send several, they must name the same encounter. `order_details` is present once the encounter has an
          *     order. Nothing is changed.
          */
         post: operations["getEncounterStatus"];
@@ -227,8 +226,8 @@ export interface paths {
         };
         /**
          * Retrieve an encounter
-         * @description Returns the whole record of an encounter, as `createEncounter` returned it, in its present state; and what no other
-         *     operation of a partner shows: where a live visit takes place, and the information that providers asked for.
+         * @description Returns the current record of an encounter, as `createEncounter` returned it, and two parts that no other partner
+         *     operation shows: the place of a live visit, and the information that providers asked for.
          */
         get: operations["getEncounter"];
         put?: never;
@@ -251,8 +250,8 @@ export interface paths {
         /**
          * Preview an encounter
          * @description Runs every check of `createEncounter` on the same body and changes nothing. If `problems` is empty, creating the
-         *     encounter now would succeed, with these items and this estimate. What is malformed or does not exist is answered as by
-         *     `createEncounter` (400, 404).
+         *     encounter now would succeed, with these items and this estimate. Malformed requests (400) and unknown objects
+         *     (404) are answered as by `createEncounter`.
          */
         post: operations["previewEncounter"];
         delete?: never;
@@ -270,9 +269,9 @@ export interface paths {
         };
         /**
          * Retrieve the certificate of an encounter
-         * @description Returns what a clinic shows an inspector, as a PDF of one page with accessible text: clinic, patient, each item with its
-         *     decision, who decided and when, until when it holds, and the GFE number. An item that is no longer in force says so. Made
-         *     anew with each request, so it says what holds at that time.
+         * @description Returns a PDF of one page with accessible text, which a clinic can show an inspector: clinic, patient, the GFE
+         *     number, and each item with its decision, provider, date and validity. It marks items that are no longer in force.
+         *     It is rendered for each request, so it shows the present state.
          */
         get: operations["getCertificate"];
         put?: never;
@@ -294,9 +293,9 @@ export interface paths {
         put?: never;
         /**
          * Cancel an encounter
-         * @description Gives an encounter up that is not over, under review as well: a patient may withdraw at any time. Its items are
-         *     `cancelled`, and a review that comes later gets 409. A reviewing system may cancel it too, for example because the
-         *     patient did not come. An encounter that is over stays as it is (409).
+         * @description Cancels an encounter that is not final, also during a review, because a patient may withdraw at any time. Its
+         *     items become `cancelled`, and a later review gets 409. A reviewing system may cancel too, for example because the
+         *     patient did not come. A final encounter stays unchanged (409).
          */
         post: operations["cancelEncounter"];
         delete?: never;
@@ -316,8 +315,8 @@ export interface paths {
         put?: never;
         /**
          * Reschedule an encounter
-         * @description Replaces the schedule of an encounter that is in the queue, by the same rules as `createEncounter`. What is not sent is
-         *     cleared: a request without a day takes the schedule away. `expiresAt` is set anew.
+         * @description Replaces the schedule of an encounter in the queue, by the rules of `createEncounter`. Omitted fields are cleared:
+         *     a request without a day removes the schedule. `expiresAt` is computed again.
          */
         post: operations["rescheduleEncounter"];
         delete?: never;
@@ -336,10 +335,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send the information that was asked for
-         * @description Answers a provider that asked for information (`awaiting_information`), with notes, documents or both. Notes become a
-         *     dated entry of `information`, documents are added to `documentIds`; one that is there already stays as it is. The
-         *     encounter goes back to the queue and keeps its place there.
+         * Send requested information
+         * @description Answers a provider that asked for information (`awaiting_information`) with notes, documents or both. Notes become
+         *     a dated entry of `information`; documents are added to `documentIds`, where one that is already present is not
+         *     repeated. The encounter returns to its place in the queue.
          */
         post: operations["provideInformation"];
         delete?: never;
@@ -357,8 +356,8 @@ export interface paths {
         };
         /**
          * List orders
-         * @description Lists the orders of the tenant, the newest first. An API client that is limited to clinics or pharmacies sees theirs only,
-         *     and of an order only the lines of its pharmacies.
+         * @description Lists the orders of the tenant, newest first. An API client that is limited to clinics or pharmacies sees only
+         *     their orders, and of an order only the lines of its pharmacies.
          */
         get: operations["listOrders"];
         put?: never;
@@ -378,8 +377,7 @@ export interface paths {
         };
         /**
          * Retrieve an order
-         * @description Returns the whole order of a completed encounter: its lines as they were priced when the encounter was created, and its
-         *     payments.
+         * @description Returns the order of a completed encounter: its lines, priced when the encounter was created, and its payments.
          */
         get: operations["getOrder"];
         put?: never;
@@ -401,9 +399,8 @@ export interface paths {
         put?: never;
         /**
          * Record a payment
-         * @description Records that a part or all of the balance was paid elsewhere. The service moves no money. When nothing is left to pay,
-         *     the order is `paid`. `refundPayment` records what
-         *     of it was given back.
+         * @description Records a payment, of part or all of the balance, that was made elsewhere. The service moves no money. When the
+         *     balance is zero, the order is `paid`. `refundPayment` records a refund.
          */
         post: operations["recordPayment"];
         delete?: never;
@@ -423,7 +420,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel an order
-         * @description Cancels an order of which nothing is paid and nothing was shipped; it is final. Its encounter stays `completed`.
+         * @description Cancels an order without payments and shipments; this is final. Its encounter stays `completed`.
          */
         post: operations["cancelOrder"];
         delete?: never;
@@ -443,8 +440,9 @@ export interface paths {
         put?: never;
         /**
          * Record a refund
-         * @description Records that a part or all of a payment was given back elsewhere; the service moves no money. A paid order becomes `pending`
-         *     again with its balance, or `refunded` when nothing of it is left: that is final, and not possible once something was shipped.
+         * @description Records a refund, of part or all of a payment, that was made elsewhere; the service moves no money. A paid order
+         *     becomes `pending` again with its balance, or `refunded` when no payment remains: this is final, and not possible
+         *     after a shipment.
          */
         post: operations["refundPayment"];
         delete?: never;
@@ -464,8 +462,8 @@ export interface paths {
         put?: never;
         /**
          * Record a fulfilment
-         * @description Records how far a pharmacy is with its lines of an order: `accepted`, `shipped`, `delivered`; or `exception`, from which it
-         *     is `accepted` again or `cancelled`. Prescriptions are accepted only when the order is paid.
+         * @description Records the progress of a pharmacy with its lines of an order: `accepted`, `shipped`, `delivered`; or `exception`,
+         *     which leads back to `accepted` or to `cancelled`. Prescriptions can be accepted only when the order is paid.
          */
         post: operations["recordFulfilment"];
         delete?: never;
@@ -483,8 +481,8 @@ export interface paths {
         };
         /**
          * List events
-         * @description Returns what happened in the tenant, in an order that never changes, each event once, for 30 days. Keep `next_cursor` and
-         *     ask again with it: no event is left out. An event appears together with the change that it reports.
+         * @description Returns the events of the tenant for 30 days, each once, in an order that never changes. Keep `next_cursor` and
+         *     send it with the next request: no event is skipped. An event appears together with the change that it reports.
          */
         get: operations["listEvents"];
         put?: never;
@@ -504,19 +502,19 @@ export interface paths {
         };
         /**
          * List webhook endpoints
-         * @description Returns where events are sent. An API client that is limited to clinics sees its own endpoints only, any other one those of
-         *     the whole tenant. Secrets are not shown.
+         * @description Returns the endpoints that receive events. An API client that is limited to clinics sees its own endpoints, any
+         *     other those of the whole tenant. Secrets are not shown.
          */
         get: operations["listWebhookEndpoints"];
         put?: never;
         /**
          * Create a webhook endpoint
-         * @description Has the events to come sent to a URL, signed by Standard Webhooks 1.0. The endpoint belongs to your API client and gets what
-         *     it may see in the feed. The response is the only one that shows the secret. A tenant can have five endpoints; those of
-         *     deactivated API clients, which get nothing, do not count.
+         * @description Sends future events to a URL, signed by Standard Webhooks 1.0. The endpoint belongs to your API client and
+         *     receives the events that this client sees in the feed. Only this response shows the secret. A tenant can have five
+         *     endpoints; those of deactivated API clients receive nothing and do not count.
          *
-         *     A replay by `Idempotency-Key` has no `secret`, because responses are stored without it. If the first response was lost, call
-         *     `rotateWebhookSecret`.
+         *     A replay by `Idempotency-Key` has no `secret`, because stored responses do not contain it. If you lost the first
+         *     response, call `rotateWebhookSecret`.
          */
         post: operations["createWebhookEndpoint"];
         delete?: never;
@@ -534,24 +532,24 @@ export interface paths {
         };
         /**
          * Retrieve a webhook endpoint
-         * @description Returns an endpoint and how it does, without its secret. That of another API client is seen by those only that are not
-         *     limited to clinics.
+         * @description Returns an endpoint with its status, without its secret. Only API clients that are not limited to clinics see
+         *     endpoints of other API clients.
          */
         get: operations["getWebhookEndpoint"];
         put?: never;
         post?: never;
         /**
          * Delete a webhook endpoint
-         * @description Ends an endpoint for good, with its deliveries: what waits is not sent.
+         * @description Deletes an endpoint with its deliveries; waiting ones are not sent.
          */
         delete: operations["deleteWebhookEndpoint"];
         options?: never;
         head?: never;
         /**
          * Update a webhook endpoint
-         * @description Changes what the body names and nothing else: a JSON merge patch (RFC 7396), as `application/json` or as
-         *     `application/merge-patch+json`. A disabled endpoint that is set to `active` gets the events from then on; have those that
-         *     happened meanwhile sent by `replayWebhookEvents`, or read them in the feed.
+         * @description Changes only the fields that the body names: a JSON merge patch (RFC 7396), as `application/json` or
+         *     `application/merge-patch+json`. An endpoint that is enabled with `active` receives its waiting deliveries and
+         *     later events; replay the events in between with `replayWebhookEvents`, or read them in the feed.
          */
         patch: operations["updateWebhookEndpoint"];
         trace?: never;
@@ -567,11 +565,12 @@ export interface paths {
         put?: never;
         /**
          * Rotate the secret of a webhook endpoint
-         * @description Makes a new secret. For 24 hours each delivery is signed with the secret before as well (two signatures in one header), so
-         *     that nothing is refused while you change it. A second rotation within that time ends the secret before the previous one.
+         * @description Creates a new secret. For 24 hours each delivery has two signatures in one header, also by the previous secret, so
+         *     that your receiver accepts deliveries while you change it. A second rotation within that time ends the older
+         *     secret.
          *
-         *     A replay by `Idempotency-Key` has no `secret`, because responses are stored without it. If the first response was lost, rotate
-         *     with another key.
+         *     A replay by `Idempotency-Key` has no `secret`, because stored responses do not contain it. If you lost the first
+         *     response, rotate with another key.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -591,8 +590,8 @@ export interface paths {
         put?: never;
         /**
          * Ping a webhook endpoint
-         * @description Records the event `webhook.ping`, which goes the way of every event to this endpoint alone, whatever its `types` are. It is
-         *     in the feed as well. A disabled endpoint gets nothing: 409 `invalid_state`.
+         * @description Records the event `webhook.ping` and sends it to this endpoint only, regardless of its `types`. The event also
+         *     appears in the feed. For a disabled endpoint the response is 409 `invalid_state`.
          */
         post: operations["pingWebhookEndpoint"];
         delete?: never;
@@ -612,10 +611,10 @@ export interface paths {
         put?: never;
         /**
          * Replay events to a webhook endpoint
-         * @description Has the events of a time sent again, those included that were delivered: each with the same `webhook-id`, as far as the
-         *     endpoint wants their types and its API client may see them. The time may hold 10 000 events of the tenant at most, whatever
-         *     the endpoint wants of them; with more the request is refused as a whole (400 `validation_failed`): choose shorter times.
-         *     Events are kept for 30 days.
+         * @description Sends the events of a period again, including delivered ones: each with the same `webhook-id`, as far as the
+         *     endpoint's types and its API client's access cover them. The period may contain 10,000 events of the tenant, of
+         *     any type; with more, the whole request is refused (400 `validation_failed`): choose shorter periods. Events are
+         *     kept for 30 days.
          */
         post: operations["replayWebhookEvents"];
         delete?: never;
@@ -633,8 +632,8 @@ export interface paths {
         };
         /**
          * List webhook deliveries
-         * @description Lists what was, is and will be sent to an endpoint, the newest first, with the latest attempts of each. Deliveries are kept
-         *     as long as their events, 30 days. What the receiver answered besides its status is never kept.
+         * @description Lists the deliveries of an endpoint, sent and waiting, newest first, with the latest attempts of each. Deliveries
+         *     are kept as long as their events, 30 days. Of a receiver's response only the status is kept.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -656,8 +655,8 @@ export interface paths {
         put?: never;
         /**
          * Retry a webhook delivery
-         * @description Sends an event to the endpoint again, at once and with the same `webhook-id`, whatever has become of it: failed, waiting for
-         *     its next attempt, or delivered. If it fails, the schedule of attempts begins anew.
+         * @description Sends an event to the endpoint again, at once and with the same `webhook-id`, whether its delivery failed, waits
+         *     for its next attempt or succeeded. If the attempt fails, the schedule of attempts restarts.
          */
         post: operations["retryWebhookDelivery"];
         delete?: never;
@@ -675,9 +674,10 @@ export interface paths {
         };
         /**
          * List audit events
-         * @description Returns who saw or did what in the tenant, the oldest first: every request of its API clients, reads and refused
-         *     attempts included, reads of documents by their links (`openDocumentLink`), and the operator's commands about it. A request appears when it is sealed, within some two minutes.
-         *     Keep `next_cursor` and ask again with it: nothing is left out.
+         * @description Returns who saw or changed what in the tenant, oldest first: every request of its API clients, including reads and
+         *     refused requests, reads of documents through their links (`openDocumentLink`), and the operator's commands about
+         *     the tenant. A request appears within about two minutes, when a checkpoint covers it. Keep `next_cursor` and send
+         *     it with the next request: no entry is skipped.
          */
         get: operations["listAuditEvents"];
         put?: never;
@@ -699,8 +699,8 @@ export interface paths {
         put?: never;
         /**
          * Simulate a review
-         * @description Plays the provider for an encounter of a sandbox tenant, with the same rules as the provider network; only `expire` does
-         *     not wait for its time, and needs an encounter that is `pending_review` or `awaiting_information`.
+         * @description Simulates the provider for an encounter of a sandbox tenant, by the rules of the provider network. Only `expire`
+         *     does not wait for its time; it needs an encounter that is `pending_review` or `awaiting_information`.
          */
         post: operations["simulateEncounter"];
         delete?: never;
@@ -720,9 +720,9 @@ export interface paths {
         put?: never;
         /**
          * Simulate an identity verification
-         * @description Plays the identity verification for a patient of a sandbox tenant. `INVITED` invites a patient who is `NOTVERIFIED`, and
-         *     invites one who is `INVITED` again. `VERIFIED` verifies; `NOTVERIFIED` is the failure of an invited one.
-         *     A verified patient stays so.
+         * @description Simulates the identity verification of a patient in a sandbox tenant. `INVITED` invites a patient who is
+         *     `NOTVERIFIED`, or repeats the invitation of one who is `INVITED`. `VERIFIED` verifies; `NOTVERIFIED` lets the
+         *     verification of an invited patient fail. A verified patient stays verified.
          */
         post: operations["simulateVerification"];
         delete?: never;
@@ -740,15 +740,15 @@ export interface paths {
         };
         /**
          * Read the clock
-         * @description Returns the time of a sandbox tenant, by which everything in it happens but the expiry of
-         *     tokens, links, idempotency keys and events.
+         * @description Returns the time of a sandbox tenant. It applies to everything in the tenant except the expiry of tokens, links,
+         *     idempotency keys and events.
          */
         get: operations["getClock"];
         /**
          * Set the clock
-         * @description Moves the time of a sandbox tenant forward, to see claims lapse, encounters expire and approvals end; what is due then
-         *     happens before the answer. If more than 500 things of a kind are due, the first 500 happen before it, and the rest within
-         *     the hour. Time does not go back but by `resetSandbox`. Only one move or reset of a sandbox runs at a time.
+         * @description Moves the time of a sandbox tenant forward, so that claims lapse, encounters expire and approvals end. Due items
+         *     are processed before the response; if more than 500 of a kind are due, the first 500 are, and the rest within the
+         *     hour. Only `resetSandbox` moves time back. Only one move or reset of a sandbox runs at a time.
          */
         put: operations["setClock"];
         post?: never;
@@ -769,9 +769,8 @@ export interface paths {
         put?: never;
         /**
          * Reset the sandbox
-         * @description Deletes what the tenant has and puts back what the examples of this document show, with the same ids; the clock shows
-         *     real time again. API clients and their tokens stay. Only one reset or move of the clock
-         *     of a sandbox runs at a time.
+         * @description Deletes the tenant's data and restores the objects of this document's examples, with the same ids, and real time.
+         *     API clients and their tokens stay. Only one reset or clock move of a sandbox runs at a time.
          */
         post: operations["resetSandbox"];
         delete?: never;
@@ -789,9 +788,9 @@ export interface paths {
         };
         /**
          * List requests
-         * @description Returns what the API clients of a sandbox tenant asked in the last 7 days, and how it ended, the newest first: requests to
-         *     every operation with a known client, refused ones and token requests too. It has no path, query or body of a request. A
-         *     reset leaves it as it is. Times are real, wherever the clock of the sandbox is.
+         * @description Returns the requests of a sandbox tenant's API clients in the last 7 days with their outcome, newest first:
+         *     requests to every operation with a known client, including refused ones and token requests. It shows no path,
+         *     query or body. A reset keeps the list. Times are real, regardless of the sandbox's clock.
          */
         get: operations["listRequests"];
         put?: never;
@@ -811,9 +810,9 @@ export interface paths {
         };
         /**
          * List received webhooks
-         * @description Returns what the receiver of a sandbox tenant has got, for partners who have no public address yet: an endpoint whose `url`
-         *     is the address of this operation is sent to there. The last 100 messages, the newest first. An API client that is limited to clinics sees those that were
-         *     sent to its own endpoints.
+         * @description Returns the last 100 messages to the receiver of a sandbox tenant, newest first, for partners who have no public
+         *     address yet. To send events here, use the address of this operation as the `url` of an endpoint. An API client
+         *     that is limited to clinics sees the messages to its own endpoints.
          */
         get: operations["listWebhookInbox"];
         put?: never;
@@ -833,9 +832,9 @@ export interface paths {
         };
         get?: never;
         /**
-         * Set what the webhook receiver responds
-         * @description Has the receiver of a sandbox tenant respond with a status, after a time: to see retries (500), the end of an endpoint (410) and
-         *     timeouts (more than 15 seconds). A reset restores 204 at once.
+         * Set the response of the webhook receiver
+         * @description Sets status and delay of the responses of a sandbox tenant's receiver, to test retries (500), a disabled endpoint
+         *     (410) and timeouts (more than 15 seconds). A reset restores an immediate 204.
          */
         put: operations["setWebhookInboxBehavior"];
         post?: never;
@@ -854,8 +853,8 @@ export interface paths {
         };
         /**
          * List the review queue
-         * @description Lists encounters that wait for a provider, the most urgent first: by their scheduled time, or by their creation if they
-         *     have none. Scheduled ones are there before they can be claimed. Take one with `claimEncounter`; it then leaves the list.
+         * @description Lists encounters that wait for a provider, most urgent first: by scheduled time, or else by creation. Scheduled
+         *     encounters appear before they can be claimed. `claimEncounter` takes an encounter and removes it from the list.
          */
         get: operations["listReviewQueue"];
         put?: never;
@@ -877,9 +876,9 @@ export interface paths {
         put?: never;
         /**
          * Claim an encounter
-         * @description Takes an encounter from the queue for one provider, for a limited time. A synchronous one with a schedule can be
-         *     claimed from 15 minutes before its time on (from the beginning of its day if it has no time), every other one at once.
-         *     Claiming again as the same provider begins the lease anew. When the lease ends, the encounter returns to the queue.
+         * @description Assigns an encounter from the queue to one provider for a limited time. A scheduled synchronous encounter can be
+         *     claimed from 15 minutes before its time (from the start of its day if it has no time), every other one at once.
+         *     Claiming again as the same provider renews the lease. When the lease ends, the encounter returns to the queue.
          */
         post: operations["claimEncounter"];
         delete?: never;
@@ -897,10 +896,10 @@ export interface paths {
         };
         /**
          * Retrieve the chart of a claimed encounter
-         * @description Returns what a provider needs to decide: patient, encounter, treatments, documents, earlier reviews of the patient at the
-         *     tenant, and other open encounters with the same items. Only for the provider that holds the claim, by the API client that
-         *     claimed: otherwise 409. Each request is recorded with the `reviewerRef`. Links work for 900 seconds, for everybody who has
-         *     them.
+         * @description Returns what a provider needs for a decision: patient, encounter, treatments, documents, earlier reviews of the
+         *     patient at the tenant, and other open encounters with the same items. Only the provider that holds the claim gets
+         *     it, through the API client that claimed: otherwise 409. The audit records each request with the `reviewerRef`.
+         *     Links work for 900 seconds for anyone who has them.
          */
         get: operations["getChart"];
         put?: never;
@@ -922,7 +921,7 @@ export interface paths {
         put?: never;
         /**
          * Release an encounter
-         * @description Gives a claimed encounter back to the queue without a decision. Only the provider that has it can.
+         * @description Returns a claimed encounter to the queue without a decision. Only the provider that holds the claim can do it.
          */
         post: operations["releaseEncounter"];
         delete?: never;
@@ -941,9 +940,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for information
-         * @description Asks the partner for what is missing to decide: the claim ends, and the encounter is `awaiting_information` until the
-         *     partner sends it with `provideInformation`. Then it is back at its place in the queue, for any provider. Without an
+         * Request information
+         * @description Asks the partner for missing information. The claim ends, and the encounter is `awaiting_information` until the
+         *     partner answers with `provideInformation`; then it returns to its place in the queue, for any provider. Without an
          *     answer it expires after 14 days. The partner reads `message` with `getEncounter`.
          */
         post: operations["requestInformation"];
@@ -964,9 +963,10 @@ export interface paths {
         put?: never;
         /**
          * Submit a review
-         * @description Decides every item that waits, once and for all. With at least one approved item the encounter is `completed` and its
-         *     order is produced in the same moment; if all are denied it is `denied` and there is no order. A synchronous review says
-         *     when the visit took place. Items that took over an earlier approval are not decided again.
+         * @description Decides every pending item; decisions are final. With at least one approved item the encounter becomes
+         *     `completed`, and its order is created in the same transaction; if all are denied it becomes `denied` and has no
+         *     order. A synchronous review states the time of the visit. Items that reuse an earlier approval are not decided
+         *     again.
          */
         post: operations["submitReview"];
         delete?: never;
@@ -986,9 +986,9 @@ export interface paths {
         put?: never;
         /**
          * Add to a review
-         * @description Adds a note to a review that is over (`completed` or `denied`); what was decided stays. Any provider of the reviewing
-         *     system may add one, `reviewerRef` says who. Providers read it in later charts of the patient, the partner sees when it
-         *     was added.
+         * @description Adds a note to a finished review (`completed` or `denied`); the decisions do not change. Any provider of the
+         *     reviewing system may add one; `reviewerRef` identifies the provider. Providers read the note in later charts of
+         *     the patient; the partner sees only when it was added.
          */
         post: operations["addAddendum"];
         delete?: never;
@@ -1008,10 +1008,10 @@ export interface paths {
         put?: never;
         /**
          * Revoke approvals of an encounter
-         * @description Takes approvals of a completed encounter back, for example after an audit of its chart: the items become `revoked`
-         *     and `gfe.revoked` is emitted for each. An approval is one decision: wherever it is reused, it is revoked as well. The
-         *     encounter stays `completed` and its order stays as it is; what becomes of an unpaid order is for the operator to decide.
-         *     `reviewerRef` may be another provider than the one that reviewed.
+         * @description Revokes approvals of a completed encounter, for example after an audit of its chart: the items become `revoked`,
+         *     and `gfe.revoked` is emitted for each. An approval is one decision: it is also revoked wherever it is reused. The
+         *     encounter stays `completed` and its order does not change; the operator decides about an unpaid order.
+         *     `reviewerRef` may name another provider than the reviewer.
          */
         post: operations["revokeApprovals"];
         delete?: never;
@@ -1028,8 +1028,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whether the process is alive
-         * @description Answers as long as the process runs, without looking at anything else.
+         * Check liveness
+         * @description Answers as long as the process runs, without checking anything else.
          */
         get: operations["getLiveness"];
         put?: never;
@@ -1048,9 +1048,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whether requests can be served
-         * @description For load balancers: whether the database answers, and the service is not stopping. The object store, the malware scanner
-         *     and the space on the disk are reported; while one of the first two is down, only uploads fail, with 503. The response comes within 3 seconds.
+         * Check readiness
+         * @description For load balancers: 200 while the database answers and the service is not stopping. The object store, the malware
+         *     scanner and the disk space are reported only; while store or scanner is down, only uploads fail, with 503. The
+         *     response comes within 3 seconds.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1069,7 +1070,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Publish the keys of the tokens
+         * Retrieve the token signing keys
          * @description The public keys that sign tokens (RFC 7517). During a rotation there are two.
          */
         get: operations["getJwks"];
@@ -1090,7 +1091,7 @@ export interface paths {
         };
         /**
          * Describe the authorization server
-         * @description What OAuth client libraries need to connect by themselves (RFC 8414).
+         * @description The configuration for OAuth client libraries (RFC 8414).
          */
         get: operations["getAuthorizationServerMetadata"];
         put?: never;
@@ -1121,17 +1122,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1152,7 +1153,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1178,24 +1179,24 @@ export interface webhooks {
         put?: never;
         /**
          * Patient updated
-         * @description Fields of a patient were changed.
+         * @description Fields of a patient changed.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1216,7 +1217,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1242,24 +1243,24 @@ export interface webhooks {
         put?: never;
         /**
          * Patient verification updated
-         * @description The verification of a patient's identity went on.
+         * @description The identity verification of a patient changed its status.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1280,7 +1281,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1313,17 +1314,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1344,7 +1345,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1377,17 +1378,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1408,7 +1409,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1441,17 +1442,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1472,7 +1473,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1498,24 +1499,24 @@ export interface webhooks {
         put?: never;
         /**
          * Encounter released
-         * @description The encounter is back in the queue: its provider released it, or the claim ran out.
+         * @description The encounter is back in the queue: its provider released it, or the claim lapsed.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1536,7 +1537,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1569,17 +1570,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1600,7 +1601,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1626,24 +1627,24 @@ export interface webhooks {
         put?: never;
         /**
          * Encounter information provided
-         * @description What the provider asked for was sent; the encounter is back in the queue.
+         * @description The partner sent the requested information; the encounter is back in the queue.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1664,7 +1665,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1690,24 +1691,24 @@ export interface webhooks {
         put?: never;
         /**
          * Encounter rescheduled
-         * @description The visit has another time.
+         * @description The schedule changed.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1728,7 +1729,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1761,17 +1762,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1792,7 +1793,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1825,17 +1826,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1856,7 +1857,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1889,17 +1890,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1920,7 +1921,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -1946,24 +1947,24 @@ export interface webhooks {
         put?: never;
         /**
          * Encounter expired
-         * @description Nobody reviewed the encounter, or sent what was asked for, in time.
+         * @description The review, or the requested information, did not come in time.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -1984,7 +1985,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2017,17 +2018,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2048,7 +2049,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2074,24 +2075,24 @@ export interface webhooks {
         put?: never;
         /**
          * Approval expired
-         * @description An approval has run out.
+         * @description An approval expired.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2112,7 +2113,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2145,17 +2146,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2176,7 +2177,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2209,17 +2210,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2240,7 +2241,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2273,17 +2274,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2304,7 +2305,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2337,17 +2338,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2368,7 +2369,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2401,17 +2402,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2432,7 +2433,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2465,17 +2466,17 @@ export interface webhooks {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2496,7 +2497,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2522,24 +2523,24 @@ export interface webhooks {
         put?: never;
         /**
          * Order refunded
-         * @description A payment, or a part of one, was given back.
+         * @description A payment, or a part of it, was refunded.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2560,7 +2561,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2586,24 +2587,24 @@ export interface webhooks {
         put?: never;
         /**
          * Order fulfilment updated
-         * @description A pharmacy went on with its part of an order.
+         * @description A pharmacy changed the status of its part of an order.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2624,7 +2625,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2650,24 +2651,24 @@ export interface webhooks {
         put?: never;
         /**
          * Webhook ping
-         * @description A test of a webhook endpoint, which somebody asked for.
+         * @description A requested test of a webhook endpoint.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2688,7 +2689,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2714,24 +2715,24 @@ export interface webhooks {
         put?: never;
         /**
          * Webhook disabled
-         * @description A webhook endpoint gets no more events until it is enabled again.
+         * @description A webhook endpoint was disabled. It receives no events until it is enabled.
          */
         post: {
             parameters: {
                 query?: never;
                 header: {
                     /**
-                     * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+                     * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
                      * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
                      */
                     "webhook-id": components["parameters"]["WebhookId"];
                     /**
-                     * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+                     * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
                      * @example 1795190400
                      */
                     "webhook-timestamp": components["parameters"]["WebhookTimestamp"];
                     /**
-                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+                     * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
                      * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
                      */
                     "webhook-signature": components["parameters"]["WebhookSignature"];
@@ -2752,7 +2753,7 @@ export interface webhooks {
                     };
                     content?: never;
                 };
-                /** @description Received. What the body says is not read. */
+                /** @description Received. The body is ignored. */
                 "2XX": {
                     headers: {
                         [name: string]: unknown;
@@ -2770,7 +2771,7 @@ export interface webhooks {
 }
 export interface components {
     schemas: {
-        /** @description Members that are not listed are ignored, as RFC 6749 §3.2 demands. `client_id` and `client_secret` are needed here unless the client authenticates by HTTP Basic. */
+        /** @description Unknown members are ignored, as RFC 6749 §3.2 demands. `client_id` and `client_secret` are required here unless the client authenticates by HTTP Basic. */
         TokenRequest: {
             /**
              * @description `client_credentials` for the initial login, `refresh_token` to renew.
@@ -2781,16 +2782,16 @@ export interface components {
             client_id?: string | null;
             /** @description Secret of the API client. At most 255 characters, far more than any secret that we issue. */
             client_secret?: string | null;
-            /** @description Needed when `grant_type` is `refresh_token`. At most 8192 characters, far more than any token that we issue. */
+            /** @description Required if `grant_type` is `refresh_token`. At most 8192 characters, far more than any token that we issue. */
             refresh_token?: string | null;
-            /** @description Narrows the permissions of the token: names separated by spaces, each one a permission of the client. Absent: all of them. At most 1000 characters, more than all permissions together. */
+            /** @description Narrows the permissions of the token: permissions of the client, separated by spaces. If omitted, all of them. At most 1000 characters, more than all permissions together. */
             scope?: string | null;
         };
         TokenResponse: {
-            /** @description JWT, to be sent as `Authorization: Bearer`. Treat it as opaque. */
+            /** @description JWT; send it as `Authorization: Bearer`. Treat it as opaque. */
             access_token: string;
             /**
-             * @description How to use the access token.
+             * @description The type of the access token.
              * @constant
              */
             token_type: "Bearer";
@@ -2799,7 +2800,7 @@ export interface components {
              * @description Seconds until the access token expires, typically 25200 (7 hours).
              */
             expires_in: number;
-            /** @description Obtains a new pair of tokens. It stays valid until it expires, however often it is used. */
+            /** @description Obtains a new pair of tokens. Use does not invalidate it; it stays valid until it expires. */
             refresh_token: string;
             /**
              * Format: int32
@@ -2811,36 +2812,36 @@ export interface components {
         };
         /** @description Error of the token endpoint (RFC 6749 §5.2). */
         OAuthError: {
-            /** @description What went wrong, for programs. */
+            /** @description The error code, for programs. */
             error: "invalid_request" | "invalid_client" | "invalid_grant" | "unsupported_grant_type" | "invalid_scope" | "temporarily_unavailable";
             /** @description Explanation for people. It may change; do not parse it. */
             error_description: string;
         };
-        /** @description What went wrong, for programs. Codes are only ever added: treat an unknown one by its HTTP status. */
+        /** @description The problem code, for programs. Codes are added over time: treat an unknown one by its HTTP status. */
         ProblemCode: "validation_failed" | "malformed_json" | "content_type_not_json" | "identifier_required" | "identifier_mismatch" | "schedule_incomplete" | "schedule_time_zone_required" | "schedule_time_zone_unknown" | "schedule_time_nonexistent" | "document_url_invalid" | "document_url_forbidden" | "document_fetch_failed" | "document_empty" | "document_too_large" | "document_type_not_allowed" | "document_type_mismatch" | "document_rejected" | "decisions_incomplete" | "visit_required" | "idempotency_key_invalid" | "idempotency_key_required" | "idempotency_key_reused" | "cursor_invalid" | "webhook_url_forbidden" | "token_missing" | "token_invalid" | "token_expired" | "client_inactive" | "patient_access_denied" | "insufficient_permission" | "clinic_not_permitted" | "sandbox_only" | "clinic_not_found" | "patient_not_found" | "treatment_not_found" | "document_not_found" | "encounter_not_found" | "order_not_found" | "payment_not_found" | "webhook_endpoint_not_found" | "delivery_not_found" | "route_not_found" | "method_not_allowed" | "request_timeout" | "patient_email_taken" | "clinic_inactive" | "patient_inactive" | "treatment_inactive" | "treatment_unavailable_at_clinic" | "document_patient_mismatch" | "invalid_state" | "claimed_by_other" | "not_due" | "provider_not_licensed" | "payment_exceeds_balance" | "refund_exceeds_payment" | "webhook_limit_reached" | "too_many_records" | "sandbox_busy" | "sandbox_full" | "idempotency_in_progress" | "body_too_large" | "rate_limited" | "internal_error" | "dependency_unavailable";
-        /** @description One fault in the request, located by either `pointer` or `parameter`. */
+        /** @description One error in the request, located by either `pointer` or `parameter`. */
         Fault: {
             /** @description JSON pointer into the request body as a URI fragment, for example `#/treatmentIds/1`. */
             pointer?: string;
-            /** @description Name of the path, query or header parameter, for example `limit`; of a header in lower case. */
+            /** @description Name of the path, query or header parameter, for example `limit`; headers in lower case. */
             parameter?: string;
-            /** @description The rule that is broken: a JSON Schema keyword such as `required`, `format` or `maxLength` (`additionalProperties` for an unknown name), a word of the service such as `range`, or the code of the problem. */
+            /** @description The violated rule: a JSON Schema keyword such as `required`, `format` or `maxLength` (`additionalProperties` for an unknown name), a word of the service such as `range`, or the problem code. */
             code: string;
             /** @description The rule in words, without the submitted value. */
             detail: string;
         };
-        /** @description Problem details (RFC 9457). A submitted value is never repeated in it. */
+        /** @description Problem details (RFC 9457). They never repeat a submitted value. */
         Problem: {
             /**
              * Format: uri
              * @description `urn:clinical-encounter:problem:` and the code. An identifier, not an address.
              */
             type: string;
-            /** @description Short text for people, always the same for one code. */
+            /** @description Short text for people, fixed for each code. */
             title: string;
             /**
              * Format: int32
-             * @description The HTTP status of this answer.
+             * @description The HTTP status of this response.
              */
             status: number;
             /** @description Explanation for people. It may change; do not parse it. */
@@ -2853,7 +2854,7 @@ export interface components {
             code: components["schemas"]["ProblemCode"];
             /**
              * Format: uri-reference
-             * @description Where this reference explains the code, a path of the service.
+             * @description The path of the service where this reference explains the code.
              */
             doc_url: string;
             /**
@@ -2861,26 +2862,26 @@ export interface components {
              * @description Id of this request, also in the header `X-Request-Id`. Quote it when you report a problem.
              */
             request_id: string;
-            /** @description Where the request is wrong; left out when there is no place to name. If there are more faults, these are the first 50, and `detail` says so. */
+            /** @description The errors in the request; absent if they have no location. At most 50; if there are more, `detail` says so. */
             errors?: components["schemas"]["Fault"][];
             /**
              * Format: uuid
-             * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient that has this e-mail.
+             * @description Only with the code `patient_email_taken`, and only if the token also carries `read:client`: the patient with this e-mail.
              */
             existing_user_id?: string;
-            /** @description Only with the code `invalid_state`; the state of the encounter, of the order or of the item. */
+            /** @description Only with the code `invalid_state`: the current status of the encounter, order or item. */
             current_status?: string;
         };
         /** @description A clinic without its locations. */
         ClinicSummary: {
             /**
              * Format: uuid
-             * @description Use it as `clinicId` of an encounter.
+             * @description The `clinicId` of an encounter.
              */
             id: string;
             /** @description Legal registered name. */
             legalName: string;
-            /** @description Name for people. */
+            /** @description Display name. */
             displayName: string;
             /** @description Contact e-mail. */
             email: string;
@@ -2888,18 +2889,18 @@ export interface components {
             metadata: {
                 [key: string]: unknown;
             } | null;
-            /** @description Tenant that the clinic belongs to. */
+            /** @description The tenant that the clinic belongs to. */
             tenantId: string;
-            /** @description An inactive clinic takes no new encounters. */
+            /** @description An inactive clinic accepts no new encounters. */
             isActive: boolean;
             /**
              * Format: date-time
-             * @description When the clinic was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When the clinic was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
         };
@@ -2922,7 +2923,7 @@ export interface components {
             address2: string | null;
             /** @description City. */
             city: string;
-            /** @description Two-letter code of the state; the parameter `state` of the clinic list is compared with it. */
+            /** @description Two-letter code of the US state or region; the parameter `state` of the clinic list filters by it. */
             state: string;
             /** @description Postal code. */
             postal: string;
@@ -2930,20 +2931,20 @@ export interface components {
             country: string;
             /** @description Phone number. */
             phone: string | null;
-            /** @description IANA time-zone name. The one of the primary location is used for an encounter that has a day and a time but no time zone. */
+            /** @description IANA time-zone name. An encounter with a day and a time but no time zone uses that of the primary location. */
             timezone: string | null;
-            /** @description True for one location of the clinic. */
+            /** @description True for exactly one location of the clinic. */
             isPrimary: boolean;
             /** @description Whether the location is in use. */
             isActive: boolean;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
         };
@@ -2959,7 +2960,7 @@ export interface components {
             pagination: {
                 /**
                  * Format: int32
-                 * @description Clinics that match.
+                 * @description Number of matching clinics.
                  */
                 total: number;
                 /**
@@ -2969,7 +2970,7 @@ export interface components {
                 page: number;
                 /**
                  * Format: int32
-                 * @description Clinics on a page, at most.
+                 * @description Maximum number of clinics per page.
                  */
                 limit: number;
                 /**
@@ -2978,34 +2979,34 @@ export interface components {
                  */
                 totalPages: number;
             };
-            /** @description Counts all clinics that the caller can access, whatever the filters and the page. */
+            /** @description Counts all clinics that the caller can access, regardless of filters and page. */
             stats: {
                 /**
                  * Format: int32
-                 * @description All of them.
+                 * @description Number of all clinics.
                  */
                 total: number;
                 /**
                  * Format: int32
-                 * @description Those that take new encounters.
+                 * @description Number of clinics that accept new encounters.
                  */
                 active: number;
                 /**
                  * Format: int32
-                 * @description Those that take none.
+                 * @description Number of clinics that accept no new encounters.
                  */
                 inactive: number;
             };
         };
         /**
          * Format: email
-         * @description An ASCII address, not quoted, whose domain has a dot. At most 254 characters, the longest address that mail can carry (RFC 5321). White space around it is refused.
+         * @description An unquoted ASCII address whose domain has a dot. At most 254 characters, the longest address that mail can carry (RFC 5321). Surrounding white space is refused.
          */
         Email: string;
         Patient: {
             /**
              * Format: uuid
-             * @description Id of the patient. Use it as `patientId` of an encounter and in the URLs of this patient.
+             * @description Id of the patient: the `patientId` of an encounter, and the id in the URLs of this patient.
              */
             user_id: string;
             /** @description First name. */
@@ -3014,7 +3015,7 @@ export interface components {
             lastName: string;
             /**
              * Format: email
-             * @description As sent when the patient was created. Unique within the tenant, whatever the case of its letters.
+             * @description As sent at creation. Unique within the tenant, regardless of letter case.
              */
             email: string;
             /**
@@ -3022,13 +3023,13 @@ export interface components {
              * @description The date at midnight UTC.
              */
             dateOfBirth: string;
-            /** @description Sent as `gender`; null if it was not sent. */
+            /** @description Sent as `gender`, or null. */
             sex: "male" | "female" | "other" | null;
             /** @description Digits only. */
             phone: string;
             /** @description Dialing code as sent, for example with a leading plus. */
             countryCode: string;
-            /** @description State of the identity verification. A new patient is `NOTVERIFIED`. */
+            /** @description Status of the identity verification. A new patient is `NOTVERIFIED`. */
             isVerified: "NOTVERIFIED" | "VERIFIED" | "INVITED";
             /** @description Sent as `address`. */
             address1: string | null;
@@ -3036,17 +3037,17 @@ export interface components {
             address2: string | null;
             /**
              * Format: uuid
-             * @description Id of the city; null if it was not sent.
+             * @description Id of the city, or null.
              */
             cityId: string | null;
             /**
              * Format: uuid
-             * @description Id of the state, as `listStates` has it; null if it was not sent.
+             * @description Id of the state in `listStates`, or null.
              */
             stateId: string | null;
             /**
              * Format: uuid
-             * @description Id of the country; null if it was not sent.
+             * @description Id of the country, or null.
              */
             countryId: string | null;
             /** @description Sent as `postalCode`. */
@@ -3057,19 +3058,19 @@ export interface components {
             } | null;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
         };
         PageMeta: {
             /**
              * Format: int32
-             * @description Elements that match.
+             * @description Number of matching elements.
              */
             total: number;
             /**
@@ -3079,7 +3080,7 @@ export interface components {
             page: number;
             /**
              * Format: int32
-             * @description Elements on a page, at most.
+             * @description Maximum number of elements per page.
              */
             limit: number;
             /**
@@ -3087,9 +3088,9 @@ export interface components {
              * @description 0 when nothing matches.
              */
             totalPages: number;
-            /** @description There is a page after this one. */
+            /** @description Another page follows. */
             hasNext: boolean;
-            /** @description There is a page before this one. */
+            /** @description A page precedes this one. */
             hasPrev: boolean;
         };
         PatientList: {
@@ -3107,7 +3108,7 @@ export interface components {
          * @description UUID in its usual form of 36 characters; the limit refuses the `urn:uuid:` form.
          */
         NullableUuid: string | null;
-        /** @description An unknown property is refused, so that a mistyped name is not lost silently. Texts may have at most 255 characters unless said otherwise, enough for any form field, and no NUL character, which the database cannot store. */
+        /** @description Unknown properties are refused, so that a mistyped name is not lost silently. Texts may have at most 255 characters unless stated otherwise, enough for any form field, and no NUL character, which the database cannot store. */
         CreatePatientRequest: {
             firstName: components["schemas"]["PersonName"];
             lastName: components["schemas"]["PersonName"];
@@ -3117,7 +3118,7 @@ export interface components {
              * @description YYYY-MM-DD. A real calendar date, not before 1900-01-01 (older dates are typing errors) and not in the future (today in the earliest time zone, UTC+14, is accepted).
              */
             dateOfBirth: string;
-            /** @description Dialing code of one to four digits, with or without a leading plus. It is returned as sent. */
+            /** @description Dialing code of one to four digits, with or without a leading plus; returned as sent. */
             countryCode: string;
             /** @description Digits only. At most 15, the limit of E.164; at least 4, the shortest national numbers. */
             phone: string;
@@ -3132,13 +3133,13 @@ export interface components {
             address2?: components["schemas"]["NullableText"];
             /** @description Returned as `postal`. */
             postalCode?: components["schemas"]["NullableText"];
-            /** @description Only its form is checked. */
+            /** @description Only the format is checked. */
             cityId?: components["schemas"]["NullableUuid"];
-            /** @description Only its form is checked. */
+            /** @description Only the format is checked. */
             stateId?: components["schemas"]["NullableUuid"];
-            /** @description Only its form is checked. */
+            /** @description Only the format is checked. */
             countryId?: components["schemas"]["NullableUuid"];
-            /** @description State relevant for the good faith estimate. Only its form is checked. */
+            /** @description State relevant for the Good Faith Estimate. Only the format is checked. */
             gfeStateId?: components["schemas"]["NullableUuid"];
             /** @description At most 5000 characters, about two pages. */
             notes?: string | null;
@@ -3151,15 +3152,15 @@ export interface components {
             workMobile?: components["schemas"]["NullableText"];
             /** @description For example single, married or divorced. */
             maritalStatus?: components["schemas"]["NullableText"];
-            /** @description Taken as true if it is not sent. */
+            /** @description If omitted, true. */
             isHomeAddressSameAsShipping?: boolean | null;
-            /** @description Data of your own, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only. */
+            /** @description Your own data, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only. */
             metadata?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
+            /** @description Free text, stored and never returned. At most 10,000 characters, about four pages. */
             insuranceInfo?: string | null;
-            /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
+            /** @description Free text, stored and never returned. At most 10,000 characters, about four pages. */
             medicalHistory?: string | null;
         };
         /**
@@ -3193,16 +3194,16 @@ export interface components {
             id: string;
             /**
              * Format: email
-             * @description As in the record of the patient.
+             * @description As in the patient's record.
              */
             email: string;
-            /** @description As in the record of the patient. */
+            /** @description As in the patient's record. */
             phone: string;
-            /** @description As in the record of the patient. */
+            /** @description As in the patient's record. */
             countryCode: string;
             /**
              * Format: date-time
-             * @description When a one-time password ends; null if there is none.
+             * @description When the one-time password expires; null if there is none.
              * @example 2026-11-20T16:10:00.000Z
              */
             otpExpiresAt: string | null;
@@ -3220,19 +3221,19 @@ export interface components {
             lastPasswordReset: string | null;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
         };
-        /** @description Everything that is returned about a patient, with the user account. */
+        /** @description The whole record of a patient, with the user account. */
         PatientRecord: components["schemas"]["Patient"] & {
             /**
-             * @description IANA time-zone name; null if it is not known.
+             * @description IANA time-zone name, or null if unknown.
              * @example America/Chicago
              */
             timezone: string | null;
             /**
-             * @description Language and region; null if they are not known.
+             * @description Language and region, or null if unknown.
              * @example en-US
              */
             locale: string | null;
@@ -3242,7 +3243,7 @@ export interface components {
             emergencyContact: string | null;
             /** @description Dialing code. */
             emergencyContactCode: string | null;
-            /** @description Whom to call in an emergency. */
+            /** @description Name of the emergency contact. */
             emergencyContactName: string | null;
             /**
              * @description As sent.
@@ -3258,7 +3259,7 @@ export interface components {
             maritalStatus: string | null;
             /**
              * Format: uuid
-             * @description State relevant for the good faith estimate.
+             * @description State relevant for the Good Faith Estimate.
              */
             gfeStateId: string | null;
             /**
@@ -3272,15 +3273,15 @@ export interface components {
             verifierJobId: string | null;
             /**
              * Format: date-time
-             * @description When the patient was invited to prove the identity.
+             * @description Time of the invitation to prove the identity.
              */
             verifierInviteSentDate: string | null;
             /**
-             * @description What the verification of the identity came to; null before.
+             * @description Result of the identity verification; null before.
              * @example verified
              */
             verifierResultMessage: string | null;
-            /** @description What the verifier answered; null before. */
+            /** @description Response of the verifier; null before. */
             verifierResponsePayload: {
                 [key: string]: unknown;
             } | null;
@@ -3302,7 +3303,7 @@ export interface components {
          * @description YYYY-MM-DD. A real calendar date, not before 1900-01-01 (older dates are typing errors) and not in the future (today in the earliest time zone, UTC+14, is accepted).
          */
         dateOfBirth: string;
-        /** @description Dialing code of one to four digits, with or without a leading plus. It is returned as sent. */
+        /** @description Dialing code of one to four digits, with or without a leading plus; returned as sent. */
         countryCode: string;
         /** @description Digits only. At most 15, the limit of E.164; at least 4, the shortest national numbers. */
         phone: string;
@@ -3317,13 +3318,13 @@ export interface components {
         address2: components["schemas"]["NullableText"];
         /** @description Returned as `postal`. */
         postalCode: components["schemas"]["NullableText"];
-        /** @description Only its form is checked. */
+        /** @description Only the format is checked. */
         cityId: components["schemas"]["NullableUuid"];
-        /** @description Only its form is checked. */
+        /** @description Only the format is checked. */
         stateId: components["schemas"]["NullableUuid"];
-        /** @description Only its form is checked. */
+        /** @description Only the format is checked. */
         countryId: components["schemas"]["NullableUuid"];
-        /** @description State relevant for the good faith estimate. Only its form is checked. */
+        /** @description State relevant for the Good Faith Estimate. Only the format is checked. */
         gfeStateId: components["schemas"]["NullableUuid"];
         /** @description At most 5000 characters, about two pages. */
         notes: string | null;
@@ -3333,17 +3334,17 @@ export interface components {
         emergencyContactCode: components["schemas"]["NullableText"];
         /** @description For example single, married or divorced. */
         maritalStatus: components["schemas"]["NullableText"];
-        /** @description Taken as true if it is not sent. */
+        /** @description If omitted, true. */
         isHomeAddressSameAsShipping: boolean | null;
-        /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
+        /** @description Free text, stored and never returned. At most 10,000 characters, about four pages. */
         insuranceInfo: string | null;
-        /** @description Free text, stored and never returned. At most 10 000 characters, about four pages. */
+        /** @description Free text, stored and never returned. At most 10,000 characters, about four pages. */
         medicalHistory: string | null;
-        /** @description Data of your own, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only. */
+        /** @description Your own data, returned as sent. At most 16 KiB as JSON and five levels deep, enough for references to other systems; no NUL character, and finite numbers only. */
         metadata: {
             [key: string]: unknown;
         } | null;
-        /** @description A JSON merge patch (RFC 7396): what is named is changed, null clears an optional field. The fields are those of `createPatient`; members of `metadata` are merged. */
+        /** @description A JSON merge patch (RFC 7396): named fields change, null clears an optional field. The fields are those of `createPatient`; members of `metadata` are merged. */
         PatientPatch: {
             firstName?: components["schemas"]["PersonName"];
             lastName?: components["schemas"]["PersonName"];
@@ -3374,14 +3375,14 @@ export interface components {
             isActive?: boolean;
         };
         StateList: {
-            /** @description States by name. */
+            /** @description States, ordered by name. */
             data: {
                 /**
                  * Format: uuid
-                 * @description Use it as `stateId` of a patient.
+                 * @description The `stateId` of a patient.
                  */
                 id: string;
-                /** @description Two letters, as in a clinic's locations. */
+                /** @description Two-letter code, as in a clinic's locations. */
                 code: string;
                 /** @description Its name. */
                 name: string;
@@ -3390,7 +3391,7 @@ export interface components {
                  * @description Id of its country.
                  */
                 countryId: string;
-                /** @description ISO 3166 code of two letters. */
+                /** @description ISO 3166 two-letter code. */
                 countryCode: string;
             }[];
         };
@@ -3398,20 +3399,20 @@ export interface components {
         ProductSummary: {
             /**
              * Format: uuid
-             * @description Use it in `treatmentIds` of an encounter.
+             * @description An element of `treatmentIds` of an encounter.
              */
             id: string;
             /** @description Stock keeping unit, unique within the tenant. */
             sku: string;
             /** @description Name of the product. */
             name: string;
-            /** @description What it is. */
+            /** @description Description of the product. */
             description: string;
-            /** @description Decimal as text. An encounter is priced by `productOffer.price`, not by this. */
+            /** @description Decimal as text. Encounters use `productOffer.price` instead. */
             unitPrice: string;
             /** @description An inactive product is refused in new encounters. */
             isActive: boolean;
-            /** @description Always false in the list; deleted products are left out. */
+            /** @description Always false in the list, which omits deleted products. */
             isDeleted: boolean;
             /** @description Free-form data of the tenant. */
             metadata: {
@@ -3419,10 +3420,10 @@ export interface components {
             } | null;
             /**
              * Format: uuid
-             * @description The pharmacy that fulfils it.
+             * @description The pharmacy that delivers it.
              */
             pharmacyId: string;
-            /** @description Name of that pharmacy. */
+            /** @description Name of the pharmacy. */
             pharmacyName: string;
             /** @description External product code. */
             productId: string;
@@ -3437,18 +3438,18 @@ export interface components {
              */
             subcategoryId: string;
             /**
-             * @description Where an image of it is; null if there is none.
+             * @description Address of an image, or null.
              * @example https://images.northwind.example/botox.png
              */
             imageUrl: string | null;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
             /**
@@ -3473,7 +3474,7 @@ export interface components {
             /** @description Its name. */
             categoryName: string;
             /**
-             * @description How often an approval must be renewed if `reviewRecurring` is true. The tenant's catalog may hold other values.
+             * @description How often an approval must be renewed if `reviewRecurring` is true. The tenant's catalog may contain other values.
              * @example YEARLY
              * @example MONTHLY
              */
@@ -3482,7 +3483,7 @@ export interface components {
             reviewRecurring: boolean;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
@@ -3493,7 +3494,7 @@ export interface components {
             createdBy: string | null;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
             /**
@@ -3511,14 +3512,14 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description The category that it is of.
+             * @description The category that it belongs to.
              */
             categoryId: string;
             /** @description Its name. */
             subCategoryName: string;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
@@ -3529,7 +3530,7 @@ export interface components {
             createdBy: string | null;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
             /**
@@ -3539,7 +3540,7 @@ export interface components {
              */
             updatedBy: string | null;
         };
-        /** @description Prescription data; null for a product that needs no prescription. */
+        /** @description Prescription data; null if the product needs no prescription. */
         ProductRx: {
             /**
              * Format: uuid
@@ -3571,7 +3572,7 @@ export interface components {
             rxType: string | null;
             /**
              * Format: uuid
-             * @description Schedule of controlled substances that it is in.
+             * @description Schedule of controlled substances.
              */
             deaScheduleId: string;
             /**
@@ -3580,13 +3581,13 @@ export interface components {
              */
             quantityUnitOfMeasureId: string;
             /**
-             * @description Which list of codes the unit is from.
+             * @description The code list of the unit.
              * @example 38
              */
             codeListQualifier: string | null;
             /**
              * Format: int32
-             * @description Quantity that is prescribed.
+             * @description Prescribed quantity.
              */
             rxQty: number;
             /**
@@ -3595,7 +3596,7 @@ export interface components {
              */
             daysSupply: number;
             /**
-             * @description When it was written.
+             * @description Date of the prescription.
              * @example 2026-09-01
              */
             dateWritten: string | null;
@@ -3605,13 +3606,13 @@ export interface components {
              */
             daw: string | null;
             /**
-             * @description Who asked for it.
+             * @description The requester.
              * @example Northwind Aesthetics
              */
             requestedBy: string | null;
             /**
              * Format: uuid
-             * @description How it must be cooled.
+             * @description Cooling instructions.
              */
             refrigerationTypeId: string;
             /**
@@ -3621,7 +3622,7 @@ export interface components {
             notes: string | null;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
@@ -3632,7 +3633,7 @@ export interface components {
             createdBy: string | null;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
             /**
@@ -3642,7 +3643,7 @@ export interface components {
              */
             updatedBy: string | null;
         } | null;
-        /** @description Says that a product is available at a clinic. */
+        /** @description The availability of a product at a clinic. */
         ClinicAvailability: {
             /**
              * Format: uuid
@@ -3663,12 +3664,12 @@ export interface components {
             isActive: boolean;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
             clinic: components["schemas"]["ClinicSummary"];
@@ -3681,7 +3682,7 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description The offer that it is of.
+             * @description The offer that it belongs to.
              */
             productOfferId: string;
             /** @description Name of the variant. */
@@ -3699,16 +3700,16 @@ export interface components {
             isActive: boolean;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
         };
-        /** @description What the product costs. An encounter keeps the price of the moment in which it is created. */
+        /** @description The price of the product. An encounter keeps the price from its creation. */
         ProductOffer: {
             /**
              * Format: uuid
@@ -3720,7 +3721,7 @@ export interface components {
              * @description The `id` of the product.
              */
             productId: string;
-            /** @description Decimal as text. The price of one unit, which is what one treatment of an encounter costs. */
+            /** @description Decimal as text. The price of one unit, and so of one treatment. */
             price: string;
             /**
              * Format: int32
@@ -3729,12 +3730,12 @@ export interface components {
             qty: number;
             /**
              * Format: int32
-             * @description Stock at which the tenant wants to be alerted.
+             * @description Stock level that alerts the tenant.
              */
             qtyAlert: number;
-            /** @description With `FLAT_RATE`, `shippingAmount` is added for the treatment; with `FREE_SHIPPING` nothing is. */
+            /** @description `FLAT_RATE` adds `shippingAmount` for the treatment; `FREE_SHIPPING` adds nothing. */
             shippingType: "FREE_SHIPPING" | "FLAT_RATE";
-            /** @description Decimal as text. It counts only with `FLAT_RATE`. */
+            /** @description Decimal as text. It applies only with `FLAT_RATE`. */
             shippingAmount: string;
             /** @description Decimal as text. */
             vendorCost: string;
@@ -3742,7 +3743,7 @@ export interface components {
             cogs: string;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
@@ -3753,7 +3754,7 @@ export interface components {
             createdBy: string | null;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
             /**
@@ -3766,18 +3767,18 @@ export interface components {
             /** @description For information; not used for prices. */
             offerVariants: components["schemas"]["OfferVariant"][];
         };
-        /** @description A product of the catalog, which is a treatment of an encounter. */
+        /** @description A product of the catalog: a treatment in an encounter. */
         Product: components["schemas"]["ProductSummary"] & {
             /** @description The category of the product. */
             category: components["schemas"]["ProductCategory"];
             /** @description Its subcategory. */
             subcategory: components["schemas"]["ProductSubcategory"];
             productRx: components["schemas"]["ProductRx"];
-            /** @description When empty, available at every clinic of the tenant. Otherwise available only at the clinics of the active entries. At most 50 entries are shown: first that of the filter `clinicId`, then those of the clinics that your API client is limited to. */
+            /** @description An empty list means every clinic of the tenant; otherwise only the clinics of the active entries. At most 50 entries are shown: first that of the filter `clinicId`, then those of the clinics that your API client is limited to. */
             clinicAvailability: components["schemas"]["ClinicAvailability"][];
             /**
              * Format: int32
-             * @description How many entries the product has. When it is above the length of `clinicAvailability`, ask about one clinic with the filter `clinicId`.
+             * @description Number of all entries of the product. If `clinicAvailability` is shorter, ask about one clinic with the filter `clinicId`.
              * @example 1
              */
             clinicAvailabilityTotal: number;
@@ -3790,9 +3791,9 @@ export interface components {
             meta: components["schemas"]["PageMeta"];
         };
         UploadPatientDocumentRequest: {
-            /** @description Absolute https URL of the file, without user name and password, that delivers it within 30 seconds and redirects at most three times. At most 2048 characters, the length that servers and proxies commonly accept. */
+            /** @description Absolute https URL of the file, without user name and password. The host must deliver the file within 30 seconds, with at most three redirects. At most 2048 characters, the length that servers and proxies commonly accept. */
             url: string;
-            /** @description Name for the saved file; by default the last segment of the URL. Path separators and control characters are removed, a missing extension is added. At most 255 characters, the limit of file systems. */
+            /** @description Name of the stored file; by default the last segment of the URL. Path separators and control characters are removed, a missing extension is added. At most 255 characters, the limit of file systems. */
             fileName?: string | null;
         };
         UserDocument: {
@@ -3808,7 +3809,7 @@ export interface components {
             user_id: string;
             /**
              * Format: uuid
-             * @description The patient, too.
+             * @description Also the patient.
              */
             clientId: string;
             /**
@@ -3817,18 +3818,18 @@ export interface components {
              * @example 01a05c32-5e80-7000-8000-00000000c101
              */
             clinicId: string | null;
-            /** @description Where the file is kept. */
+            /** @description The storage of the file. */
             storageProvider: "s3" | "file";
             /** @description Bucket or folder. */
             container: string;
-            /** @description Internal storage path. It holds ids, not the file's name. */
+            /** @description Internal storage path. It contains ids, not the file's name. */
             blobPath: string;
             /**
              * Format: uri
-             * @description The same signed URL as in the answer.
+             * @description The same signed URL as `fileUrl` of the response.
              */
             fileUrl: string;
-            /** @description MIME type, found in the content of the file. */
+            /** @description MIME type, detected in the content of the file. */
             contentType: string;
             /**
              * Format: int64
@@ -3841,7 +3842,7 @@ export interface components {
             docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
             /** @description Name of the file. */
             fileName: string;
-            /** @description Where it came from. */
+            /** @description Origin of the file. */
             metadata: {
                 /**
                  * Format: uuid
@@ -3853,21 +3854,21 @@ export interface components {
             };
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
         };
         UploadPatientDocumentResponse: {
-            /** @description Says that the file is stored. */
+            /** @description Confirms that the file is stored. */
             message: string;
             /**
              * Format: uuid
-             * @description Use it in `documentIds` of an encounter.
+             * @description An element of `documentIds` of an encounter.
              */
             documentId: string;
             /**
@@ -3880,7 +3881,7 @@ export interface components {
         };
         /**
          * Format: date-time
-         * @description A moment of RFC 3339: date, `T`, time, and `Z` or an offset such as `-06:00`; no blanks, and the colon of the offset is needed. A second may have any number of decimal places, of which three count; a leap second (`23:59:60Z`) counts as the second before it. At most 100 characters, more than any clock writes.
+         * @description An instant in RFC 3339 format: date, `T`, time, and `Z` or an offset with a colon such as `-06:00`; no blanks. Seconds may have any number of decimals, of which three count; a leap second (`23:59:60Z`) counts as the second before it. At most 100 characters, more than any clock writes.
          * @example 2026-12-01T14:31:00-06:00
          */
         DateTime: string;
@@ -3889,10 +3890,10 @@ export interface components {
             category_name: string;
             /** @description Name of its subcategory. */
             sub_category_name: string;
-            /** @description A new item is `pending_review`, or `approved` if it reuses a valid approval. An approval whose time has run out shows as `expired`. One that a later denial ended is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient. */
+            /** @description A new item is `pending_review`, or `approved` if it reuses a valid approval. A lapsed approval shows as `expired`; one that a later denial ended is `superseded`, one that a provider took back is `revoked`. Only `approved` clears the patient. */
             status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
         };
-        /** @description An item with what only the encounter record has. */
+        /** @description An item with the fields that only the encounter record has. */
         EncounterGfeItem: components["schemas"]["GfeItem"] & {
             /**
              * Format: uuid
@@ -3908,53 +3909,53 @@ export interface components {
             treatmentIds: string[];
             /**
              * Format: date-time
-             * @description When it was approved or denied, or took an approval over.
+             * @description When it was approved or denied, or reused an approval.
              */
             decidedAt: string | null;
             /**
              * Format: date-time
-             * @description Until when the approval holds, or held if it is `superseded` or `revoked`; null if it does not end or if there is none.
+             * @description End of the approval, also if it is `superseded` or `revoked`; null if it has no end, or if there is none.
              */
             validUntil: string | null;
-            /** @description Why it was denied; null unless the item is `denied`. */
+            /** @description Reason of the denial; null unless the item is `denied`. */
             denialReason: string | null;
             /**
              * Format: uuid
-             * @description The `id` of the encounter whose approval is reused; null if none was.
+             * @description The `id` of the encounter whose approval is reused, or null.
              * @example 01a1f9b8-cbc0-7000-8000-00000000e126
              */
             reusedFromEncounterId: string | null;
-            /** @description Why the approval was taken back; null unless the item is `revoked`. */
+            /** @description Reason of the revocation; null unless the item is `revoked`. */
             revocationReason: string | null;
         };
-        /** @description What the encounter costs if every treatment is approved, frozen when it was created. */
+        /** @description The price if every treatment is approved, frozen at creation. */
         Estimate: {
             /** @description Sum of the prices. */
             sub_total: number;
             /** @description Sum of the flat rates. */
             total_shipping_amt: number;
-            /** @description Both together. */
+            /** @description The sum of both. */
             grand_total: number;
         };
-        /** @description What a provider asked for, and what the partner sent. */
+        /** @description A provider's question and the partner's answer. */
         InformationExchange: {
             /**
              * Format: date-time
-             * @description When the provider asked.
+             * @description Time of the question.
              */
             requestedAt: string;
-            /** @description The provider that asked. */
+            /** @description The provider who asked. */
             reviewerRef: string;
-            /** @description What the provider wants to know. */
+            /** @description The question. */
             message: string;
             /**
              * Format: date-time
-             * @description Null while nothing was sent.
+             * @description Time of the answer; null while there is none.
              * @example 2026-11-20T16:10:00.000Z
              */
             providedAt: string | null;
             /**
-             * @description Null if nothing, or only documents, were sent.
+             * @description Notes of the answer; null if there are none.
              * @example 20 mg, on Monday.
              */
             additionalNotes: string | null;
@@ -3967,14 +3968,14 @@ export interface components {
             id: string;
             /**
              * Format: int64
-             * @description Numeric id, never used twice. Numbers have gaps.
+             * @description Numeric id, never reused. Numbers have gaps.
              */
             encounter_id: number;
-            /** @description Good-faith-estimate identifier. */
+            /** @description Good Faith Estimate number. */
             gfe_no: string;
             /** @description Number of the order; null while there is none. */
             order_no: string | null;
-            /** @description State of the encounter; the last four are final. */
+            /** @description Status of the encounter; the last four are final. */
             status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
             /**
              * Format: uuid
@@ -3988,68 +3989,68 @@ export interface components {
             patientId: string;
             /** @description As sent, in the same order. */
             treatmentIds: string[];
-            /** @description As sent, in the same order, then those that were added later; empty if none was sent. */
+            /** @description As sent, in the same order, followed by later additions; empty if there are none. */
             documentIds: string[];
-            /** @description How it is reviewed: `synchronous` in a live visit, `asynchronous` by the chart. */
+            /** @description `synchronous`: reviewed in a live visit. `asynchronous`: reviewed by the chart. */
             reviewType: "synchronous" | "asynchronous";
-            /** @description Who reviews it. */
+            /** @description The group of reviewers. */
             serviceQueue: "provider_network";
-            /** @description As sent; null if none were. */
+            /** @description As sent, or null. */
             additionalNotes: string | null;
             /**
              * Format: date
-             * @description As sent; null if it was not.
+             * @description As sent, or null.
              */
             scheduledDay: string | null;
-            /** @description As sent; null if it was not. */
+            /** @description As sent, or null. */
             scheduledTime: string | null;
-            /** @description As sent; null if it was not sent, even if the time zone of the clinic was used. */
+            /** @description As sent, or null, even if the clinic's time zone was used. */
             scheduledTimeZone: string | null;
             /**
              * Format: date-time
-             * @description The scheduled day and time as an instant; null unless both are known.
+             * @description The schedule as an instant; null unless day and time are known.
              */
             scheduledAt: string | null;
             /** @description One item for each distinct pair of category and subcategory among the treatments. */
             gfe_data: components["schemas"]["EncounterGfeItem"][];
             estimate: components["schemas"]["Estimate"];
-            /** @description The provider that reviews or reviewed it. */
+            /** @description The provider who reviews or reviewed it. */
             reviewerRef: string | null;
             /**
              * Format: date-time
-             * @description When the provider claimed it; null if nobody did.
+             * @description Time of the claim; null if it was never claimed.
              */
             claimedAt: string | null;
             /**
              * Format: date-time
-             * @description When the claim of the provider lapses; null unless the encounter is `in_review`.
+             * @description When the claim lapses; null unless the encounter is `in_review`.
              */
             leaseExpiresAt: string | null;
             /**
              * Format: date-time
-             * @description When the review ended, with approvals or without; the creation, if every approval was reused.
+             * @description End of the review, whatever its decisions; the time of creation if every approval was reused.
              */
             completedAt: string | null;
             /**
              * Format: date-time
-             * @description When it was cancelled; null unless it was.
+             * @description Time of the cancellation, or null.
              */
             cancelledAt: string | null;
-            /** @description Why it was cancelled; null unless it was. */
+            /** @description Reason of the cancellation, or null. */
             cancelReason: string | null;
             /**
              * Format: date-time
-             * @description Until when it waits for a review, 30 days after its creation, the latest information or its scheduled time, whichever is latest; while it is `awaiting_information`, until when it waits for that.
+             * @description When it expires without a review: 30 days after its creation, its latest information or its schedule, whichever is latest; while it is `awaiting_information`, when it expires without an answer.
              */
             expiresAt: string | null;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
             /**
@@ -4057,32 +4058,32 @@ export interface components {
              * @description Rises with every change.
              */
             version: number;
-            /** @description Where the patient meets the provider; null unless the encounter is `in_review` and the claim named it. Only `getEncounter` and the chart show it. */
+            /** @description The URL of the live visit; null unless the encounter is `in_review` and the claim named it. Only `getEncounter` and the chart show it. */
             visitUrl?: string | null;
-            /** @description What providers asked for and what was sent, the oldest first. Only `getEncounter` and the chart show it. */
+            /** @description Providers' questions and the partner's answers, oldest first. Only `getEncounter` and the chart show it. */
             information?: components["schemas"]["InformationExchange"][];
-            /** @description When providers added to the review, the oldest first; what they added is for providers. Only `getEncounter` and the chart show it. */
+            /** @description Times of providers' additions to the review, oldest first; the texts are for providers. Only `getEncounter` and the chart show it. */
             addenda?: {
                 /**
                  * Format: date-time
-                 * @description When it was added.
+                 * @description Time of the addition.
                  * @example 2026-11-20T16:10:00.000Z
                  */
                 addedAt: string;
             }[];
         };
         EncounterList: {
-            /** @description Encounters, the newest first. */
+            /** @description Encounters, newest first. */
             data: components["schemas"]["Encounter"][];
             /**
              * @description The `cursor` of the next page; null on the last one.
              * @example MTAwMTI0
              */
             next_cursor: string | null;
-            /** @description There is a page after this one. */
+            /** @description Another page follows. */
             has_more: boolean;
         };
-        /** @description An unknown property is refused, so that a mistyped name (`documentId`, `additonalNotes`) is not lost silently. */
+        /** @description Unknown properties are refused, so that a mistyped name (`documentId`, `additonalNotes`) is not lost silently. */
         CreateEncounterRequest: {
             /** @description The `id` of an active clinic. */
             clinicId: components["schemas"]["Uuid"];
@@ -4091,7 +4092,7 @@ export interface components {
             /** @description The `id` of each product, one unit each. At most 20, far more than one review covers. */
             treatmentIds: components["schemas"]["Uuid"][];
             /**
-             * @description With `synchronous` the provider meets the patient live. With `asynchronous` the provider reviews the chart without the patient. Both answer this request at once.
+             * @description `synchronous`: the provider meets the patient live. `asynchronous`: the provider reviews the chart without the patient. In both cases the response to this request is immediate.
              * @enum {string}
              */
             reviewType: "synchronous" | "asynchronous";
@@ -4104,43 +4105,43 @@ export interface components {
             documentIds?: components["schemas"]["Uuid"][] | null;
             /**
              * Format: date
-             * @description YYYY-MM-DD, local to the time zone, from 1900 to 2999 (other years are typing errors). A day in the past is accepted.
+             * @description YYYY-MM-DD in the local time zone, from 1900 to 2999 (other years are typing errors). A past day is accepted.
              */
             scheduledDay?: string | null;
-            /** @description HH:MM:SS, local to the time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
+            /** @description HH:MM:SS in the local time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
             scheduledTime?: string | null;
-            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
+            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. At most 64 characters, twice the longest name. */
             scheduledTimeZone?: string | null;
-            /** @description Free text for the provider, for example diagnosis or vitals. At most 10 000 characters, about four pages. */
+            /** @description Free text for the provider, for example diagnosis or vitals. At most 10,000 characters, about four pages. */
             additionalNotes?: string | null;
         };
-        /** @description At least one identifier. Several are fine if they name the same encounter. */
+        /** @description At least one identifier. Several are accepted if they name the same encounter. */
         GetEncounterStatusRequest: {
             /**
              * Format: int64
              * @description Numeric id, at most 2^53 − 1, the largest integer that every JSON reader keeps exactly.
              */
             encounter_id?: number | null;
-            /** @description GFE number, prefix, dash and digits; letters in either case. The limits admit every number we issue. */
+            /** @description GFE number: prefix, dash and digits, letters in either case. The limits admit every number we issue. */
             gfe_no?: string | null;
-            /** @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue. */
+            /** @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue. */
             order_no?: string | null;
         };
-        /** @description Left out while the encounter has no order. */
+        /** @description Absent while the encounter has no order. */
         OrderDetails: {
             /** @description Number of the order. */
             order_no: string;
-            /** @description State of the order. */
+            /** @description Status of the order. */
             order_status: "paid" | "pending" | "cancelled" | "refunded";
             /** @description Sum of the prices. */
             sub_total: number;
-            /** @description `sub_total` and `total_shipping_amt` together. */
+            /** @description Sum of `sub_total` and `total_shipping_amt`. */
             grand_total: number;
-            /** @description What was paid. */
+            /** @description The paid amount. */
             paid_amt: number;
-            /** @description What is left to pay. */
+            /** @description The unpaid amount. */
             balance_amt: number;
-            /** @description Sum of what shipping costs. */
+            /** @description Sum of the shipping amounts. */
             total_shipping_amt: number;
             /** @description YYYY-MM-DD HH:MM:SS in UTC. */
             created_date: string;
@@ -4151,7 +4152,7 @@ export interface components {
              * @description Number of the encounter.
              */
             encounter_id: number;
-            /** @description Good-faith-estimate identifier. */
+            /** @description Good Faith Estimate number. */
             gfe_no: string;
             /** @description One item for each distinct pair of category and subcategory among the treatments. */
             gfe_data: components["schemas"]["GfeItem"][];
@@ -4180,27 +4181,27 @@ export interface components {
             treatmentIds: string[];
             /**
              * Format: date-time
-             * @description Until when the reused approval holds; null if it does not end or if there is none.
+             * @description End of the reused approval; null if it has no end, or if there is none.
              * @example 2026-12-14T16:10:00.000Z
              */
             validUntil: string | null;
             /**
              * Format: uuid
-             * @description The `id` of the encounter whose approval would be reused; null if none would be.
+             * @description The `id` of the encounter whose approval would be reused, or null.
              * @example 01a1f9b8-cbc0-7000-8000-00000000e126
              */
             reusedFromEncounterId: string | null;
         };
-        /** @description Another encounter of the patient that is open, with the same item. */
+        /** @description Another open encounter of the patient with the same item. */
         Duplicate: {
             /**
              * Format: int64
              * @description Number of the other encounter.
              */
             encounter_id: number;
-            /** @description Its good-faith-estimate identifier. */
+            /** @description Its Good Faith Estimate number. */
             gfe_no: string;
-            /** @description Its state. */
+            /** @description Its status. */
             status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
             /**
              * Format: uuid
@@ -4209,26 +4210,26 @@ export interface components {
             clinicId: string;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
-            /** @description Name of the category that both have. */
+            /** @description Name of the shared category. */
             category_name: string;
-            /** @description Name of the subcategory that both have. */
+            /** @description Name of the shared subcategory. */
             sub_category_name: string;
             /**
              * Format: uuid
-             * @description Id of that category.
+             * @description Id of the shared category.
              */
             categoryId: string;
             /**
              * Format: uuid
-             * @description Id of that subcategory.
+             * @description Id of the shared subcategory.
              */
             subcategoryId: string;
         };
         EncounterPreview: {
-            /** @description What keeps the encounter from being created now, with the codes that `createEncounter` would answer 409 with; empty if nothing does. */
+            /** @description What prevents creating the encounter now, with the codes of the 409 that `createEncounter` would answer; empty if nothing does. */
             problems: components["schemas"]["PreviewProblem"][];
             estimate: components["schemas"]["Estimate"];
             /**
@@ -4236,62 +4237,62 @@ export interface components {
              * @description The schedule as an instant; null unless day and time are known.
              */
             scheduledAt: string | null;
-            /** @description The items that the encounter would have; one that reuses a valid approval is `approved` at once. */
+            /** @description The items that the encounter would have; one that reuses a valid approval is already `approved`. */
             gfe_data: components["schemas"]["PreviewGfeItem"][];
-            /** @description Open encounters of the patient with one of these items, at clinics that you may see: a warning, they do not keep the encounter from being created. At most the latest 100. */
+            /** @description Open encounters of the patient with one of these items, at clinics that you may see. A warning only: they do not prevent a new encounter. At most the latest 100. */
             duplicates: components["schemas"]["Duplicate"][];
         };
         /**
-         * @description Why the encounter does not take place. A closed list, so that a typing error is noticed.
+         * @description Why the encounter does not take place. A closed list, so that a typing error is refused.
          * @enum {string}
          */
         CancelReason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
         CancelEncounterRequest: {
             reason: components["schemas"]["CancelReason"];
         };
-        /** @description The whole new schedule; what is not sent is cleared. */
+        /** @description The whole new schedule; omitted fields are cleared. */
         RescheduleEncounterRequest: {
             /**
              * Format: date
-             * @description YYYY-MM-DD, local to the time zone, from 1900 to 2999 (other years are typing errors). A day in the past is accepted.
+             * @description YYYY-MM-DD in the local time zone, from 1900 to 2999 (other years are typing errors). A past day is accepted.
              */
             scheduledDay?: string | null;
-            /** @description HH:MM:SS, local to the time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
+            /** @description HH:MM:SS in the local time zone, from 00:00:00 to 23:59:59. It needs `scheduledDay`. */
             scheduledTime?: string | null;
-            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. At most 64 characters; the longest name has half of that. */
+            /** @description IANA time-zone name such as `America/Chicago`; an offset is refused. Without `scheduledDay` it is stored and has no effect. By default the time zone of the clinic's primary location. At most 64 characters, twice the longest name. */
             scheduledTimeZone?: string | null;
         };
         /** @description Notes, documents or both. */
         ProvideInformationRequest: {
-            /** @description Free text for the provider. At most 10 000 characters, about four pages. */
+            /** @description Free text for the provider. At most 10,000 characters, about four pages. */
             additionalNotes?: string | null;
             /** @description The `documentId` of each document of this patient to add. At most 20, far more than one answer needs. */
             documentIds?: components["schemas"]["Uuid"][] | null;
         };
         /** @description Decimal as text with two places, exact to the cent. */
         MoneyText: string;
-        /** @description How far the pharmacy of the line is. */
+        /** @description The progress of the line's pharmacy. */
         Fulfilment: {
-            /** @description How far the pharmacy is. */
+            /** @description The pharmacy's progress. */
             status: "pending" | "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
             /**
-             * @description Who delivers; null while it is not known.
+             * @description The carrier, or null while unknown.
              * @example Lone Star Couriers
              */
             carrier: string | null;
             /**
-             * @description By which the carrier finds the parcel; null while it is not known.
+             * @description The carrier's tracking number, or null while unknown.
              * @example LS123456785
              */
             trackingNumber: string | null;
             /**
-             * @description Why it is an exception or cancelled.
+             * @description The reason of an exception or cancellation.
              * @example The address is incomplete.
              */
             reason: string | null;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
         };
@@ -4311,18 +4312,18 @@ export interface components {
              */
             quantity: number;
             unit_price: components["schemas"]["MoneyText"];
-            /** @description How shipping is charged. */
+            /** @description The charging of shipping. */
             shippingType: "FREE_SHIPPING" | "FLAT_RATE";
             /** @description The flat rate; 0.00 with `FREE_SHIPPING`. */
             shipping_amt: components["schemas"]["MoneyText"];
-            /** @description Price and shipping together. */
+            /** @description Sum of price and shipping. */
             line_total: components["schemas"]["MoneyText"];
             /**
              * Format: uuid
-             * @description The pharmacy that fulfils the line.
+             * @description The pharmacy that delivers the line.
              */
             pharmacyId: string;
-            /** @description Name of that pharmacy. */
+            /** @description Name of the pharmacy. */
             pharmacyName: string;
             fulfilment: components["schemas"]["Fulfilment"];
         };
@@ -4333,13 +4334,13 @@ export interface components {
              */
             id: string;
             amount: components["schemas"]["MoneyText"];
-            /** @description What of it was given back. */
+            /** @description The refunded part. */
             refunded_amt: components["schemas"]["MoneyText"];
             /** @description As sent. */
             reference: string | null;
             /**
              * Format: date-time
-             * @description When it was recorded.
+             * @description Time of recording.
              */
             createdAt: string;
         };
@@ -4351,7 +4352,7 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description The payment that was given back.
+             * @description The refunded payment.
              */
             payment_id: string;
             amount: components["schemas"]["MoneyText"];
@@ -4359,7 +4360,7 @@ export interface components {
             reason: string;
             /**
              * Format: date-time
-             * @description When it was recorded.
+             * @description Time of recording.
              */
             createdAt: string;
         };
@@ -4374,104 +4375,104 @@ export interface components {
             order_no: string;
             /**
              * Format: int64
-             * @description Number of the encounter that produced it.
+             * @description Number of the encounter that produced the order.
              */
             encounter_id: number;
-            /** @description `paid` when nothing is left to pay, which a free order is from the beginning. */
+            /** @description `paid` when the balance is zero; a free order is created as `paid`. */
             order_status: "pending" | "paid" | "cancelled" | "refunded";
             /** @description ISO 4217 code. */
             currency: string;
             /** @description Sum of the unit prices of the lines. */
             sub_total: components["schemas"]["MoneyText"];
             total_shipping_amt: components["schemas"]["MoneyText"];
-            /** @description `sub_total` and `total_shipping_amt` together. */
+            /** @description Sum of `sub_total` and `total_shipping_amt`. */
             grand_total: components["schemas"]["MoneyText"];
-            /** @description Sum of the payments without what was refunded. */
+            /** @description Sum of the payments minus refunds. */
             paid_amt: components["schemas"]["MoneyText"];
-            /** @description What is left to pay. */
+            /** @description The unpaid amount. */
             balance_amt: components["schemas"]["MoneyText"];
             /** @description YYYY-MM-DD HH:MM:SS in UTC, as in `order_details`. */
             created_date: string;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it was last changed.
+             * @description Time of the last change.
              */
             updatedAt: string;
-            /** @description As sent; null if the operator cancelled it, or nobody did. */
+            /** @description As sent; null if the operator cancelled it, or if it is not cancelled. */
             cancelReason: string | null;
-            /** @description The approved treatments, with what they cost when the encounter was created. */
+            /** @description The approved treatments, at the prices of the encounter's creation. */
             lines: components["schemas"]["OrderLine"][];
-            /** @description In the order in which they were recorded. */
+            /** @description In the order of recording. */
             payments: components["schemas"]["Payment"][];
-            /** @description In the order in which they were recorded. */
+            /** @description In the order of recording. */
             refunds: components["schemas"]["Refund"][];
         };
         OrderList: {
-            /** @description Orders, the newest first. */
+            /** @description Orders, newest first. */
             data: components["schemas"]["Order"][];
             /**
              * @description The `cursor` of the next page; null on the last one.
              * @example MTAwMDQ1
              */
             next_cursor: string | null;
-            /** @description There is a page after this one. */
+            /** @description Another page follows. */
             has_more: boolean;
         };
         RecordPaymentRequest: {
-            /** @description Decimal as text, above zero, at most the balance of the order. Up to ten digits before the point, more than any order costs, and two after it. */
+            /** @description Decimal as text, above zero, not above the balance of the order. Up to ten digits before the point, more than any order costs, and two after it. */
             amount: string;
-            /** @description The payment in your books, for example a receipt number; no card number. At most 100 characters, enough for any receipt number. */
+            /** @description Your reference for the payment, for example a receipt number; no card number. At most 100 characters, enough for any receipt number. */
             reference?: string | null;
         };
         CancelOrderRequest: {
-            /** @description Why, for your own books. At most 500 characters, a few sentences. */
+            /** @description The reason, for your own records. At most 500 characters, a few sentences. */
             reason: string;
         };
         RefundPaymentRequest: {
             /** @description The `id` of the payment, one of the order's `payments`. */
             payment_id: components["schemas"]["Uuid"];
-            /** @description Decimal as text, above zero, at most what is left of the payment. Up to ten digits before the point, more than any order costs, and two after it. */
+            /** @description Decimal as text, above zero, not above the remaining payment. Up to ten digits before the point, more than any order costs, and two after it. */
             amount: string;
-            /** @description Why, for your own books. At most 500 characters, a few sentences. */
+            /** @description The reason, for your own records. At most 500 characters, a few sentences. */
             reason: string;
         };
         RecordFulfilmentRequest: {
-            /** @description The pharmacy of the lines that this is about, one of the order's. */
+            /** @description A pharmacy of the order. */
             pharmacyId: components["schemas"]["Uuid"];
             /**
-             * @description How far the pharmacy is.
+             * @description The pharmacy's progress.
              * @enum {string}
              */
             status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
             /**
-             * @description Who delivers. At most 100 characters, longer than any carrier's name.
+             * @description The carrier. At most 100 characters, longer than any carrier's name.
              * @example Lone Star Couriers
              */
             carrier?: string | null;
             /**
-             * @description At most 100 characters, more than any carrier writes.
+             * @description The tracking number. At most 100 characters, more than any carrier uses.
              * @example LS123456785
              */
             trackingNumber?: string | null;
             /**
-             * @description Why it is an exception or cancelled. No health data. At most 500 characters, a few sentences.
+             * @description The reason of an exception or cancellation, without health data. At most 500 characters, a few sentences.
              * @example The address is incomplete.
              */
             reason?: string | null;
         };
         /**
-         * @description A type of event; a closed list, so that a typing error is noticed.
+         * @description An event type. A closed list, so that a typing error is refused.
          * @enum {string}
          */
         RequestedEventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
         /**
          * Format: date-time
-         * @description When it happened.
+         * @description Time of the event.
          * @example 2026-11-14T16:10:00.000Z
          */
         EventTime: string;
@@ -4487,7 +4488,7 @@ export interface components {
          */
         "patient.created": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "patient.created";
@@ -4502,7 +4503,7 @@ export interface components {
             };
         };
         /**
-         * @description Fields of a patient were changed.
+         * @description Fields of a patient changed.
          * @example {
          *       "type": "patient.updated",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -4517,24 +4518,24 @@ export interface components {
          */
         "patient.updated": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "patient.updated";
             timestamp: components["schemas"]["EventTime"];
-            /** @description The patient, and what was changed. */
+            /** @description The patient and the changed fields. */
             data: {
                 /**
                  * Format: uuid
                  * @description The patient.
                  */
                 user_id: string;
-                /** @description The names of the fields that were changed, as in the request. */
+                /** @description The names of the changed fields, as in the request. */
                 changed: ("firstName" | "lastName" | "email" | "dateOfBirth" | "countryCode" | "phone" | "gender" | "address" | "address2" | "postalCode" | "cityId" | "stateId" | "countryId" | "gfeStateId" | "notes" | "emergencyContact" | "emergencyContactCode" | "emergencyContactName" | "employer" | "workMobile" | "maritalStatus" | "isHomeAddressSameAsShipping" | "insuranceInfo" | "medicalHistory" | "metadata" | "isActive")[];
             };
         };
         /**
-         * @description The verification of a patient's identity went on.
+         * @description The identity verification of a patient changed its status.
          * @example {
          *       "type": "patient.verification_updated",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -4546,19 +4547,19 @@ export interface components {
          */
         "patient.verification_updated": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "patient.verification_updated";
             timestamp: components["schemas"]["EventTime"];
-            /** @description The patient, and the state of the verification. */
+            /** @description The patient and the status of the verification. */
             data: {
                 /**
                  * Format: uuid
                  * @description The patient.
                  */
                 user_id: string;
-                /** @description State of the verification. */
+                /** @description Status of the verification. */
                 isVerified: "NOTVERIFIED" | "VERIFIED" | "INVITED";
             };
         };
@@ -4576,7 +4577,7 @@ export interface components {
          */
         "document.created": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "document.created";
@@ -4593,7 +4594,7 @@ export interface components {
                  * @description The patient.
                  */
                 user_id: string;
-                /** @description What kind of document it is. */
+                /** @description The kind of document. */
                 docType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
             };
         };
@@ -4604,7 +4605,7 @@ export interface components {
          */
         EncounterNumber: number;
         /**
-         * @description Good-faith-estimate identifier of an encounter.
+         * @description Good Faith Estimate number of an encounter.
          * @example GFE-100126
          */
         GfeNumber: string;
@@ -4625,7 +4626,7 @@ export interface components {
          */
         "encounter.created": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "encounter.created";
@@ -4634,9 +4635,9 @@ export interface components {
             data: {
                 encounter_id: components["schemas"]["EncounterNumber"];
                 gfe_no: components["schemas"]["GfeNumber"];
-                /** @description State of the encounter. */
+                /** @description Status of the encounter. */
                 status: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
-                /** @description How it is to be reviewed. */
+                /** @description The type of the review. */
                 reviewType: "synchronous" | "asynchronous";
                 /**
                  * Format: uuid
@@ -4650,7 +4651,7 @@ export interface components {
                 patientId: string;
             };
         };
-        /** @description Which encounter it is; retrieve the rest by its number. */
+        /** @description The encounter; retrieve the rest by its number. */
         EncounterEventData: {
             encounter_id: components["schemas"]["EncounterNumber"];
             gfe_no: components["schemas"]["GfeNumber"];
@@ -4668,7 +4669,7 @@ export interface components {
          */
         "encounter.review_started": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "encounter.review_started";
@@ -4676,7 +4677,7 @@ export interface components {
             data: components["schemas"]["EncounterEventData"];
         };
         /**
-         * @description The encounter is back in the queue: its provider released it, or the claim ran out.
+         * @description The encounter is back in the queue: its provider released it, or the claim lapsed.
          * @example {
          *       "type": "encounter.released",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -4688,7 +4689,7 @@ export interface components {
          */
         "encounter.released": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "encounter.released";
@@ -4708,7 +4709,7 @@ export interface components {
          */
         "encounter.information_requested": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "encounter.information_requested";
@@ -4716,7 +4717,7 @@ export interface components {
             data: components["schemas"]["EncounterEventData"];
         };
         /**
-         * @description What the provider asked for was sent; the encounter is back in the queue.
+         * @description The partner sent the requested information; the encounter is back in the queue.
          * @example {
          *       "type": "encounter.information_provided",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -4728,7 +4729,7 @@ export interface components {
          */
         "encounter.information_provided": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "encounter.information_provided";
@@ -4736,7 +4737,7 @@ export interface components {
             data: components["schemas"]["EncounterEventData"];
         };
         /**
-         * @description The visit has another time.
+         * @description The schedule changed.
          * @example {
          *       "type": "encounter.rescheduled",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -4748,7 +4749,7 @@ export interface components {
          */
         "encounter.rescheduled": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "encounter.rescheduled";
@@ -4776,7 +4777,7 @@ export interface components {
          */
         "encounter.completed": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "encounter.completed";
@@ -4812,7 +4813,7 @@ export interface components {
          */
         "encounter.denied": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "encounter.denied";
@@ -4842,21 +4843,21 @@ export interface components {
          */
         "encounter.cancelled": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "encounter.cancelled";
             timestamp: components["schemas"]["EventTime"];
-            /** @description The encounter, and why. */
+            /** @description The encounter and the reason. */
             data: {
                 encounter_id: components["schemas"]["EncounterNumber"];
                 gfe_no: components["schemas"]["GfeNumber"];
-                /** @description Why it was cancelled. */
+                /** @description Reason of the cancellation. */
                 reason: "partner_request" | "patient_request" | "patient_no_show" | "duplicate" | "clinically_inappropriate" | "other";
             };
         };
         /**
-         * @description Nobody reviewed the encounter, or sent what was asked for, in time.
+         * @description The review, or the requested information, did not come in time.
          * @example {
          *       "type": "encounter.expired",
          *       "timestamp": "2026-12-20T16:10:00.000Z",
@@ -4868,14 +4869,14 @@ export interface components {
          */
         "encounter.expired": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "encounter.expired";
             timestamp: components["schemas"]["EventTime"];
             data: components["schemas"]["EncounterEventData"];
         };
-        /** @description Which approval it is, and when it ends. */
+        /** @description The approval and its end. */
         ApprovalTimeEventData: {
             encounter_id: components["schemas"]["EncounterNumber"];
             gfe_no: components["schemas"]["GfeNumber"];
@@ -4921,7 +4922,7 @@ export interface components {
          */
         "gfe.expiring": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "gfe.expiring";
@@ -4929,7 +4930,7 @@ export interface components {
             data: components["schemas"]["ApprovalTimeEventData"];
         };
         /**
-         * @description An approval has run out.
+         * @description An approval expired.
          * @example {
          *       "type": "gfe.expired",
          *       "timestamp": "2026-12-14T16:10:00.000Z",
@@ -4945,14 +4946,14 @@ export interface components {
          */
         "gfe.expired": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "gfe.expired";
             timestamp: components["schemas"]["EventTime"];
             data: components["schemas"]["ApprovalTimeEventData"];
         };
-        /** @description Which approval ended, and by what. */
+        /** @description The approval that ended, and the cause. */
         ApprovalEndEventData: {
             encounter_id: components["schemas"]["EncounterNumber"];
             gfe_no: components["schemas"]["GfeNumber"];
@@ -4997,7 +4998,7 @@ export interface components {
          */
         "gfe.superseded": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "gfe.superseded";
@@ -5022,19 +5023,19 @@ export interface components {
          */
         "gfe.revoked": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "gfe.revoked";
             timestamp: components["schemas"]["EventTime"];
             data: components["schemas"]["ApprovalEndEventData"];
         };
-        /** @description The order, its state and its amounts after the change. */
+        /** @description The order with its status and amounts after the change. */
         OrderEventData: {
             order_no: components["schemas"]["OrderNumber"];
             encounter_id: components["schemas"]["EncounterNumber"];
             /**
-             * @description State of the order.
+             * @description Status of the order.
              * @example pending
              */
             order_status: "pending" | "paid" | "cancelled" | "refunded";
@@ -5057,7 +5058,7 @@ export interface components {
          */
         "order.created": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "order.created";
@@ -5080,7 +5081,7 @@ export interface components {
          */
         "order.updated": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "order.updated";
@@ -5103,7 +5104,7 @@ export interface components {
          */
         "order.paid": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "order.paid";
@@ -5126,7 +5127,7 @@ export interface components {
          */
         "order.cancelled": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "order.cancelled";
@@ -5134,7 +5135,7 @@ export interface components {
             data: components["schemas"]["OrderEventData"];
         };
         /**
-         * @description A payment, or a part of one, was given back.
+         * @description A payment, or a part of it, was refunded.
          * @example {
          *       "type": "order.refunded",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -5149,7 +5150,7 @@ export interface components {
          */
         "order.refunded": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "order.refunded";
@@ -5157,7 +5158,7 @@ export interface components {
             data: components["schemas"]["OrderEventData"];
         };
         /**
-         * @description A pharmacy went on with its part of an order.
+         * @description A pharmacy changed the status of its part of an order.
          * @example {
          *       "type": "order.fulfilment_updated",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -5171,12 +5172,12 @@ export interface components {
          */
         "order.fulfilment_updated": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "order.fulfilment_updated";
             timestamp: components["schemas"]["EventTime"];
-            /** @description The order, the pharmacy, and how far it is. */
+            /** @description The order, the pharmacy and its progress. */
             data: {
                 order_no: components["schemas"]["OrderNumber"];
                 encounter_id: components["schemas"]["EncounterNumber"];
@@ -5185,12 +5186,12 @@ export interface components {
                  * @description The pharmacy.
                  */
                 pharmacyId: string;
-                /** @description How far the pharmacy is. */
+                /** @description The pharmacy's progress. */
                 fulfilment_status: "accepted" | "shipped" | "delivered" | "exception" | "cancelled";
             };
         };
         /**
-         * @description A test of a webhook endpoint, which somebody asked for.
+         * @description A requested test of a webhook endpoint.
          * @example {
          *       "type": "webhook.ping",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -5201,7 +5202,7 @@ export interface components {
          */
         "webhook.ping": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "webhook.ping";
@@ -5216,7 +5217,7 @@ export interface components {
             };
         };
         /**
-         * @description A webhook endpoint gets no more events until it is enabled again.
+         * @description A webhook endpoint was disabled. It receives no events until it is enabled.
          * @example {
          *       "type": "webhook.disabled",
          *       "timestamp": "2026-11-20T16:10:00.000Z",
@@ -5228,103 +5229,103 @@ export interface components {
          */
         "webhook.disabled": {
             /**
-             * @description What happened. (enum property replaced by openapi-typescript)
+             * @description The event type. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             type: "webhook.disabled";
             timestamp: components["schemas"]["EventTime"];
-            /** @description The endpoint, and why. */
+            /** @description The endpoint and the reason. */
             data: {
                 /**
                  * Format: uuid
                  * @description The webhook endpoint.
                  */
                 endpoint_id: string;
-                /** @description `gone`: the endpoint answered 410. `no_success`: no delivery to it succeeded for too long. `operator`: the operator of the service disabled it. */
+                /** @description `gone`: the endpoint answered 410. `no_success`: no delivery succeeded for too long. `operator`: the operator of the service disabled it. */
                 reason: "gone" | "no_success" | "operator";
             };
         };
-        /** @description Something that happened, as its `type` says. It names ids and states only; retrieve the rest by them. The same event comes once in this feed, and has the same `id` wherever else it appears. Ignore types that you do not know: more are added. */
+        /** @description An event of the given `type`. It contains ids and statuses only; retrieve the rest by these. Each event appears once in this feed, with the same `id` everywhere. Ignore types that you do not know: more will be added. */
         Event: {
             /**
              * Format: uuid
-             * @description Of this event only. A webhook has it in its header `webhook-id`.
+             * @description Id of the event; a webhook sends it in the header `webhook-id`.
              */
             id: string;
         } & (components["schemas"]["patient.created"] | components["schemas"]["patient.updated"] | components["schemas"]["patient.verification_updated"] | components["schemas"]["document.created"] | components["schemas"]["encounter.created"] | components["schemas"]["encounter.review_started"] | components["schemas"]["encounter.released"] | components["schemas"]["encounter.information_requested"] | components["schemas"]["encounter.information_provided"] | components["schemas"]["encounter.rescheduled"] | components["schemas"]["encounter.completed"] | components["schemas"]["encounter.denied"] | components["schemas"]["encounter.cancelled"] | components["schemas"]["encounter.expired"] | components["schemas"]["gfe.expiring"] | components["schemas"]["gfe.expired"] | components["schemas"]["gfe.superseded"] | components["schemas"]["gfe.revoked"] | components["schemas"]["order.created"] | components["schemas"]["order.updated"] | components["schemas"]["order.paid"] | components["schemas"]["order.cancelled"] | components["schemas"]["order.refunded"] | components["schemas"]["order.fulfilment_updated"] | components["schemas"]["webhook.ping"] | components["schemas"]["webhook.disabled"]);
         EventList: {
             /** @description Events in the order of the feed. */
             data: components["schemas"]["Event"][];
-            /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
+            /** @description Send it as `after` to read later entries, also when `data` is empty. */
             next_cursor: string;
-            /** @description Ask again at once: more events are there, or, with `types` or a client that is limited to clinics, may be, because one answer looks through at most 1000 events. `data` can be empty then. */
+            /** @description Read on at once: more events follow, or may follow, because with `types` or a clinic-limited client one request scans at most 1,000 events. `data` can then be empty. */
             has_more: boolean;
         };
-        /** @description A type of event; more are added. */
+        /** @description An event type; more will be added. */
         EventType: "patient.created" | "patient.updated" | "patient.verification_updated" | "document.created" | "encounter.created" | "encounter.review_started" | "encounter.released" | "encounter.information_requested" | "encounter.information_provided" | "encounter.rescheduled" | "encounter.completed" | "encounter.denied" | "encounter.cancelled" | "encounter.expired" | "gfe.expiring" | "gfe.expired" | "gfe.superseded" | "gfe.revoked" | "order.created" | "order.updated" | "order.paid" | "order.cancelled" | "order.refunded" | "order.fulfilment_updated" | "webhook.ping" | "webhook.disabled";
-        /** @description Where events are sent. */
+        /** @description The URL that receives the events. */
         WebhookEndpoint: {
             /**
              * Format: uuid
              * @description Id of the endpoint.
              */
             id: string;
-            /** @description Where events are sent. */
+            /** @description The URL that receives the events. */
             url: string;
-            /** @description The types of events that are sent; empty = all. */
+            /** @description The event types that are sent; an empty list means all. */
             types: components["schemas"]["EventType"][];
-            /** @description For people, what the endpoint is. */
+            /** @description A description for people. */
             description: string | null;
-            /** @description A `disabled` endpoint gets nothing until it is set to `active`. */
+            /** @description A `disabled` endpoint receives nothing until it is set to `active`. */
             status: "active" | "disabled";
             /** @description Null unless disabled. `partner`: by `updateWebhookEndpoint`; `operator`: by the operator of the service; `gone`: it responded 410; `no_success`: no delivery succeeded for 5 days. */
             disabledReason: "partner" | "operator" | "gone" | "no_success" | null;
             /**
              * Format: date-time
-             * @description When it last responded 2xx.
+             * @description Time of the last 2xx response.
              */
             lastSuccessAt: string | null;
             /**
              * Format: date-time
-             * @description When an attempt last failed.
+             * @description Time of the last failed attempt.
              */
             lastFailureAt: string | null;
             /**
              * Format: date-time
-             * @description When it was created.
+             * @description Time of creation.
              */
             createdAt: string;
             /**
              * Format: date-time
-             * @description When it was last changed by you or the operator, or disabled.
+             * @description When you or the operator last changed it, or when it was disabled.
              */
             updatedAt: string;
         };
         WebhookEndpointList: {
-            /** @description The endpoints, the oldest first. */
+            /** @description The endpoints, oldest first. */
             data: components["schemas"]["WebhookEndpoint"][];
         };
         CreateWebhookEndpointRequest: {
-            /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant that of `listWebhookInbox`, too. At most 2048 characters, the length that servers and proxies commonly accept. */
+            /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant also that of `listWebhookInbox`. At most 2048 characters, the length that servers and proxies commonly accept. */
             url: string;
-            /** @description Only events of these types; by default, or if it is empty, all. At most 50, more than there are. */
+            /** @description Only events of these types; all if empty or omitted. At most 50, more than there are. */
             types?: components["schemas"]["RequestedEventType"][] | null;
-            /** @description For people, what the endpoint is. At most 255 characters, enough for a line. */
+            /** @description A description for people. At most 255 characters, enough for a line. */
             description?: components["schemas"]["NullableText"];
         };
-        /** @description Signs the deliveries (Standard Webhooks). Libraries take it as it is. Keep it now; it is not shown again: a replay by `Idempotency-Key`, which has the header `Idempotent-Replayed`, lacks it. */
+        /** @description Signs the deliveries (Standard Webhooks); pass it to a library unchanged. Store it now: it is not shown again, and a replay by `Idempotency-Key` (header `Idempotent-Replayed`) does not contain it. */
         secret: string;
-        /** @description An endpoint with its secret, which no other response shows, nor a replay of this one. */
+        /** @description An endpoint with its secret, which no other response and no replay of this one shows. */
         NewWebhookEndpoint: components["schemas"]["WebhookEndpoint"] & {
             secret?: components["schemas"]["secret"];
         };
-        /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant that of `listWebhookInbox`, too. At most 2048 characters, the length that servers and proxies commonly accept. */
+        /** @description Absolute https URL at a public address, without user name and password; in a sandbox tenant also that of `listWebhookInbox`. At most 2048 characters, the length that servers and proxies commonly accept. */
         url: string;
-        /** @description Only events of these types; by default, or if it is empty, all. At most 50, more than there are. */
+        /** @description Only events of these types; all if empty or omitted. At most 50, more than there are. */
         types: components["schemas"]["RequestedEventType"][] | null;
-        /** @description For people, what the endpoint is. At most 255 characters, enough for a line. */
+        /** @description A description for people. At most 255 characters, enough for a line. */
         description: components["schemas"]["NullableText"];
-        /** @description A JSON merge patch (RFC 7396): what is named is changed. A null in `types` stands for all types, and clears `description`. */
+        /** @description A JSON merge patch (RFC 7396): named fields change. Null in `types` means all types; null clears `description`. */
         WebhookEndpointPatch: {
             /** @example https://hooks.northwind.example/all */
             url?: components["schemas"]["url"];
@@ -5332,66 +5333,66 @@ export interface components {
             /** @example Practice management */
             description?: components["schemas"]["description"];
             /**
-             * @description `disabled` stops sending, `active` begins again with the events from then on.
+             * @description `disabled` stops sending. `active` sends the waiting deliveries and later events.
              * @enum {string}
              */
             status?: "active" | "disabled";
         };
         WebhookSecret: {
-            /** @description Signs the deliveries (Standard Webhooks). Libraries take it as it is. Keep it now; it is not shown again: a replay by `Idempotency-Key`, which has the header `Idempotent-Replayed`, lacks it. */
+            /** @description Signs the deliveries (Standard Webhooks); pass it to a library unchanged. Store it now: it is not shown again, and a replay by `Idempotency-Key` (header `Idempotent-Replayed`) does not contain it. */
             secret?: string;
             /**
              * Format: date-time
-             * @description Until then the secret before signs as well.
+             * @description Until then the previous secret also signs.
              */
             previousSecretUntil: string;
         };
         PingedEndpoint: {
             /**
              * Format: uuid
-             * @description The `id` of the event, which the endpoint gets as `webhook-id`.
+             * @description The `id` of the event, sent to the endpoint as `webhook-id`.
              */
             event_id: string;
         };
         ReplayWebhookEventsRequest: {
-            /** @description Only events whose `timestamp` is after this moment. */
+            /** @description Only events whose `timestamp` is after this instant. */
             after: components["schemas"]["DateTime"];
             /**
              * Format: date-time
-             * @description Only events whose `timestamp` is before this moment; by default all until now. A moment as in `after`, at most 100 characters.
+             * @description Only events whose `timestamp` is before this instant; by default all until now. In the format of `after`, at most 100 characters.
              */
             before?: string | null;
         };
         WebhookReplay: {
             /**
              * Format: int32
-             * @description How many events will be sent.
+             * @description Number of events that will be sent.
              */
             deliveries: number;
         };
         WebhookAttempt: {
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description Time of the attempt.
              */
             at: string;
             /**
              * Format: int32
-             * @description What the receiver responded; null if it did not.
+             * @description HTTP status of the receiver; null if it did not respond.
              */
             http_status: number | null;
             /**
-             * @description Null if there is a response. `timeout`: there was none within 15 seconds; `unreachable`: there was no connection; `url_forbidden`: the address is not public.
+             * @description Null if the receiver responded. `timeout`: no response within 15 seconds; `unreachable`: no connection; `url_forbidden`: the address is not public.
              * @example timeout
              */
             error: "timeout" | "unreachable" | "url_forbidden" | null;
             /**
              * Format: int32
-             * @description How long it took, in milliseconds.
+             * @description Duration in milliseconds.
              */
             duration_ms: number;
         };
-        /** @description One event on its way to one endpoint. */
+        /** @description The delivery of one event to one endpoint. */
         WebhookDelivery: {
             /**
              * Format: uuid
@@ -5400,11 +5401,11 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description The `id` of the event; the same in the feed and as `webhook-id`.
+             * @description The `id` of the event, as in the feed and in `webhook-id`.
              */
             event_id: string;
             event_type: components["schemas"]["EventType"];
-            /** @description `failed` when all attempts have failed: nothing more is sent unless you ask for it. */
+            /** @description `failed` after the last attempt: the event is sent again only if you ask for it. */
             status: "waiting" | "delivered" | "failed";
             /**
              * Format: date-time
@@ -5413,94 +5414,94 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When it is sent next; null unless it is `waiting`.
+             * @description Time of the next attempt; null unless it is `waiting`.
              */
             next_attempt_at: string | null;
-            /** @description The latest attempts, the oldest first. */
+            /** @description The latest attempts, oldest first. */
             attempts: components["schemas"]["WebhookAttempt"][];
         };
         WebhookDeliveryList: {
-            /** @description The deliveries, the newest first. */
+            /** @description The deliveries, newest first. */
             data: components["schemas"]["WebhookDelivery"][];
             /**
              * @description The `cursor` of the next page; null on the last one.
              * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
              */
             next_cursor: string | null;
-            /** @description There is a page after this one. */
+            /** @description Another page follows. */
             has_more: boolean;
         };
-        /** @description One request, or one command of the operator. It names ids and codes only, never what was sent or returned. A list of several patients names the patient that was asked for, if one was. */
+        /** @description One request, or one operator command. It contains ids and codes only, never what was sent or returned. A list of several patients names the patient that was asked for, if any. */
         AuditEvent: {
             /**
              * Format: date-time
-             * @description When it was answered, in real time also in a sandbox.
+             * @description Time of the response, in real time also in a sandbox.
              */
             at: string;
-            /** @description `client_id` of the API client; null for a command of the operator, and for `openDocumentLink`, which needs no token. */
+            /** @description `client_id` of the API client; null for an operator command, and for `openDocumentLink`, which needs no token. */
             clientId: string | null;
-            /** @description As this document names it, or the words of a command such as `client create`. `openDocumentLink` is the read of a document by its link (`fileUrl`), if this service serves it. */
+            /** @description The `operationId`, or the words of a command such as `client create`. `openDocumentLink` is a read of a document through its link (`fileUrl`), if this service serves it. */
             operationId: string;
-            /** @description What kind of thing it was about; null for none. */
+            /** @description Type of the resource; null if there is none. */
             resourceType: "audit" | "catalog" | "client" | "clinic" | "clock" | "document" | "encounter" | "event" | "order" | "patient" | "product" | "sandbox" | "tenant" | "token" | null;
-            /** @description The id that the request named or created, in the form that the operation has it. */
+            /** @description The id that the request named or created, in the form that the operation uses. */
             resourceId: string | null;
             /**
              * Format: uuid
-             * @description The patient that it concerned, if it is known.
+             * @description The patient concerned, if known.
              */
             patientId: string | null;
             /**
              * Format: int32
-             * @description HTTP status of the answer; null for a command.
+             * @description HTTP status of the response; null for a command.
              */
             status: number | null;
             /**
-             * @description Code of the problem; null if it succeeded.
+             * @description Problem code; null after success.
              * @example insufficient_permission
              */
             code: string | null;
             /**
              * Format: uuid
-             * @description `X-Request-Id` of the answer.
+             * @description `X-Request-Id` of the response.
              */
             requestId: string | null;
-            /** @description Address that the request came from. */
+            /** @description Address of the caller. */
             ip: string | null;
-            /** @description `failed` is a fault of the service, without effect. `unknown`: the connection to the database failed at the commit, and the effect may stand; if it does, the request has a second event with `success`. */
+            /** @description `failed`: the service failed, without effect. `unknown`: the database connection broke during the commit, so the effect may stand; if it does, the request has a second entry with `success`. */
             outcome: "success" | "refused" | "failed" | "unknown";
             /**
-             * @description The provider that asked for a chart; null for everything else.
+             * @description The provider that requested a chart; null for everything else.
              * @example 1234567893
              */
             reviewerRef: string | null;
             /**
              * Format: int32
-             * @description How many requests this event stands for; absent for one. Beyond 20 in a minute, failed attempts of an API client to obtain a token share an event, and so do reads of a document by its links: time, request and address are those of the last of them.
+             * @description Number of requests that this entry stands for; absent for one. Beyond 20 in a minute, failed token requests of an API client share an entry, and so do reads of a document through its links: time, request and address are those of the last one.
              * @example 37
              */
             count?: number;
         };
         AuditEventList: {
-            /** @description Requests and commands, the oldest first. */
+            /** @description Requests and commands, oldest first. */
             data: components["schemas"]["AuditEvent"][];
-            /** @description Where to go on: send it as `after`, also when `data` is empty, to ask for what came later. */
+            /** @description Send it as `after` to read later entries, also when `data` is empty. */
             next_cursor: string;
-            /** @description Ask again at once: more is there or, with a filter or a client that is limited to clinics, may be, because one answer looks through at most 1000 audit events. `data` can be empty then. */
+            /** @description Read on at once: more entries follow, or may follow, because with a filter or a clinic-limited client one request scans at most 1,000 entries. `data` can then be empty. */
             has_more: boolean;
         };
         SimulateEncounterRequest: {
             /**
-             * @description `claim`: a provider takes it. `approve_all`, `deny_all`: a provider decides every item that waits. A claim of a `synchronous` one names a `visitUrl`. `approve_first`: the first one is approved, the others are denied. `no_show`: the patient did not come, it is cancelled. `expire`: nobody reviewed it, or sent the information, in time. `revoke`: a provider takes back every approval of a completed encounter. `request_information`: a provider asks the partner for information.
+             * @description `claim`: a provider claims the encounter, with a `visitUrl` if it is `synchronous`. `approve_all`, `deny_all`: a provider decides every pending item. `approve_first`: the first item is approved, the others are denied. `no_show`: the patient did not come, and the encounter is cancelled. `expire`: the review, or the requested information, did not come in time. `revoke`: a provider revokes every approval of a completed encounter. `request_information`: a provider asks the partner for information.
              * @enum {string}
              */
             outcome: "claim" | "approve_all" | "deny_all" | "approve_first" | "no_show" | "expire" | "revoke" | "request_information";
-            /** @description Also pays the balance of the order, if there is one afterwards. Taken as false if it is not sent. */
+            /** @description Also pays the balance of the resulting order, if there is one. If omitted, false. */
             pay?: boolean | null;
         };
         SimulateVerificationRequest: {
             /**
-             * @description What the verification comes to.
+             * @description The result of the verification.
              * @enum {string}
              */
             status: "INVITED" | "VERIFIED" | "NOTVERIFIED";
@@ -5513,14 +5514,14 @@ export interface components {
             now: string;
             /**
              * Format: int64
-             * @description How far it is ahead of real time, in seconds.
+             * @description Seconds ahead of real time.
              */
             offsetSeconds: number;
         };
         SetClockRequest: {
             /**
              * Format: int64
-             * @description How far the tenant's time is to be ahead of real time, in seconds. At least what it is now: time does not go back. At most 315 576 000 (ten years), enough to see every approval end.
+             * @description Seconds that the tenant's time is ahead of real time. Not less than now: time does not go back. At most 315,576,000 (ten years), enough to see every approval end.
              */
             offsetSeconds: number;
         };
@@ -5528,23 +5529,23 @@ export interface components {
         RequestRecord: {
             /**
              * Format: date-time
-             * @description When the response was made, in real time.
+             * @description Time of the response, in real time.
              */
             at: string;
             /** @description `client_id` of the API client. */
             clientId: string;
             /** @description HTTP method. */
             method: string;
-            /** @description Path template, as this document has it; never the path itself. */
+            /** @description Path template in this document; never the path itself. */
             path: string;
-            /** @description Name of the operation in this document. */
+            /** @description The `operationId` in this document. */
             operationId: string;
             /**
              * Format: int32
              * @description HTTP status of the response.
              */
             status: number;
-            /** @description Code of the problem, or of the token error; null if it succeeded. */
+            /** @description Problem code or token error code; null after success. */
             code: string | null;
             /**
              * Format: uuid
@@ -5553,17 +5554,17 @@ export interface components {
             requestId: string;
         };
         RequestList: {
-            /** @description Requests, the newest first. */
+            /** @description Requests, newest first. */
             data: components["schemas"]["RequestRecord"][];
             /**
              * @description The `cursor` of the next page; null on the last one.
              * @example bm9ydGh3aW5kL3JlcXVlc3RzIDI
              */
             next_cursor: string | null;
-            /** @description Ask again with `next_cursor`: there is a page after this one or, with a filter or a client that is limited to clinics, there may be, because one response looks through at most 1000 requests. `data` can be empty then. */
+            /** @description Read on with `next_cursor`: more requests follow, or may follow, because with a filter or a clinic-limited client one request scans at most 1,000 entries. `data` can then be empty. */
             has_more: boolean;
         };
-        /** @description A delivery as the receiver of the sandbox got it. */
+        /** @description A delivery, as the sandbox's receiver got it. */
         WebhookInboxMessage: {
             /**
              * Format: uuid
@@ -5572,39 +5573,39 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description Which endpoint it was sent to.
+             * @description The endpoint of the delivery.
              */
             endpoint_id: string;
             /** @description `webhook-id`, `webhook-timestamp` and `webhook-signature`. */
             headers: {
                 [key: string]: string;
             };
-            /** @description The body as text, because the signature is of its bytes. */
+            /** @description The body as text, because the signature covers its bytes. */
             body: string;
             /**
              * Format: int32
-             * @description What the receiver responded.
+             * @description The response of the receiver.
              */
             status: number;
             /**
              * Format: date-time
-             * @description When it came.
+             * @description Time of arrival.
              */
             received_at: string;
         };
         WebhookInbox: {
-            /** @description The messages, the newest first. */
+            /** @description The messages, newest first. */
             data: components["schemas"]["WebhookInboxMessage"][];
         };
         SetWebhookInboxBehaviorRequest: {
             /**
              * Format: int32
-             * @description The status of the response, from 200 to 599: all that end a request.
+             * @description The status of the response, from 200 to 599: all final statuses.
              */
             status: number;
             /**
              * Format: int32
-             * @description How long the response takes, in milliseconds; by default 0. At most 20 000, which is beyond the 15 seconds that a receiver has.
+             * @description Delay of the response in milliseconds; by default 0. At most 20,000, beyond the timeout of 15 seconds.
              * @example 16000
              */
             delay_ms?: number | null;
@@ -5617,28 +5618,28 @@ export interface components {
             status: number;
             /**
              * Format: int32
-             * @description How long it takes, in milliseconds.
+             * @description Delay of the response in milliseconds.
              */
             delay_ms: number;
         };
         ReviewQueue: {
-            /** @description Encounters that wait, in the order in which they should be claimed. */
+            /** @description Waiting encounters, in the order in which they should be claimed. */
             data: components["schemas"]["Encounter"][];
-            /** @description More encounters wait than are shown. */
+            /** @description More encounters are waiting. */
             has_more: boolean;
         };
-        /** @description The reviewing provider, by an id of the reviewing system, for example the NPI. At most 64 characters, more than any such id has. */
+        /** @description The reviewing provider, as an id of the reviewing system, for example the NPI. At most 64 characters, more than any such id has. */
         ReviewerRef: string;
         ClaimEncounterRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
             /**
-             * @description Where the patient meets the provider of a live visit, an https URL. The partner finds it with `getEncounter` while the encounter is `in_review`, and nowhere else. At most 2048 characters, as much as every browser takes. Claiming again without it keeps the earlier one.
+             * @description The https URL of the live visit. The partner finds it with `getEncounter` while the encounter is `in_review`, and nowhere else. At most 2048 characters, as much as every browser takes. A renewal of the claim without it keeps it.
              * @example https://visits.northwind.example/100123
              */
             visitUrl?: string | null;
             /**
              * Format: int32
-             * @description Seconds until the claim lapses and the encounter goes back to the queue. At most 14 400 (4 hours), so that a forgotten claim does not hold a patient up for a day. Taken as 3600 (1 hour) if it is not sent.
+             * @description Seconds until the claim lapses and the encounter returns to the queue. At most 14,400 (4 hours), so that a forgotten claim does not delay a patient for a day. If omitted, 3600 (1 hour).
              */
             leaseSeconds?: number | null;
         };
@@ -5657,7 +5658,7 @@ export interface components {
              * @description The date at midnight UTC.
              */
             dateOfBirth: string;
-            /** @description Null if it is not known. */
+            /** @description Null if unknown. */
             sex: "male" | "female" | "other" | null;
             /**
              * Format: email
@@ -5668,7 +5669,7 @@ export interface components {
             countryCode: string;
             /** @description Phone number, digits only. */
             phone: string;
-            /** @description Whom to call in an emergency. */
+            /** @description Name of the emergency contact. */
             emergencyContactName: string | null;
             /** @description Dialing code of `emergencyContact`. */
             emergencyContactCode: string | null;
@@ -5676,16 +5677,16 @@ export interface components {
             emergencyContact: string | null;
             state: components["schemas"]["PatientState"];
             /**
-             * @description As the partner sent it.
+             * @description As sent by the partner.
              * @example Migraine since 2015.
              */
             medicalHistory: string | null;
             /**
-             * @description As the partner sent it.
+             * @description As sent by the partner.
              * @example Plan 4711, group 12
              */
             insuranceInfo: string | null;
-            /** @description As the partner sent them. */
+            /** @description As sent by the partner. */
             notes: string | null;
         };
         ChartTreatment: {
@@ -5702,9 +5703,9 @@ export interface components {
             category_name: string;
             /** @description Name of its subcategory. */
             sub_category_name: string;
-            /** @description The pharmacy that fulfils it. */
+            /** @description The pharmacy that delivers it. */
             pharmacyName: string;
-            /** @description What the catalog prescribes now; null for a treatment without prescription. */
+            /** @description The catalog's current prescription; null for a treatment without one. */
             rx: {
                 /** @description Type of the prescription. */
                 rxType: string | null;
@@ -5716,7 +5717,7 @@ export interface components {
                 directions: string | null;
                 /**
                  * Format: int32
-                 * @description Quantity that is prescribed.
+                 * @description Prescribed quantity.
                  */
                 rxQty: number;
                 /**
@@ -5744,7 +5745,7 @@ export interface components {
              */
             documentId: string;
             /**
-             * @description As it was uploaded.
+             * @description The `documentType` of the upload.
              * @example intake-forms
              */
             docType: string;
@@ -5754,7 +5755,7 @@ export interface components {
              */
             fileName: string;
             /**
-             * @description MIME type, found in the content of the file.
+             * @description MIME type, detected in the content of the file.
              * @example application/pdf
              */
             contentType: string;
@@ -5766,7 +5767,7 @@ export interface components {
             sizeBytes: number;
             /**
              * Format: date-time
-             * @description When it was stored.
+             * @description Time of storage.
              * @example 2026-11-20T16:05:00.000Z
              */
             createdAt: string;
@@ -5779,7 +5780,7 @@ export interface components {
         ChartReview: {
             /**
              * Format: int64
-             * @description Number of the encounter that was reviewed.
+             * @description Number of the reviewed encounter.
              */
             encounter_id: number;
             /**
@@ -5787,40 +5788,40 @@ export interface components {
              * @description Its clinic.
              */
             clinicId: string;
-            /** @description How it was reviewed. */
+            /** @description The type of the review. */
             reviewType: "synchronous" | "asynchronous";
             /**
              * Format: date-time
-             * @description When the review ended.
+             * @description End of the review.
              */
             reviewedAt: string;
             /** @description The provider that reviewed it. */
             reviewerRef: string | null;
             /**
-             * @description Of the provider.
+             * @description Notes of the provider.
              * @example Chart reviewed, no contraindication.
              */
             notes: string | null;
-            /** @description What was added later, the oldest first. */
+            /** @description Later additions, oldest first. */
             addenda: {
                 /**
                  * Format: date-time
-                 * @description When it was added.
+                 * @description Time of the addition.
                  * @example 2026-11-20T16:10:00.000Z
                  */
                 addedAt: string;
                 /**
-                 * @description The provider that added it.
+                 * @description The provider who added it.
                  * @example 1234567893
                  */
                 reviewerRef: string;
                 /**
-                 * @description What was added.
+                 * @description The added text.
                  * @example The laboratory result came in and changes nothing.
                  */
                 text: string;
             }[];
-            /** @description What the provider decided, as it holds now. */
+            /** @description The provider's decisions, in their current status. */
             decisions: {
                 /** @description Name of the category. */
                 category_name: string;
@@ -5836,39 +5837,39 @@ export interface components {
                  * @description Id of the subcategory.
                  */
                 subcategoryId: string;
-                /** @description State of the item. */
+                /** @description Status of the item. */
                 status: "pending_review" | "approved" | "denied" | "cancelled" | "expired" | "superseded" | "revoked";
                 /**
                  * Format: date-time
-                 * @description Until when the approval holds; null if it does not end or if there is none.
+                 * @description End of the approval; null if it has no end, or if there is none.
                  */
                 validUntil: string | null;
                 /**
-                 * @description Why it was denied; null unless the item is `denied`.
+                 * @description Reason of the denial; null unless the item is `denied`.
                  * @example Blood pressure is too high.
                  */
                 denialReason: string | null;
                 /**
-                 * @description Why the approval was taken back; null unless the item is `revoked`.
+                 * @description Reason of the revocation; null unless the item is `revoked`.
                  * @example Contraindication in the chart was overlooked.
                  */
                 revocationReason: string | null;
             }[];
         };
         Chart: {
-            /** @description The encounter that is reviewed. */
+            /** @description The encounter under review. */
             encounter: components["schemas"]["Encounter"];
-            /** @description Whom it is about. */
+            /** @description The patient. */
             patient: components["schemas"]["ChartPatient"];
-            /** @description What is asked for, in the order of `treatmentIds`. */
+            /** @description The requested treatments, in the order of `treatmentIds`. */
             treatments: components["schemas"]["ChartTreatment"][];
             /** @description The documents of the encounter. */
             documents: components["schemas"]["ChartDocument"][];
-            /** @description Reviews of this patient at any clinic of the tenant, the latest first; at most the latest 100, and fewer when they have more than 1 MiB. */
+            /** @description Reviews of this patient at any clinic of the tenant, latest first; at most 100, and fewer if they exceed 1 MiB. */
             earlierReviews: components["schemas"]["ChartReview"][];
-            /** @description The patient has earlier reviews beside these. */
+            /** @description The patient has more reviews than these. */
             hasMoreReviews: boolean;
-            /** @description Other open encounters of this patient with one of these items, the latest first; at most 100. */
+            /** @description Other open encounters of this patient with one of these items, latest first; at most 100. */
             duplicates: components["schemas"]["Duplicate"][];
         };
         ReleaseEncounterRequest: {
@@ -5876,21 +5877,21 @@ export interface components {
         };
         RequestInformationRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
-            /** @description What is missing; the partner reads it with `getEncounter`. At most 2000 characters, a page. */
+            /** @description The missing information; the partner reads it with `getEncounter`. At most 2000 characters, a page. */
             message: string;
         };
         ReviewDecision: {
             categoryId: components["schemas"]["Uuid"];
             subcategoryId: components["schemas"]["Uuid"];
             /**
-             * @description What the provider decided.
+             * @description The decision.
              * @enum {string}
              */
             decision: "approved" | "denied";
-            /** @description Needed with `denied`; the partner reads it as `denialReason`. At most 500 characters, a few sentences. */
+            /** @description Required with `denied`; the partner reads it as `denialReason`. At most 500 characters, a few sentences. */
             reason?: string | null;
         };
-        /** @description The live visit. Needed when `reviewType` is `synchronous`. */
+        /** @description The live visit. Required if `reviewType` is `synchronous`. */
         ReviewVisit: {
             /** @description Start, from 1900 to 2999 (other years are typing errors). */
             startedAt: components["schemas"]["DateTime"];
@@ -5899,10 +5900,10 @@ export interface components {
         } | null;
         SubmitReviewRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
-            /** @description Exactly one for each item that is `pending_review`. At most 20, as many as an encounter can have items. */
+            /** @description Exactly one for each item that is `pending_review`. At most 20, the largest number of items of an encounter. */
             decisions: components["schemas"]["ReviewDecision"][];
             visit?: components["schemas"]["ReviewVisit"];
-            /** @description Notes of the provider, which providers read in later charts of the patient. At most 5000 characters, about two pages. */
+            /** @description Notes of the provider, which later charts of the patient show to providers. At most 5000 characters, about two pages. */
             notes?: string | null;
         };
         AddAddendumRequest: {
@@ -5912,36 +5913,36 @@ export interface components {
         };
         RevokeApprovalsRequest: {
             reviewerRef: components["schemas"]["ReviewerRef"];
-            /** @description The approved items to take back. At most 20, as many as an encounter can have items. */
+            /** @description The approved items to revoke. At most 20, the largest number of items of an encounter. */
             items: {
                 categoryId: components["schemas"]["Uuid"];
                 subcategoryId: components["schemas"]["Uuid"];
             }[];
-            /** @description Why; the partner reads it as `revocationReason`. At most 500 characters, a few sentences. */
+            /** @description The reason; the partner reads it as `revocationReason`. At most 500 characters, a few sentences. */
             reason: string;
         };
         Liveness: {
-            /** @description The process answers. */
+            /** @description The process is running. */
             status: "ok";
         };
         Readiness: {
             /** @description `ready` if the database answers and the service is not stopping. */
             status: "ready" | "unavailable";
-            /** @description What answered, at most a second ago. Only uploads need the object store and the scanner. */
+            /** @description The results of the checks, at most a second old. Only uploads need the object store and the scanner. */
             checks: {
                 /** @description Whether the database answers. */
                 database: "ok" | "failing";
-                /** @description Whether the store of documents answers. */
+                /** @description Whether the object store for documents answers. */
                 objectStore: "ok" | "failing";
                 /** @description `off` if documents are not scanned. */
                 documentScanner: "ok" | "failing" | "off";
-                /** @description `failing` if little is left of the disk that documents or the database are on; `off` if neither is. */
+                /** @description `failing` if the disk with documents or the database is almost full; `off` if neither is on a disk of the service. */
                 disk: "ok" | "failing" | "off";
             };
         };
         /** @description JSON Web Key Set (RFC 7517). */
         JsonWebKeySet: {
-            /** @description The keys, that which signs first. */
+            /** @description The keys; the signing key comes first. */
             keys: {
                 /** @description Key type, `EC`. */
                 kty: string;
@@ -5968,21 +5969,21 @@ export interface components {
             issuer: string;
             /**
              * Format: uri
-             * @description Where tokens are obtained.
+             * @description The token endpoint.
              */
             token_endpoint: string;
             /**
              * Format: uri
-             * @description Where the keys are by which tokens can be verified.
+             * @description The address of the keys that verify tokens.
              */
             jwks_uri: string;
-            /** @description Empty, because there is no authorization endpoint. */
+            /** @description Empty: there is no authorization endpoint. */
             response_types_supported: string[];
-            /** @description How tokens are obtained. */
+            /** @description The supported grant types. */
             grant_types_supported: string[];
-            /** @description How a client proves who it is. */
+            /** @description The supported methods of client authentication. */
             token_endpoint_auth_methods_supported: string[];
-            /** @description Every permission that there is. */
+            /** @description All permissions. */
             scopes_supported: string[];
             /**
              * Format: uri
@@ -6006,7 +6007,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description Something went wrong on our side */
+        /** @description The service failed */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6020,7 +6021,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description A part that the service depends on does not answer */
+        /** @description The database or another dependency is unavailable */
         DependencyUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6077,7 +6078,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The API client has used up a limit; nothing was done */
+        /** @description The API client is over a limit; the request had no effect */
         RateLimited: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6106,7 +6107,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description A patient with this e-mail exists and was not changed, or the same request is still under way */
+        /** @description A patient with this e-mail exists and was not changed, or the same request is still in progress */
         CreatePatientConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6165,7 +6166,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body or a parameter is malformed, or the file cannot be taken */
+        /** @description The body or a parameter is malformed, or the file cannot be fetched or accepted */
         UploadPatientDocumentBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6194,7 +6195,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The same request is still under way */
+        /** @description The same request is still in progress */
         IdempotencyConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6223,7 +6224,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is malformed or the schedule makes no sense */
+        /** @description The body is malformed, or the schedule is not valid */
         CreateEncounterBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6251,7 +6252,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The clinic, the patient, a treatment or a document exists but cannot be used, the sandbox is full, or the same request is still under way */
+        /** @description The clinic, the patient, a treatment or a document cannot be used, the sandbox is full, or the same request is still in progress */
         CreateEncounterConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6266,7 +6267,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is malformed or names no encounter or several */
+        /** @description The body is malformed, or it names no encounter or several */
         GetEncounterStatusBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6309,7 +6310,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is malformed or the schedule makes no sense */
+        /** @description The body is malformed, or the schedule is not valid */
         PreviewEncounterBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6337,7 +6338,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is over, or the same request is still under way */
+        /** @description The encounter is final, or the same request is still in progress */
         CancelEncounterConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6352,7 +6353,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is not in the queue, or the same request is still under way */
+        /** @description The encounter is not in the queue, or the same request is still in progress */
         RescheduleEncounterConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6381,7 +6382,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description Nobody asked for information, a document belongs to another patient, or the same request is still under way */
+        /** @description The encounter is not waiting for information, a document belongs to another patient, or the same request is still in progress */
         ProvideInformationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6424,7 +6425,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The order is not pending, the amount is above the balance, the order has 200 payments and refunds, or the same request is still under way */
+        /** @description The order is not pending, the amount exceeds the balance, the order has 200 payments and refunds, or the same request is still in progress */
         RecordPaymentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6439,7 +6440,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The order is not pending, a part of it is paid, or something was shipped */
+        /** @description The order is not pending, or has payments or shipments */
         CancelOrderConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6467,7 +6468,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The amount is above what is left of the payment, the order is final or was shipped or has 200 payments and refunds, or the same request is still under way */
+        /** @description The amount exceeds the remaining payment, the order is final, was shipped or has 200 payments and refunds, or the same request is still in progress */
         RefundPaymentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6482,7 +6483,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The fulfilment or the order is not in a state from which this can happen */
+        /** @description The current status of the fulfilment or of the order does not allow this */
         RecordFulfilmentConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6510,7 +6511,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The tenant has five endpoints, or the same request is still under way */
+        /** @description The tenant has five endpoints, or the same request is still in progress */
         CreateWebhookEndpointConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6525,7 +6526,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description There is no such endpoint for you */
+        /** @description The endpoint does not exist, or is not accessible */
         WebhookEndpointNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6581,7 +6582,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description There is no such endpoint for you, or it has no such delivery */
+        /** @description The endpoint or the delivery does not exist, or is not accessible */
         WebhookDeliveryNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6610,7 +6611,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is not in a state from which this can happen, or has as many records as it may have */
+        /** @description The current status of the encounter does not allow this, or its number of records has reached the limit */
         SimulateConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6654,7 +6655,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description A reset of this sandbox, or a move of its clock, is under way */
+        /** @description A reset or clock move of this sandbox is in progress */
         SandboxBusy: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6669,7 +6670,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is over, another provider has it or it is not time yet, or the same request is still under way */
+        /** @description The encounter is final, claimed by another provider or not due yet, or the same request is still in progress */
         ClaimEncounterConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6684,7 +6685,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description Nobody has the encounter, or another provider has it */
+        /** @description The encounter is not claimed, or claimed by another provider */
         ReleaseEncounterConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6698,7 +6699,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description Nobody has the encounter, another provider has it, there were 20 rounds of information, or the same request is still under way */
+        /** @description The encounter is not claimed or claimed by another provider, it has 20 rounds of information, or the same request is still in progress */
         RequestInformationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6713,7 +6714,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is malformed, or it does not decide what is to be decided */
+        /** @description The body is malformed, or its decisions are incomplete */
         SubmitReviewBadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6727,7 +6728,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description Nobody has the encounter, another provider has it, or the same request is still under way */
+        /** @description The encounter is not claimed or claimed by another provider, or the same request is still in progress */
         SubmitReviewConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6742,7 +6743,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter has no review that is over or 100 addenda already, or the same request is still under way */
+        /** @description The encounter has no finished review or already 100 addenda, or the same request is still in progress */
         AddAddendumConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6757,7 +6758,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The encounter is not completed, an item is not approved any more, or the same request is still under way */
+        /** @description The encounter is not completed, an item is not approved, or the same request is still in progress */
         RevokeApprovalsConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
@@ -6775,32 +6776,32 @@ export interface components {
     };
     parameters: {
         /**
-         * @description Number of the page, from 1. A page past the end is empty. At most 10 000: narrow the search to reach what is beyond.
+         * @description Number of the page, from 1. A page past the end is empty. At most 10,000: narrow the search to reach later elements.
          * @example 1
          */
         Page: number;
         /**
-         * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+         * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
          * @example 20
          */
         Limit: number;
         /**
-         * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are understood, in either case.
+         * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are accepted, in either case.
          * @example true
          */
         IsActive: boolean;
         /**
-         * @description Words of the legal name or of the e-mail, whole or in part, in any order and in either case; white space and punctuation part them. Blank means no filter. At most 100 characters, longer than what people search for.
+         * @description Words or parts of words of the legal name or e-mail, in any order and case; white space and punctuation separate them. Blank means no filter. At most 100 characters, longer than what people search for.
          * @example northwind
          */
         ClinicSearch: string;
         /**
-         * @description State of any of the clinic's locations, by its two-letter code or its name (`TX`, `Texas`), in either case; blank means no filter. At most 50 characters, longer than any name.
+         * @description State of any location of the clinic, by its two-letter code or its name (`TX`, `Texas`), in either case; blank means no filter. At most 50 characters, longer than any name.
          * @example TX
          */
         ClinicState: string;
         /**
-         * @description What the clinics are ordered by; `name` is the legal name without regard to case. Among equals, the newest comes first.
+         * @description The sort field; `name` is the legal name, ignoring case. Among equals, the newest comes first.
          * @example name
          */
         ClinicSortBy: "name" | "createdAt" | "updatedAt";
@@ -6810,7 +6811,7 @@ export interface components {
          */
         SortOrder: "asc" | "desc";
         /**
-         * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+         * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
          * @example error=rate_limited
          */
         SandboxBehavior: string;
@@ -6820,7 +6821,7 @@ export interface components {
          */
         PatientEmail: components["schemas"]["Email"];
         /**
-         * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+         * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
          * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
          */
         IdempotencyKey: string;
@@ -6830,37 +6831,37 @@ export interface components {
          */
         PatientId: components["schemas"]["Uuid"];
         /**
-         * @description Only states of this country, by its ISO 3166 code of two letters, in either case; by default all.
+         * @description Only states of this country (ISO 3166 two-letter code, in either case); by default all.
          * @example US
          */
         CountryCode: string;
         /**
-         * @description Words of the SKU or of the name, whole or in part, in any order and in either case; white space and punctuation part them. Blank means no filter. At most 100 characters, longer than what people search for.
+         * @description Words or parts of words of the SKU or name, in any order and case; white space and punctuation separate them. Blank means no filter. At most 100 characters, longer than what people search for.
          * @example BTX
          */
         ProductSearch: string;
         /**
-         * @description Only the products of this category.
+         * @description Only products of this category.
          * @example 01a05c32-5e80-7000-8000-00000000ca01
          */
         ProductCategoryId: components["schemas"]["Uuid"];
         /**
-         * @description Only the products that are available at this clinic. Its entry comes first in their `clinicAvailability`.
+         * @description Only products that are available at this clinic. Its entry comes first in their `clinicAvailability`.
          * @example 01a05c32-5e80-7000-8000-00000000c101
          */
         ProductClinicId: components["schemas"]["Uuid"];
         /**
-         * @description What the products are ordered by, `name` and `sku` without regard to case. Among equals, the newest comes first.
+         * @description The sort field; `name` and `sku` ignore case. Among equals, the newest comes first.
          * @example name
          */
         ProductSortBy: "name" | "sku" | "createdAt" | "updatedAt";
         /**
-         * @description What the document is. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG; all but `photos` accept PDF, all but these two TIFF, and these two HEIC.
+         * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
          * @example intake-forms
          */
         DocumentType: "intake-forms" | "lab-results" | "id-card" | "gfe-forms" | "consent-forms" | "photos";
         /**
-         * @description Only encounters in this state, as it is stored.
+         * @description Only encounters with this stored status.
          * @example pending_review
          */
         EncounterStatusFilter: "pending_review" | "in_review" | "awaiting_information" | "completed" | "denied" | "cancelled" | "expired";
@@ -6875,12 +6876,12 @@ export interface components {
          */
         EncounterClinicId: components["schemas"]["Uuid"];
         /**
-         * @description Only encounters that were created after this moment. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
         CreatedAfter: components["schemas"]["DateTime"];
         /**
-         * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
          */
         Cursor: string;
@@ -6905,7 +6906,7 @@ export interface components {
          */
         AwaitingEncounterId: number;
         /**
-         * @description Only orders in this state.
+         * @description Only orders with this status.
          * @example pending
          */
         OrderStatusFilter: "pending" | "paid" | "cancelled" | "refunded";
@@ -6920,37 +6921,37 @@ export interface components {
          */
         OrderClinicId: components["schemas"]["Uuid"];
         /**
-         * @description Only orders that were created after this moment. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+         * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
          * @example 2026-01-01T00:00:00Z
          */
         OrderCreatedAfter: components["schemas"]["DateTime"];
         /**
-         * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
          * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwZjA1MQ
          */
         OrderCursor: string;
         /**
-         * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+         * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
          * @example ORD-100045
          */
         OrderNo: string;
         /**
-         * @description Makes a retry safe, and is required here because a payment must not be recorded twice: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each payment; quotation marks around it are not part of it. Kept for 24 hours.
+         * @description Makes a retry safe; required here because a payment must not be recorded twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
          * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
          */
         RequiredIdempotencyKey: string;
         /**
-         * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+         * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
          * @example ORD-100051
          */
         PaidOrderNo: string;
         /**
-         * @description Where to go on, `next_cursor` of the page before; without it, the oldest event that is kept. It is opaque and belongs to your tenant. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the feed starts at the oldest event. Opaque; belongs to your tenant. At most 200 characters, more than we issue.
          * @example ZGVtbyAw
          */
         EventsAfter: string;
         /**
-         * @description Only events of these types, separated by commas or in a parameter each (`types=…&types=…`); by default all. At most 50, more than there are.
+         * @description Only events of these types, separated by commas or as repeated parameters (`types=…&types=…`); by default all. At most 50, more than there are.
          * @example [
          *       "encounter.completed",
          *       "order.created"
@@ -6963,12 +6964,12 @@ export interface components {
          */
         EndpointId: components["schemas"]["Uuid"];
         /**
-         * @description Only deliveries in this state.
+         * @description Only deliveries with this status.
          * @example failed
          */
         DeliveryStatusFilter: "waiting" | "delivered" | "failed";
         /**
-         * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
          * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
          */
         DeliveryCursor: string;
@@ -6978,22 +6979,22 @@ export interface components {
          */
         DeliveryId: components["schemas"]["Uuid"];
         /**
-         * @description Only what concerns this patient (`user_id`).
+         * @description Only entries about this patient (`user_id`).
          * @example 01a10caf-a4c0-7000-8000-00000000d001
          */
         AuditPatientId: components["schemas"]["Uuid"];
         /**
-         * @description Only what this API client (`client_id`) did. At most 100 characters, more than any has.
+         * @description Only requests of this API client (`client_id`). At most 100 characters, more than any has.
          * @example ces_k5xw4zdpnrqw2y3imfzg
          */
         AuditClientId: string;
         /**
-         * @description Only this operation, as this document names it, or this command of the operator. At most 100 characters, more than any has.
+         * @description Only this operation, by its `operationId`, or this operator command. At most 100 characters, more than any has.
          * @example getPatient
          */
         AuditOperationId: string;
         /**
-         * @description Where to go on, `next_cursor` of the page before; without it, the oldest that is kept. It is opaque and belongs to your tenant. At most 200 characters, more than we issue.
+         * @description `next_cursor` of the previous page; without it, the list starts at the oldest entry. Opaque; belongs to your tenant. At most 200 characters, more than we issue.
          * @example ZGVtbyAw
          */
         AuditAfter: string;
@@ -7003,7 +7004,7 @@ export interface components {
          */
         UnverifiedPatientId: components["schemas"]["Uuid"];
         /**
-         * @description Only this operation, as this document names it. At most 100 characters, more than any has.
+         * @description Only this operation, by its `operationId`. At most 100 characters, more than any has.
          * @example createPatient
          */
         RequestOperationId: string;
@@ -7013,22 +7014,22 @@ export interface components {
          */
         RequestStatus: number;
         /**
-         * @description Only requests with this code of a problem, or of a token error. At most 100 characters, more than any has.
+         * @description Only requests with this problem code or token error code. At most 100 characters, more than any has.
          * @example patient_email_taken
          */
         RequestCode: string;
         /**
-         * @description Where to go on, `next_cursor` of the page before; without it, the newest. It is opaque and belongs to your tenant. At most 200 characters.
+         * @description `next_cursor` of the previous page; without it, the list starts at the newest request. Opaque; belongs to your tenant. At most 200 characters.
          * @example bm9ydGh3aW5kL3JlcXVlc3RzIDI
          */
         RequestCursor: string;
         /**
-         * @description Only encounters of this queue; there is one.
+         * @description Only encounters of this queue; there is only one.
          * @example provider_network
          */
         QueueName: "provider_network";
         /**
-         * @description Only encounters of this state (two-letter code, in any case): that of the patient, or else of the clinic's primary location.
+         * @description Only encounters of this US state (two-letter code, in either case): the state of the patient, or else of the clinic's primary location.
          * @example TX
          */
         QueueState: string;
@@ -7043,17 +7044,17 @@ export interface components {
          */
         ReviewerRef: components["schemas"]["ReviewerRef"];
         /**
-         * @description The `id` of the event, the same on every attempt: ignore an event whose id you have handled.
+         * @description The `id` of the event, the same on every attempt. Ignore an event whose id you have already handled.
          * @example 01a1f9b8-cbc0-7000-8000-00000000ee01
          */
         WebhookId: string;
         /**
-         * @description When this attempt was made, in seconds since 1970. Refuse what is older than five minutes.
+         * @description The time of this attempt, in seconds since 1970. Refuse attempts that are older than five minutes.
          * @example 1795190400
          */
         WebhookTimestamp: number;
         /**
-         * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two, separated by a blank.
+         * @description `v1,` and the base64 of HMAC-SHA256 of `webhook-id`, `webhook-timestamp` and the body, joined by full stops, with the endpoint's secret (Standard Webhooks 1.0). For 24 hours after a rotation there are two signatures, separated by a space.
          * @example v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=
          */
         WebhookSignature: string;
@@ -7061,7 +7062,7 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Id of this request. A UUID that the request carries in `X-Request-Id` is kept.
+         * @description Id of this request. A UUID that the request sends in `X-Request-Id` is kept.
          * @example 01a1f9b8-cbc0-7000-8000-00000000f00d
          */
         XRequestId: string;
@@ -7076,7 +7077,7 @@ export interface components {
          */
         RateLimitPolicy: string;
         /**
-         * @description What is left of the limit that this request counts against (IETF draft `ratelimit-headers`): `r` requests in the next `t` seconds. Left out while no API client is known (most 401), and where the operator has switched limits off.
+         * @description The remaining part of the limit that this request counts against (IETF draft `ratelimit-headers`): `r` requests in the next `t` seconds. Absent while no API client is known (most 401), and where the operator has switched limits off.
          * @example "default";r=1187;t=42
          */
         RateLimit: string;
@@ -7101,22 +7102,22 @@ export interface components {
          */
         BearerChallenge: string;
         /**
-         * @description Challenge (RFC 6750 §3.1), with the permission that is missing in `scope` if it is one.
+         * @description Challenge (RFC 6750 §3.1); `scope` names the missing permission, if there is one.
          * @example Bearer realm="clinical-encounter", error="insufficient_scope"
          */
         InsufficientScopeChallenge: string;
         /**
-         * @description Present, with the value `true`, when the answer is that of an earlier request with the same `Idempotency-Key`.
+         * @description `true` if the response is that of an earlier request with the same `Idempotency-Key`; otherwise absent.
          * @example true
          */
         IdempotentReplayed: "true";
         /**
-         * @description Seconds to wait before the next attempt, with `idempotency_in_progress` only.
+         * @description Seconds to wait before the next attempt; only with `idempotency_in_progress`.
          * @example 1
          */
         RetryAfterOptional: number;
         /**
-         * @description Challenge (RFC 6750 §3). `error="invalid_token"` when the token was refused; no `error` with the code `patient_access_denied`, because the token itself is fine.
+         * @description Challenge (RFC 6750 §3). `error="invalid_token"` when the token was refused; no `error` with the code `patient_access_denied`, because the token is valid.
          * @example Bearer realm="clinical-encounter"
          */
         PatientAccessChallenge: string;
@@ -7189,7 +7190,7 @@ export interface operations {
                 };
             };
             413: components["responses"]["BodyTooLarge"];
-            /** @description The limit of the client, or of failures from this address, is used up */
+            /** @description The client, or its failures from this address, are over a limit */
             429: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -7212,32 +7213,32 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Number of the page, from 1. A page past the end is empty. At most 10 000: narrow the search to reach what is beyond.
+                 * @description Number of the page, from 1. A page past the end is empty. At most 10,000: narrow the search to reach later elements.
                  * @example 1
                  */
                 page: components["parameters"]["Page"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
                 /**
-                 * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are understood, in either case.
+                 * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are accepted, in either case.
                  * @example true
                  */
                 isActive?: components["parameters"]["IsActive"];
                 /**
-                 * @description Words of the legal name or of the e-mail, whole or in part, in any order and in either case; white space and punctuation part them. Blank means no filter. At most 100 characters, longer than what people search for.
+                 * @description Words or parts of words of the legal name or e-mail, in any order and case; white space and punctuation separate them. Blank means no filter. At most 100 characters, longer than what people search for.
                  * @example northwind
                  */
                 search?: components["parameters"]["ClinicSearch"];
                 /**
-                 * @description State of any of the clinic's locations, by its two-letter code or its name (`TX`, `Texas`), in either case; blank means no filter. At most 50 characters, longer than any name.
+                 * @description State of any location of the clinic, by its two-letter code or its name (`TX`, `Texas`), in either case; blank means no filter. At most 50 characters, longer than any name.
                  * @example TX
                  */
                 state?: components["parameters"]["ClinicState"];
                 /**
-                 * @description What the clinics are ordered by; `name` is the legal name without regard to case. Among equals, the newest comes first.
+                 * @description The sort field; `name` is the legal name, ignoring case. Among equals, the newest comes first.
                  * @example name
                  */
                 sort_by: components["parameters"]["ClinicSortBy"];
@@ -7249,7 +7250,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7289,19 +7290,19 @@ export interface operations {
                  */
                 email: components["parameters"]["PatientEmail"];
                 /**
-                 * @description Number of the page, from 1. A page past the end is empty. At most 10 000: narrow the search to reach what is beyond.
+                 * @description Number of the page, from 1. A page past the end is empty. At most 10,000: narrow the search to reach later elements.
                  * @example 1
                  */
                 page: components["parameters"]["Page"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7311,7 +7312,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The patient, or nobody */
+            /** @description The patient, or an empty list */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -7338,12 +7339,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7387,7 +7388,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7431,7 +7432,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7452,7 +7453,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The patient afterwards */
+            /** @description The updated patient */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -7481,14 +7482,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only states of this country, by its ISO 3166 code of two letters, in either case; by default all.
+                 * @description Only states of this country (ISO 3166 two-letter code, in either case); by default all.
                  * @example US
                  */
                 countryCode?: components["parameters"]["CountryCode"];
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7523,37 +7524,37 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Number of the page, from 1. A page past the end is empty. At most 10 000: narrow the search to reach what is beyond.
+                 * @description Number of the page, from 1. A page past the end is empty. At most 10,000: narrow the search to reach later elements.
                  * @example 1
                  */
                 page: components["parameters"]["Page"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
                 /**
-                 * @description Words of the SKU or of the name, whole or in part, in any order and in either case; white space and punctuation part them. Blank means no filter. At most 100 characters, longer than what people search for.
+                 * @description Words or parts of words of the SKU or name, in any order and case; white space and punctuation separate them. Blank means no filter. At most 100 characters, longer than what people search for.
                  * @example BTX
                  */
                 search?: components["parameters"]["ProductSearch"];
                 /**
-                 * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are understood, in either case.
+                 * @description True for active ones, false for inactive ones; by default both. Only `true` and `false` are accepted, in either case.
                  * @example true
                  */
                 isActive?: components["parameters"]["IsActive"];
                 /**
-                 * @description Only the products of this category.
+                 * @description Only products of this category.
                  * @example 01a05c32-5e80-7000-8000-00000000ca01
                  */
                 categoryId?: components["parameters"]["ProductCategoryId"];
                 /**
-                 * @description Only the products that are available at this clinic. Its entry comes first in their `clinicAvailability`.
+                 * @description Only products that are available at this clinic. Its entry comes first in their `clinicAvailability`.
                  * @example 01a05c32-5e80-7000-8000-00000000c101
                  */
                 clinicId?: components["parameters"]["ProductClinicId"];
                 /**
-                 * @description What the products are ordered by, `name` and `sku` without regard to case. Among equals, the newest comes first.
+                 * @description The sort field; `name` and `sku` ignore case. Among equals, the newest comes first.
                  * @example name
                  */
                 sort_by: components["parameters"]["ProductSortBy"];
@@ -7565,7 +7566,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7601,12 +7602,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7618,7 +7619,7 @@ export interface operations {
                  */
                 id: components["parameters"]["PatientId"];
                 /**
-                 * @description What the document is. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG; all but `photos` accept PDF, all but these two TIFF, and these two HEIC.
+                 * @description The kind of document. An `id-card` may have 10 MiB, the others 20 MiB. All accept JPEG and PNG. All except `photos` accept PDF; `photos` and `id-card` accept HEIC, the others TIFF.
                  * @example intake-forms
                  */
                 documentType: components["parameters"]["DocumentType"];
@@ -7660,7 +7661,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only encounters in this state, as it is stored.
+                 * @description Only encounters with this stored status.
                  * @example pending_review
                  */
                 status?: components["parameters"]["EncounterStatusFilter"];
@@ -7675,24 +7676,24 @@ export interface operations {
                  */
                 clinicId?: components["parameters"]["EncounterClinicId"];
                 /**
-                 * @description Only encounters that were created after this moment. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @description Only encounters created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 created_after?: components["parameters"]["CreatedAfter"];
                 /**
-                 * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
                  * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDEwMDEyNA
                  */
                 cursor?: components["parameters"]["Cursor"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7729,12 +7730,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7780,7 +7781,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7823,7 +7824,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7867,7 +7868,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7881,7 +7882,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What would come of it */
+            /** @description The expected result */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -7910,7 +7911,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -7955,12 +7956,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8011,12 +8012,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8067,12 +8068,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8122,7 +8123,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only orders in this state.
+                 * @description Only orders with this status.
                  * @example pending
                  */
                 status?: components["parameters"]["OrderStatusFilter"];
@@ -8137,24 +8138,24 @@ export interface operations {
                  */
                 clinicId?: components["parameters"]["OrderClinicId"];
                 /**
-                 * @description Only orders that were created after this moment. Percent-encode a plus sign as `%2B`, or it arrives as a space.
+                 * @description Only orders created after this instant. Percent-encode a plus sign as `%2B`, or it arrives as a space.
                  * @example 2026-01-01T00:00:00Z
                  */
                 created_after?: components["parameters"]["OrderCreatedAfter"];
                 /**
-                 * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
                  * @example MjAyNi0xMS0yMFQxNjoxMDowMC4wMDBaIDAxYTFmOWI4LWNiYzAtNzAwMC04MDAwLTAwMDAwMDAwZjA1MQ
                  */
                 cursor?: components["parameters"]["OrderCursor"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8191,14 +8192,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
-                 * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
                  * @example ORD-100045
                  */
                 order_no: components["parameters"]["OrderNo"];
@@ -8235,19 +8236,19 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Makes a retry safe, and is required here because a payment must not be recorded twice: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each payment; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe; required here because a payment must not be recorded twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
-                 * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
                  * @example ORD-100045
                  */
                 order_no: components["parameters"]["OrderNo"];
@@ -8291,14 +8292,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
-                 * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
                  * @example ORD-100045
                  */
                 order_no: components["parameters"]["OrderNo"];
@@ -8311,7 +8312,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The order afterwards */
+            /** @description The updated order */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -8341,19 +8342,19 @@ export interface operations {
             query?: never;
             header: {
                 /**
-                 * @description Makes a retry safe, and is required here because a payment must not be recorded twice: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each payment; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe; required here because a payment must not be recorded twice. A request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each payment; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key": components["parameters"]["RequiredIdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
-                 * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
                  * @example ORD-100051
                  */
                 order_no: components["parameters"]["PaidOrderNo"];
@@ -8397,14 +8398,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
             };
             path: {
                 /**
-                 * @description Order number, prefix, dash and digits; letters in either case. The limits admit every number we issue.
+                 * @description Order number: prefix, dash and digits, letters in either case. The limits admit every number we issue.
                  * @example ORD-100051
                  */
                 order_no: components["parameters"]["PaidOrderNo"];
@@ -8417,7 +8418,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The order afterwards */
+            /** @description The updated order */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -8446,12 +8447,12 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Where to go on, `next_cursor` of the page before; without it, the oldest event that is kept. It is opaque and belongs to your tenant. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the feed starts at the oldest event. Opaque; belongs to your tenant. At most 200 characters, more than we issue.
                  * @example ZGVtbyAw
                  */
                 after?: components["parameters"]["EventsAfter"];
                 /**
-                 * @description Only events of these types, separated by commas or in a parameter each (`types=…&types=…`); by default all. At most 50, more than there are.
+                 * @description Only events of these types, separated by commas or as repeated parameters (`types=…&types=…`); by default all. At most 50, more than there are.
                  * @example [
                  *       "encounter.completed",
                  *       "order.created"
@@ -8459,14 +8460,14 @@ export interface operations {
                  */
                 types?: components["parameters"]["EventTypes"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8503,7 +8504,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8513,7 +8514,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The endpoints, the oldest first */
+            /** @description The endpoints, oldest first */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -8540,12 +8541,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8589,7 +8590,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8633,7 +8634,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8649,7 +8650,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone */
+            /** @description Deleted */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -8674,7 +8675,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8695,7 +8696,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The endpoint afterwards */
+            /** @description The updated endpoint */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -8724,12 +8725,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8775,7 +8776,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8791,7 +8792,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The event is on its way */
+            /** @description The event will be sent */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -8820,7 +8821,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8840,7 +8841,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The events are on their way */
+            /** @description The events will be sent */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -8869,24 +8870,24 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only deliveries in this state.
+                 * @description Only deliveries with this status.
                  * @example failed
                  */
                 status?: components["parameters"]["DeliveryStatusFilter"];
                 /**
-                 * @description Where to go on, `next_cursor` of the page before; without it, the first page. It is opaque and belongs to the same filters. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the first page. Opaque; use it with the same filters. At most 200 characters, more than we issue.
                  * @example MDFhMWY5YjgtY2JjMC03MDAwLTgwMDAtMDAwMDAwMDBkZWZm
                  */
                 cursor?: components["parameters"]["DeliveryCursor"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8930,7 +8931,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -8951,7 +8952,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery, which waits */
+            /** @description The waiting delivery */
             202: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -8979,34 +8980,34 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only what concerns this patient (`user_id`).
+                 * @description Only entries about this patient (`user_id`).
                  * @example 01a10caf-a4c0-7000-8000-00000000d001
                  */
                 patientId?: components["parameters"]["AuditPatientId"];
                 /**
-                 * @description Only what this API client (`client_id`) did. At most 100 characters, more than any has.
+                 * @description Only requests of this API client (`client_id`). At most 100 characters, more than any has.
                  * @example ces_k5xw4zdpnrqw2y3imfzg
                  */
                 clientId?: components["parameters"]["AuditClientId"];
                 /**
-                 * @description Only this operation, as this document names it, or this command of the operator. At most 100 characters, more than any has.
+                 * @description Only this operation, by its `operationId`, or this operator command. At most 100 characters, more than any has.
                  * @example getPatient
                  */
                 operationId?: components["parameters"]["AuditOperationId"];
                 /**
-                 * @description Where to go on, `next_cursor` of the page before; without it, the oldest that is kept. It is opaque and belongs to your tenant. At most 200 characters, more than we issue.
+                 * @description `next_cursor` of the previous page; without it, the list starts at the oldest entry. Opaque; belongs to your tenant. At most 200 characters, more than we issue.
                  * @example ZGVtbyAw
                  */
                 after?: components["parameters"]["AuditAfter"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9043,7 +9044,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9063,7 +9064,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The encounter afterwards */
+            /** @description The updated encounter */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -9093,7 +9094,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9113,7 +9114,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The patient afterwards */
+            /** @description The updated patient */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -9143,7 +9144,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9180,7 +9181,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9223,7 +9224,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9233,7 +9234,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Everything is as in the beginning */
+            /** @description The sandbox is restored */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -9257,7 +9258,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only this operation, as this document names it. At most 100 characters, more than any has.
+                 * @description Only this operation, by its `operationId`. At most 100 characters, more than any has.
                  * @example createPatient
                  */
                 operationId?: components["parameters"]["RequestOperationId"];
@@ -9267,24 +9268,24 @@ export interface operations {
                  */
                 status?: components["parameters"]["RequestStatus"];
                 /**
-                 * @description Only requests with this code of a problem, or of a token error. At most 100 characters, more than any has.
+                 * @description Only requests with this problem code or token error code. At most 100 characters, more than any has.
                  * @example patient_email_taken
                  */
                 code?: components["parameters"]["RequestCode"];
                 /**
-                 * @description Where to go on, `next_cursor` of the page before; without it, the newest. It is opaque and belongs to your tenant. At most 200 characters.
+                 * @description `next_cursor` of the previous page; without it, the list starts at the newest request. Opaque; belongs to your tenant. At most 200 characters.
                  * @example bm9ydGh3aW5kL3JlcXVlc3RzIDI
                  */
                 cursor?: components["parameters"]["RequestCursor"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9321,7 +9322,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9358,7 +9359,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9372,7 +9373,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What it responds from now on */
+            /** @description The new response */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -9399,24 +9400,24 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Only encounters of this queue; there is one.
+                 * @description Only encounters of this queue; there is only one.
                  * @example provider_network
                  */
                 serviceQueue: components["parameters"]["QueueName"];
                 /**
-                 * @description Only encounters of this state (two-letter code, in any case): that of the patient, or else of the clinic's primary location.
+                 * @description Only encounters of this US state (two-letter code, in either case): the state of the patient, or else of the clinic's primary location.
                  * @example TX
                  */
                 state?: components["parameters"]["QueueState"];
                 /**
-                 * @description Elements per page. At most 100, so that an answer stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
+                 * @description Elements per page. At most 100, so that a response stays small; a larger value is refused, not lowered. A list with a cursor, and the review queue, may end a page earlier, at 1 MiB.
                  * @example 20
                  */
                 limit: components["parameters"]["Limit"];
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9453,12 +9454,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9515,7 +9516,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9560,7 +9561,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9580,7 +9581,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The encounter, in the queue again */
+            /** @description The encounter, back in the queue */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -9610,12 +9611,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9635,7 +9636,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The encounter, which waits for the partner */
+            /** @description The encounter, waiting for the partner */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -9666,12 +9667,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9722,12 +9723,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];
@@ -9778,12 +9779,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Makes a retry safe: a request with the key of an earlier one, which succeeded, changes nothing and gets the earlier answer again. 1 to 255 printable ASCII characters, best a new UUID for each intention; quotation marks around it are not part of it. Kept for 24 hours.
+                 * @description Makes a retry safe: a request with the key of an earlier successful one changes nothing and gets its response again. 1 to 255 printable ASCII characters, preferably a new UUID for each intention; enclosing quotation marks are not part of the key. Kept for 24 hours.
                  * @example 8e03978e-40d5-43dd-bc93-6894a57f9324
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
-                 * @description In a sandbox tenant only, a live one answers 400: `error=` and a problem code of this operation makes that the response, and nothing is done; `delay=` and milliseconds, up to 30000, makes it late; both with a comma. At most 100 characters, more than that needs.
+                 * @description For sandbox tenants only; a live tenant gets 400. `error=` with a problem code of this operation returns that problem, without any effect; `delay=` with milliseconds, up to 30000, delays the response; combine both with a comma. At most 100 characters, more than that needs.
                  * @example error=rate_limited
                  */
                 "Sandbox-Behavior"?: components["parameters"]["SandboxBehavior"];

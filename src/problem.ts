@@ -1,6 +1,6 @@
 import type { OAuthErrorCode, ProblemCode } from './contract.js';
 
-/** One fault in a request: where it is and which rule it breaks, never the value (it may be health data). */
+/** One error in a request: its location and the violated rule, never the value, which may be health data. */
 export interface FieldError {
   /** JSON pointer into the body, as a URI fragment: `#/treatmentIds/1`. */
   readonly pointer?: string;
@@ -19,7 +19,7 @@ interface ProblemOptions {
   readonly scope?: string;
 }
 
-/** A failure that the caller sees. Domain code names the code; only this table knows statuses. */
+/** An error that the caller sees. Domain code throws it by code; the table below has the statuses. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly errors: readonly FieldError[];
@@ -36,14 +36,14 @@ export class Problem extends Error {
   }
 }
 
-/** What is asked for is not possible in the present state, which the problem names. */
+/** The record's current status, which the problem names, does not allow the request. */
 export function invalidState(current_status: string, detail?: string): Problem {
   return new Problem('invalid_state', detail, { extra: { current_status } });
 }
 
 /**
- * One member of the body is not as it must be.
- * @param rule that it breaks, where the problem does not say it
+ * A problem with one member of the body.
+ * @param rule the violated rule, if it is not the code of the problem
  */
 export function fieldProblem(code: ProblemCode, pointer: string, detail: string, rule: string = code): Problem {
   return new Problem(code, undefined, { errors: [{ pointer, code: rule, detail }] });
@@ -53,21 +53,21 @@ interface ProblemType {
   readonly status: number;
   /** Fixed per code (RFC 9457 §3.1.3). */
   readonly title: string;
-  /** The detail when the thrower has nothing more precise to say. */
+  /** The default detail. */
   readonly detail: string;
 }
 
 const invalid = (title: string, detail: string): ProblemType => ({ status: 400, title, detail });
 const unauthenticated = (title: string, detail: string): ProblemType => ({ status: 401, title, detail });
 const forbidden = (title: string, detail: string): ProblemType => ({ status: 403, title, detail });
-const notFound = (what: string): ProblemType => ({
+const notFound = (resource: string): ProblemType => ({
   status: 404,
-  title: `${what} not found`,
-  detail: `There is no such ${what.toLowerCase()} in your tenant.`,
+  title: `${resource} not found`,
+  detail: `There is no such ${resource.toLowerCase()} in your tenant.`,
 });
 const conflict = (title: string, detail: string): ProblemType => ({ status: 409, title, detail });
 
-/** Every code with its status (R-77). A code missing from here or from the contract does not compile. */
+/** Every code with its status (R-77). A code that is missing here or in the contract does not compile. */
 export const problems = {
   validation_failed: invalid('Request is not valid', 'The request does not match the contract; see errors.'),
   malformed_json: invalid('Malformed JSON', 'The body is not well-formed JSON in UTF-8.'),
@@ -75,10 +75,7 @@ export const problems = {
   identifier_required: invalid('Identifier required', 'Send at least one of encounter_id, gfe_no and order_no.'),
   identifier_mismatch: invalid('Identifiers disagree', 'The identifiers belong to different encounters; send one.'),
   schedule_incomplete: invalid('Schedule incomplete', 'scheduledTime needs a scheduledDay.'),
-  schedule_time_zone_required: invalid(
-    'Time zone required',
-    'The clinic has no time zone of its own; send scheduledTimeZone.',
-  ),
+  schedule_time_zone_required: invalid('Time zone required', 'The clinic has no time zone; send scheduledTimeZone.'),
   schedule_time_zone_unknown: invalid(
     'Time zone unknown',
     'Send an IANA time-zone name such as America/New_York, not an offset or abbreviation.',
@@ -88,11 +85,14 @@ export const problems = {
     'The clocks of that zone skip this local time; send a time that exists on that day.',
   ),
   document_url_invalid: invalid('Document URL is not valid', 'Send an absolute https URL without credentials.'),
-  document_url_forbidden: invalid('Document URL is not allowed', 'The URL may not be fetched: use a public https URL.'),
+  document_url_forbidden: invalid(
+    'Document URL is not allowed',
+    'The service must not fetch this URL; use a public https URL.',
+  ),
   document_fetch_failed: invalid('Document could not be fetched', 'The URL did not deliver the file.'),
   document_empty: invalid('Document is empty', 'The file has no content.'),
   document_too_large: invalid('Document is too large', 'The file is larger than its document type allows.'),
-  document_type_not_allowed: invalid('File type not allowed', 'The file is not of a type that is accepted here.'),
+  document_type_not_allowed: invalid('File type not allowed', 'The file type is not accepted for this document type.'),
   document_type_mismatch: invalid('File type mismatch', 'The content differs from the declared type or file name.'),
   document_rejected: invalid('Document rejected', 'A malware scan refused the file.'),
   decisions_incomplete: invalid(
@@ -104,26 +104,29 @@ export const problems = {
     'Idempotency key is not valid',
     'Send 1 to 255 printable ASCII characters as Idempotency-Key.',
   ),
-  idempotency_key_required: invalid(
-    'Idempotency key required',
-    'Send an Idempotency-Key, so that a retry does no harm.',
-  ),
+  idempotency_key_required: invalid('Idempotency key required', 'Send an Idempotency-Key, so that a retry is safe.'),
   idempotency_key_reused: invalid(
-    'Idempotency key was used',
-    'An earlier request with this Idempotency-Key was a different one; use a new key.',
+    'Idempotency key already used',
+    'This Idempotency-Key belongs to a different earlier request; use a new key.',
   ),
   cursor_invalid: invalid(
     'Cursor is not valid',
-    'Send next_cursor of an earlier answer as it is, or start again without a cursor.',
+    'Send next_cursor of an earlier response unchanged, or start without a cursor.',
   ),
-  webhook_url_forbidden: invalid('Webhook URL is not allowed', 'Nothing may be sent there: use a public https URL.'),
+  webhook_url_forbidden: invalid(
+    'Webhook URL is not allowed',
+    'The service must not send to this URL; use a public https URL.',
+  ),
   token_missing: unauthenticated('Access token missing', 'Send Authorization: Bearer <access token>.'),
   token_invalid: unauthenticated('Access token not valid', 'Obtain a new access token at /oauth/token.'),
   token_expired: unauthenticated('Access token expired', 'Obtain a new access token at /oauth/token.'),
   client_inactive: unauthenticated('API client not active', 'The API client or its tenant has been deactivated.'),
-  patient_access_denied: unauthenticated('No access to this patient', 'You may not upload documents for this patient.'),
+  patient_access_denied: unauthenticated(
+    'No access to this patient',
+    'Your API client cannot upload documents for this patient.',
+  ),
   insufficient_permission: forbidden('Insufficient permission', 'The token lacks a permission.'),
-  clinic_not_permitted: forbidden('Clinic not permitted', 'Your API client may not see this clinic.'),
+  clinic_not_permitted: forbidden('Clinic not permitted', 'Your API client has no access to this clinic.'),
   sandbox_only: forbidden('Only in a sandbox', 'This operation works in sandbox tenants only.'),
   clinic_not_found: notFound('Clinic'),
   patient_not_found: notFound('Patient'),
@@ -135,11 +138,15 @@ export const problems = {
   webhook_endpoint_not_found: notFound('Webhook endpoint'),
   delivery_not_found: notFound('Delivery'),
   route_not_found: { status: 404, title: 'Route not found', detail: 'No operation has this path.' },
-  method_not_allowed: { status: 405, title: 'Method not allowed', detail: 'See the Allow header for this path.' },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    detail: 'The Allow header lists the methods of this path.',
+  },
   request_timeout: {
     status: 408,
     title: 'Request too slow',
-    detail: 'A request has 10 seconds for its headers and 15 in all. Send it again on a new connection.',
+    detail: 'A request has 10 seconds for its headers and 15 seconds in total. Send it again on a new connection.',
   },
   patient_email_taken: conflict(
     'E-mail already in use',
@@ -156,16 +163,16 @@ export const problems = {
     'Document of another patient',
     'Send documents of this encounter’s patient only.',
   ),
-  invalid_state: conflict('Not possible in this state', 'The current state does not allow this; see current_status.'),
-  claimed_by_other: conflict('Claimed by another provider', 'Another provider has this encounter.'),
+  invalid_state: conflict('Not possible in this status', 'The current status does not allow this; see current_status.'),
+  claimed_by_other: conflict('Claimed by another provider', 'Another provider has claimed this encounter.'),
   provider_not_licensed: conflict(
     'Provider not licensed',
-    'Your tenant wants an active provider with a licence in force in the state of this encounter.',
+    'Your tenant requires an active provider with a valid licence in the state of this encounter.',
   ),
   not_due: conflict('Not due yet', 'A scheduled synchronous encounter can be claimed from 15 minutes before its time.'),
   webhook_limit_reached: conflict(
     'Too many webhook endpoints',
-    'A tenant has five webhook endpoints at most. Delete one that is not needed.',
+    'A tenant can have five webhook endpoints. Delete one that you do not need.',
   ),
   too_many_records: conflict(
     'Too many records',
@@ -173,39 +180,45 @@ export const problems = {
   ),
   sandbox_full: conflict(
     'Sandbox is full',
-    'A sandbox has at most 5,000 patients and 5,000 encounters. Reset it to begin again.',
+    'A sandbox has at most 5,000 patients and 5,000 encounters. Reset it to continue.',
   ),
   sandbox_busy: conflict(
     'Sandbox is busy',
-    'A reset of this sandbox, or a move of its clock, is under way. Retry after the given delay.',
+    'A reset or clock move of this sandbox is in progress. Retry after the given delay.',
   ),
-  payment_exceeds_balance: conflict('Payment exceeds the balance', 'The amount is above what is left to pay.'),
-  refund_exceeds_payment: conflict('Refund exceeds the payment', 'The amount is above what is left of the payment.'),
+  payment_exceeds_balance: conflict('Payment exceeds the balance', 'The amount exceeds the balance of the order.'),
+  refund_exceeds_payment: conflict(
+    'Refund exceeds the payment',
+    'The amount exceeds the remaining amount of the payment.',
+  ),
   idempotency_in_progress: conflict(
-    'Same request under way',
-    'A request with this Idempotency-Key is still being worked on. Retry after the given delay.',
+    'Same request in progress',
+    'A request with this Idempotency-Key is still in progress. Retry after the given delay.',
   ),
-  body_too_large: { status: 413, title: 'Body too large', detail: 'A request body may have 256 KiB at most.' },
+  body_too_large: { status: 413, title: 'Body too large', detail: 'A request body must not exceed 256 KiB.' },
   rate_limited: {
     status: 429,
     title: 'Too many requests',
-    detail:
-      'Your API client has used up a limit, which the header RateLimit-Policy names. Retry after the given delay.',
+    detail: 'Your API client is over the limit that the header RateLimit-Policy names. Retry after the given delay.',
   },
-  internal_error: { status: 500, title: 'Internal error', detail: 'The request failed on our side; quote request_id.' },
+  internal_error: {
+    status: 500,
+    title: 'Internal error',
+    detail: 'The service failed. Report the request_id to the operator.',
+  },
   dependency_unavailable: {
     status: 503,
     title: 'Temporarily unavailable',
-    detail: 'A part of the service is not reachable. Retry after the given delay.',
+    detail: 'A part of the service is unavailable. Retry after the given delay.',
   },
 } satisfies Record<ProblemCode, ProblemType>;
 
-/** A failure of the token endpoint, which answers in OAuth's own shape (RFC 6749 §5.2). */
+/** An error of the token endpoint, in the form of RFC 6749 §5.2. */
 export class OAuthProblem extends Error {
   readonly error: OAuthErrorCode;
-  /** Whether the client authenticated by HTTP Basic, so that the answer must challenge it. */
+  /** Whether the client used HTTP Basic; then the response needs a challenge. */
   readonly basic: boolean;
-  /** The client id that was sent, for the log; undefined unless it looks like one: callers may send anything. */
+  /** The submitted client id, for the log; undefined if it is not shaped like one, because callers can send any text. */
   readonly clientId: string | undefined;
 
   constructor(error: OAuthErrorCode, description: string, basic = false, clientId?: string) {
@@ -217,7 +230,7 @@ export class OAuthProblem extends Error {
   }
 }
 
-/** Statuses of RFC 6749 §5.2; a refused refresh token is 401 (D-55), a limit that is used up 429 (D-98). */
+/** Statuses of RFC 6749 §5.2; a refused refresh token is 401 (D-55), a request over the limit 429 (D-98). */
 export const oauthStatuses = {
   invalid_request: 400,
   unsupported_grant_type: 400,

@@ -253,8 +253,8 @@ describe('whatever the partner sends, in success and in failure', () => {
       expect(body.doc_url).toBe(`/docs#/section/errors/${body.code}`);
       expect(body.detail).toBe(
         status === 500
-          ? 'The request failed on our side; quote request_id.'
-          : 'A part of the service is not reachable. Retry after the given delay.',
+          ? 'The service failed. Report the request_id to the operator.'
+          : 'A part of the service is unavailable. Retry after the given delay.',
       );
     }
   });

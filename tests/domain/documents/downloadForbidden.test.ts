@@ -132,7 +132,7 @@ describe('the trap: a server on this machine that must never hear from us', () =
   it.each(answers)('a name that stands for %s is forbidden', async (_name, addresses) => {
     const misled = downloaderFor({ lookup: async () => addresses });
     const refusal = await refusalOf(fetchWith(misled, `https://files.example.com:${port}/`));
-    const message = 'The URL may not be fetched: use a public https URL.';
+    const message = 'The service must not fetch this URL; use a public https URL.';
     expect([refusal.code, refusal.message]).toEqual(['document_url_forbidden', message]);
     const sent = await deliver(`https://files.example.com:${port}/`, { lookup: async () => addresses });
     expect(sent).toEqual({ error: 'url_forbidden' });
@@ -167,7 +167,7 @@ describe('the trap: a server on this machine that must never hear from us', () =
       }
     }
     deaf.close();
-    const message = 'The URL may not be fetched: use a public https URL.';
+    const message = 'The service must not fetch this URL; use a public https URL.';
     expect([...answers]).toEqual([JSON.stringify(['document_url_forbidden', message, undefined])]);
   });
 
