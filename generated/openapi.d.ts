@@ -6640,7 +6640,7 @@ export interface components {
                 "application/json": components["schemas"]["Problem"];
             };
         };
-        /** @description The verification is not in a state from which this can happen, or three reminders were sent */
+        /** @description The current status of the verification does not allow this */
         VerificationConflict: {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];

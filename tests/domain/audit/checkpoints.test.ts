@@ -64,7 +64,7 @@ async function fill(): Promise<void> {
     ]);
     expect(await addCheckpoints(context)).toBe(1);
     now = new Date(now.getTime() + day);
-    if (checkpoint === 0) await expect(record(row({ outcome: 'odd' as 'failed' }))).rejects.toThrow('not reachable');
+    if (checkpoint === 0) await expect(record(row({ outcome: 'odd' as 'failed' }))).rejects.toThrow('is unavailable');
   }
   await record(row());
 }
