@@ -3995,6 +3995,8 @@ export interface components {
             reviewType: "synchronous" | "asynchronous";
             /** @description The group of reviewers. */
             serviceQueue: "provider_network";
+            /** @description The US state whose licence the review needs, as a two-letter code: that of the patient's `gfeStateId`, else of its `stateId`, else of the clinic's primary location. It does not change after creation. Null if the patient names a state that is unknown. */
+            reviewState: string | null;
             /** @description As sent, or null. */
             additionalNotes: string | null;
             /**

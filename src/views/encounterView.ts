@@ -18,6 +18,7 @@ export function encounterView(encounter: ShownEncounter, now: Date): Schemas['En
     documentIds: encounter.documents.map(({ documentId }) => documentId),
     reviewType: encounter.reviewType,
     serviceQueue: encounter.serviceQueue,
+    reviewState: encounter.reviewState,
     additionalNotes: encounter.additionalNotes,
     scheduledDay: encounter.scheduledDay,
     scheduledTime: encounter.scheduledTime,

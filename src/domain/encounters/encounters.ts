@@ -118,6 +118,7 @@ async function insertEncounter(
 
 /** Columns that the database sets in a new encounter. */
 const unreviewed = {
+  isStateDerived: false,
   reviewerRef: null,
   claimedAt: null,
   claimedById: null,
@@ -154,6 +155,7 @@ function newEncounter(
     status: isDecided ? ('completed' as const) : ('pending_review' as const),
     reviewType: body.reviewType,
     serviceQueue: body.serviceQueue,
+    reviewState: patient.reviewState,
     additionalNotes: body.additionalNotes ?? null,
     scheduledDay: body.scheduledDay ?? null,
     scheduledTime: body.scheduledTime ?? null,

@@ -35,7 +35,8 @@ export interface FoundParts {
     readonly isActive: boolean;
     readonly locations: readonly { readonly timezone: string | null }[];
   };
-  readonly patient: { readonly id: string; readonly accountIsActive: boolean };
+  /** `reviewState`: null if the patient names a state that is unknown (R-107). */
+  readonly patient: { readonly id: string; readonly accountIsActive: boolean; readonly reviewState: string | null };
   readonly treatments: readonly Treatment[];
   readonly documents: readonly FoundDocument[];
   /** How many months the tenant reuses an approval; null = it does not reuse approvals. */
@@ -75,7 +76,7 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
         (SELECT coalesce(json_agg(json_build_object('timezone', timezone)), '[]') FROM clinic_location AS place
           WHERE place.tenant_id = clinic.tenant_id AND place.clinic_id = clinic.id AND place.is_primary))
       FROM clinic WHERE tenant_id = ${tenantId} AND id = ${body.clinicId}::uuid ${lock('KEY SHARE')}) AS clinic,
-    (SELECT json_build_object('id', id, 'accountIsActive', account_is_active)
+    (SELECT json_build_object('id', id, 'accountIsActive', account_is_active, 'reviewState', ${reviewState(body.clinicId)})
       FROM client WHERE tenant_id = ${tenantId} AND id = ${body.patientId}::uuid
         AND ${visiblePatient(context.caller, 'client')} ${lock('NO KEY UPDATE')}) AS patient,
     (SELECT coalesce(json_agg(json_build_object('id', p.id, 'sku', p.sku, 'name', p.name, 'isActive', p.is_active,
@@ -108,6 +109,13 @@ export async function loadParts(context: LookupContext, body: Body, isNew: boole
     nextNumber: row.nextNumber,
   };
 }
+
+/** The US state whose licence an encounter needs, for a row of `client`: an unknown id gives none, never the next one. */
+const reviewState = (clinicId: string): Prisma.Sql => Prisma.sql`CASE
+  WHEN gfe_state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = gfe_state_id)
+  WHEN state_id IS NOT NULL THEN (SELECT code FROM ref_state WHERE ref_state.id = state_id)
+  ELSE (SELECT place.state FROM clinic_location AS place
+    WHERE place.tenant_id = client.tenant_id AND place.clinic_id = ${clinicId}::uuid AND place.is_primary) END`;
 
 /** The named documents that the caller may see, as JSON. */
 function visibleDocuments(caller: Caller, documentIds: readonly string[], lock = Prisma.empty): Prisma.Sql {

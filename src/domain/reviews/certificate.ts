@@ -1,6 +1,5 @@
 import type { GfeItem } from '../../../generated/prisma/client.js';
 import { invalidState } from '../../problem.js';
-import { stateOfEncounter } from '../providers/licences.js';
 import type { LookupContext } from '../transactions/transaction.js';
 import type { ShownEncounter } from '../encounters/lookup.js';
 
@@ -52,7 +51,7 @@ export async function certify({ db, caller }: LookupContext, encounter: ShownEnc
         SELECT string_agg(licence.state || ' ' || licence.number, ', ' ORDER BY licence.number)
         FROM provider_licence AS licence
         WHERE licence.tenant_id = provider.tenant_id AND licence.provider_id = provider.id
-          AND licence.state = ${stateOfEncounter}) AS licence
+          AND licence.state = encounter.review_state) AS licence
     FROM gfe_item AS item
     JOIN encounter ON encounter.tenant_id = item.tenant_id
       AND encounter.id = coalesce(item.reused_from_encounter_id, item.encounter_id)
