@@ -9,7 +9,7 @@ let harness: Harness;
 beforeAll(async () => void (harness = await startHarness()));
 afterAll(() => harness.close());
 
-it('returns from createEncounter the columns that its last statement writes', async () => {
+it('createEncounter returns exactly the record that getEncounter reads back', async () => {
   const { domain } = harness;
   const partner = await newPartner(harness);
   const patientId = await newPatient(harness, partner);

@@ -14,7 +14,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { expectProblem, tokenWithout } from '../../support/refusals.js';
 
-const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const unknownId = '01a10caf-a4c0-7000-8000-00000000dead';
 
 let harness: Harness;
 let partner: Partner;
@@ -40,7 +40,7 @@ async function inactivePatient(): Promise<string> {
   return id;
 }
 
-describe('the order of the checks', () => {
+describe('the order of the checks in createEncounter', () => {
   interface Request {
     readonly token: string;
     readonly json: EncounterBody;
@@ -54,7 +54,7 @@ describe('the order of the checks', () => {
   const elsewhere = async () => [{ clinicId: await newClinic(harness, partner), isActive: true }];
   const skipped = { scheduledDay: '2027-03-14', scheduledTime: '02:30:00', scheduledTimeZone: 'America/New_York' };
 
-  /** Each breaks one more rule of a request; in the order in which the rules are checked. */
+  /** Each step breaks one rule of a request. The service checks the rules in this order. */
   const steps: [code: ProblemCode, status: number, rule: string, spoil: (request: Request) => Promise<Request>][] = [
     [
       'insufficient_permission',
@@ -65,7 +65,7 @@ describe('the order of the checks', () => {
     ['validation_failed', 400, 'form', withBody(async () => ({ unknown: 1 }))],
     ['validation_failed', 400, 'spelling', withTreatment(async ({ treatmentIds: [id] }) => String(id).toUpperCase())],
     ['schedule_time_nonexistent', 400, 'schedule', withBody(async () => skipped)],
-    ['treatment_not_found', 404, 'existence', withTreatment(async () => nobody)],
+    ['treatment_not_found', 404, 'existence', withTreatment(async () => unknownId)],
     [
       'clinic_inactive',
       409,
@@ -91,7 +91,7 @@ describe('the order of the checks', () => {
   ];
 
   it.each(steps)(
-    'lets %s (%i, %s) answer before everything that is checked later',
+    'answers %s (%i, %s) even if the request breaks every later rule as well',
     async (code, status, _rule, spoil) => {
       const before = await stored();
       const mine = steps.findIndex(([, , , other]) => other === spoil);
@@ -103,20 +103,20 @@ describe('the order of the checks', () => {
     },
   );
 
-  it('lets an unknown zone answer before an unknown clinic, and the clinic before the zone that it lacks', async () => {
+  it('reports an unknown zone before an unknown clinic, and a missing zone before an unknown patient', async () => {
     const schedule = { scheduledDay: '2027-03-14', scheduledTime: '12:00:00' };
-    const strange = { ...valid, clinicId: nobody, ...schedule };
-    expectProblem(await create({ ...strange, scheduledTimeZone: '+05:30' }), 400, 'schedule_time_zone_unknown');
-    expectProblem(await create(strange), 404, 'clinic_not_found');
+    const unknownClinic = { ...valid, clinicId: unknownId, ...schedule };
+    expectProblem(await create({ ...unknownClinic, scheduledTimeZone: '+05:30' }), 400, 'schedule_time_zone_unknown');
+    expectProblem(await create(unknownClinic), 404, 'clinic_not_found');
     const zoneless = await newClinic(harness, partner, { places: [] });
-    const answer = await create({ ...valid, clinicId: zoneless, patientId: nobody, ...schedule });
+    const answer = await create({ ...valid, clinicId: zoneless, patientId: unknownId, ...schedule });
     expectProblem(answer, 400, 'schedule_time_zone_required');
   });
 });
 
-describe('the faults of one check', () => {
-  it('are all told: form', async () => {
-    const answer = await create({ treatmentIds: ['1', nobody, '2'], reviewType: 'no', extra: 1 });
+describe('the errors of one check in createEncounter', () => {
+  it('reports every violation of the schema', async () => {
+    const answer = await create({ treatmentIds: ['1', unknownId, '2'], reviewType: 'no', extra: 1 });
     expectProblem(answer, 400, 'validation_failed');
     const places = answer.body.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`);
     expect(places.sort()).toEqual([
@@ -130,7 +130,7 @@ describe('the faults of one check', () => {
     ]);
   });
 
-  it('are all told: what does not exist', async () => {
+  it('reports every reference to a record that does not exist', async () => {
     const deleted = await newProduct(harness, partner, { isDeleted: true, isActive: false });
     const foreign = await newProduct(harness, other);
     const document = await newDocument(harness, partner, valid.patientId);
@@ -138,8 +138,8 @@ describe('the faults of one check', () => {
       ...valid,
       clinicId: await newClinic(harness, other),
       patientId: await newPatient(harness, other),
-      treatmentIds: [nobody, ...valid.treatmentIds, deleted, foreign],
-      documentIds: [document, nobody],
+      treatmentIds: [unknownId, ...valid.treatmentIds, deleted, foreign],
+      documentIds: [document, unknownId],
     });
     expectProblem(answer, 404, 'clinic_not_found', [
       { pointer: '#/clinicId', code: 'clinic_not_found' },
@@ -151,7 +151,7 @@ describe('the faults of one check', () => {
     ]);
   });
 
-  it('are all told: inactive treatments', async () => {
+  it('reports every inactive treatment', async () => {
     const inactive = () => newProduct(harness, partner, { isActive: false });
     const [first, last] = [await inactive(), await inactive()];
     const answer = await create({ ...valid, treatmentIds: [first, ...valid.treatmentIds, last] });
@@ -162,7 +162,7 @@ describe('the faults of one check', () => {
     ]);
   });
 
-  it('are all told: treatments that are not available', async () => {
+  it('reports every treatment that is unavailable at the clinic', async () => {
     const availability = [{ clinicId: valid.clinicId, isActive: false }];
     const unavailable = () => newProduct(harness, partner, { availability });
     const [first, last] = [await unavailable(), await unavailable()];
@@ -174,7 +174,7 @@ describe('the faults of one check', () => {
     ]);
   });
 
-  it('are all told: documents of others', async () => {
+  it('reports every document of another patient', async () => {
     const own = await newDocument(harness, partner, valid.patientId);
     const stranger = await newPatient(harness, partner);
     const [first, last] = [
@@ -190,30 +190,30 @@ describe('the faults of one check', () => {
   });
 });
 
-describe('a treatment', () => {
+describe('the availability of a treatment', () => {
   it.each([
-    ['everywhere when nothing is said', [], 201],
-    ['here when it is said', [['here', true]], 201],
+    ['no entry', [], 201],
+    ['an active entry here', [['here', true]], 201],
     [
-      'here and elsewhere',
+      'active entries here and elsewhere',
       [
         ['elsewhere', true],
         ['here', true],
       ],
       201,
     ],
-    ['elsewhere only', [['elsewhere', true]], 409],
-    ['not here any more', [['here', false]], 409],
+    ['an active entry elsewhere', [['elsewhere', true]], 409],
+    ['an inactive entry here', [['here', false]], 409],
     [
-      'elsewhere, and not here any more',
+      'an inactive entry here and an active one elsewhere',
       [
         ['here', false],
         ['elsewhere', true],
       ],
       409,
     ],
-    ['nowhere any more', [['elsewhere', false]], 409],
-  ] as const)('is available %s (D-38)', async (_where, entries, status) => {
+    ['an inactive entry elsewhere', [['elsewhere', false]], 409],
+  ] as const)('decides whether createEncounter accepts it: %s (D-38)', async (_entries, entries, status) => {
     const elsewhere = await newClinic(harness, partner);
     const availability = entries.map(([place, isActive]) => ({
       clinicId: place === 'here' ? valid.clinicId : elsewhere,
@@ -226,14 +226,14 @@ describe('a treatment', () => {
   });
 });
 
-describe("another tenant's", () => {
+describe('references to records that the caller cannot see', () => {
   const requestId = '01a10caf-a4c0-7000-8000-0000000000aa';
 
   it.each<[string, (id: string) => object, () => Promise<string>]>([
     ['clinic', (clinicId) => ({ clinicId }), () => newClinic(harness, other)],
     ['inactive clinic', (clinicId) => ({ clinicId }), () => newClinic(harness, other, { isActive: false })],
     [
-      'clinic without a zone, when one is needed',
+      'clinic without a time zone, when the schedule needs one',
       (clinicId) => ({ clinicId, scheduledDay: '2027-01-05', scheduledTime: '12:00:00' }),
       () => newClinic(harness, other, { places: [] }),
     ],
@@ -244,25 +244,25 @@ describe("another tenant's", () => {
       (id) => ({ documentIds: [id] }),
       async () => newDocument(harness, other, await newPatient(harness, other)),
     ],
-  ])('%s is answered like one that does not exist', async (_what, change, make) => {
+  ])("answers 404 to another tenant's %s, exactly as to an unknown id", async (_record, change, make) => {
     const before = await stored();
     const ask = (id: string) => create({ ...valid, ...change(id) }, partner.token, { 'X-Request-Id': requestId });
-    const [foreign, unknown] = [await ask(await make()), await ask(nobody)];
+    const [foreign, unknown] = [await ask(await make()), await ask(unknownId)];
     expect(foreign.status).toBe(404);
     expect(foreign.text).toBe(unknown.text);
     expect(await stored()).toBe(before);
   });
 
-  it('clinic is how a client sees those that it is not limited to', async () => {
+  it('answers 404 to a clinic outside the client’s clinics, exactly as to an unknown id', async () => {
     const { token } = await newClient(harness, partner.tenantId, undefined, [await newClinic(harness, partner)]);
     const patientId = await newPatient(harness, { ...partner, token });
     const ask = (clinicId: string) => create({ ...valid, patientId, clinicId }, token, { 'X-Request-Id': requestId });
-    const [hidden, unknown] = [await ask(valid.clinicId), await ask(nobody)];
+    const [hidden, unknown] = [await ask(valid.clinicId), await ask(unknownId)];
     expectProblem(hidden, 404, 'clinic_not_found', [{ pointer: '#/clinicId' }]);
     expect(hidden.text).toBe(unknown.text);
   });
 
-  it('treatment does not lend its availability: an entry for a clinic counts in its own tenant only', async () => {
+  it("answers 404 to another tenant's treatment that is available at a clinic of that tenant only", async () => {
     const treatmentIds = [
       await newProduct(harness, partner, { availability: [{ clinicId: valid.clinicId, isActive: true }] }),
     ];

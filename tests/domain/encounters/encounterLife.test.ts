@@ -13,10 +13,10 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres.js
 import { action } from './encounterActions.js';
 import { brokenInvariants, step, type Action, type Given, type Snapshot } from './encounterModel.js';
 
-/** Others at every run; `LIVES=2000` for a longer look. */
+/** Each run draws new lives; LIVES=2000 draws more of them. */
 const runs = Number(process.env['LIVES'] ?? 300);
 const lanes = 4;
-/** Tenants that are made at once. */
+/** Tenants that one transaction creates. */
 const batch = 50;
 const start = Date.parse('2026-11-20T16:00:00.000Z');
 const hour = 3_600_000;
@@ -24,7 +24,7 @@ const month = start + 30 * 24 * hour;
 
 let database: TestDatabase;
 let harness: Harness;
-/** Looks at what is stored, at little cost. */
+/** Reads the stored state without the cost of Prisma. */
 let pool: Pool;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -37,7 +37,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What an encounter can be like at first; each has two treatments, of two categories. */
+/** The initial state of an encounter with two treatments, of two categories. */
 type Start = Given & Pick<Snapshot, 'claimableFrom' | 'expiresAt' | 'items'>;
 const kinds: Readonly<Record<string, Start>> = {
   chart: {
@@ -65,12 +65,12 @@ const kinds: Readonly<Record<string, Start>> = {
 
 const id = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 const [clinic, patient, encounter, first, second] = [id(1), id(2), id(3), id(4), id(5)] as const;
-/** Of category, subcategory and product alike: they are in tables of their own. */
+/** Ids of category, subcategory and product alike, which are in separate tables. */
 const groups = [first, second];
 
 /**
- * A tenant for each run, with one encounter: what one run leaves does not reach another. Ids are the same in all, as
- * those of sandbox fixtures are.
+ * Creates tenants with one encounter each, one tenant per life, so that lives cannot affect each other. All tenants
+ * share the same ids, as sandbox fixtures do.
  */
 async function createTenants(prefix: string, given: Start, from: number): Promise<void> {
   const { isLive, claimableFrom, expiresAt, items } = given;
@@ -116,7 +116,7 @@ async function createTenants(prefix: string, given: Start, from: number): Promis
   await harness.domain.db.prisma.$transaction(statements.map((sql) => harness.domain.db.prisma.$executeRawUnsafe(sql)));
 }
 
-/** What the database has of the encounter of a tenant. */
+/** The stored state of a tenant's only encounter. */
 async function stored(tenantId: string): Promise<Snapshot & { readonly encounterNo: bigint }> {
   const text = `SELECT status, reviewer_ref AS reviewer, version, encounter_no AS "encounterNo",
       (extract(epoch FROM claimed_at) * 1000)::float8 AS "claimedAt",
@@ -137,10 +137,10 @@ async function stored(tenantId: string): Promise<Snapshot & { readonly encounter
   return { ...rows[0], encounterNo: BigInt(rows[0].encounterNo) };
 }
 
-/** The service's own way to do it. */
+/** The domain function that performs the action. */
 function workOf(action: Action, encounterNo: bigint, waiting: readonly number[], now: number) {
   return (context: CallerContext): Promise<unknown> => {
-    switch (action.what) {
+    switch (action.type) {
       case 'claim': {
         const { by: reviewerRef, leaseSeconds, hasUrl } = action;
         const visit = hasUrl ? { visitUrl: 'https://visits.example.com/1' } : {};
@@ -164,7 +164,7 @@ function workOf(action: Action, encounterNo: bigint, waiting: readonly number[],
   };
 }
 
-/** Does it in a transaction of its own; the answer as the model tells it. */
+/** Performs the action in a transaction; returns the answer in the words of the model. */
 async function act(
   tenantId: string,
   encounterNo: bigint,
@@ -174,8 +174,8 @@ async function act(
 ): Promise<string> {
   const context = await callerContext(harness, { tenantId }, () => new Date(now));
   try {
-    if (action.what === 'sweepClaims') await lapseDueClaims(context, tenantId);
-    else if (action.what === 'sweepExpired') await expireDueEncounters(context, tenantId);
+    if (action.type === 'sweepClaims') await lapseDueClaims(context, tenantId);
+    else if (action.type === 'sweepExpired') await expireDueEncounters(context, tenantId);
     else await inCallerTransaction(context, workOf(action, encounterNo, waiting, now));
     return 'done';
   } catch (error) {
@@ -184,7 +184,7 @@ async function act(
   }
 }
 
-type Review = Extract<Action, { what: 'review' }>;
+type Review = Extract<Action, { type: 'review' }>;
 
 function scheduleIn(hours: number | null, now: number) {
   if (hours === null) return {};
@@ -192,7 +192,7 @@ function scheduleIn(hours: number | null, now: number) {
   return { scheduledDay: time.slice(0, 10), scheduledTime: time.slice(11, 19), scheduledTimeZone: 'UTC' };
 }
 
-/** Minutes from now: claims are of now, or as old as their lease. */
+/** Minutes from now. A claim is never older than its lease. */
 const visits = {
   now: { startedAt: 0, endedAt: 0 },
   early: { startedAt: -24 * 60, endedAt: 0 },
@@ -225,20 +225,20 @@ const lives = fc.record({
   kind: fc.constantFrom(...Object.keys(kinds)),
   actions: fc.array(action, { minLength: 3, maxLength: 7, size: 'max' }),
 });
-const claim = { what: 'claim', by: 'A', leaseSeconds: 3_600, hasUrl: false } as const;
-const review = { what: 'review', by: 'A', visit: 'none', decisions: 'all' } as const;
-/** What random lives do not reach at every run. */
+const claim = { type: 'claim', by: 'A', leaseSeconds: 3_600, hasUrl: false } as const;
+const review = { type: 'review', by: 'A', visit: 'none', decisions: 'all' } as const;
+/** Outcomes that a run of random lives may miss. */
 const rare: [typeof lives extends fc.Arbitrary<infer Life> ? Life : never][] = [
-  [{ kind: 'live', actions: [claim, { what: 'wait', seconds: 3_600 }, claim, review] }],
+  [{ kind: 'live', actions: [claim, { type: 'wait', seconds: 3_600 }, claim, review] }],
   [{ kind: 'chart', actions: [claim, { ...review, by: 'B' }, { ...review, decisions: 'incomplete' }, review] }],
   [{ kind: 'chart', actions: [claim, { ...review, visit: 'early' }, { ...review, visit: 'late' }] }],
   [{ kind: 'chart', actions: [claim, { ...review, decisions: 'none' }] }],
-  [{ kind: 'chart', actions: [claim, { what: 'ask', by: 'A' }, { what: 'cancel', by: 'partner' }] }],
-  [{ kind: 'chart', actions: [{ what: 'wait', seconds: 30 * 86_400 }, { what: 'sweepExpired' }] }],
+  [{ kind: 'chart', actions: [claim, { type: 'ask', by: 'A' }, { type: 'cancel', by: 'partner' }] }],
+  [{ kind: 'chart', actions: [{ type: 'wait', seconds: 30 * 86_400 }, { type: 'sweepExpired' }] }],
 ];
 const seen = new Set<string>();
 
-/** Lives one after the other, each in a tenant of its own. */
+/** Runs lives one after the other, each in its tenant. */
 const live = (lane: number, numRuns: number): Promise<void> => {
   const used: Record<string, number> = {};
   return fc.assert(
@@ -258,7 +258,7 @@ async function liveOnce(tenantId: string, given: Start, actions: readonly Action
   const { encounterNo, ...initial } = await stored(tenantId);
   let [model, now]: [Snapshot, number] = [initial, start];
   for (const each of actions) {
-    if (each.what === 'wait') {
+    if (each.type === 'wait') {
       now += each.seconds * 1000;
       continue;
     }
@@ -274,10 +274,10 @@ async function liveOnce(tenantId: string, given: Start, actions: readonly Action
   }
 }
 
-it(`is as the model says, whatever happens to an encounter: ${runs} random lives`, async () => {
-  // Side by side, because each waits for the database most of its time.
+it(`leaves every encounter in the state that the model predicts, over ${runs} random lives`, async () => {
+  // In parallel: each life mostly waits for the database.
   await Promise.all(Array.from({ length: lanes }, (_, lane) => live(lane, runs / lanes)));
-  // The lives were not dull.
+  // The lives reached every state and the rarer problems.
   const codes = ['not_due', 'claimed_by_other', 'visit_required', 'validation_failed', 'decisions_incomplete'];
   const states = ['awaiting_information', 'cancelled', 'completed', 'denied', 'expired', 'in_review', 'pending_review'];
   expect([...seen]).toEqual(expect.arrayContaining([...codes, ...states]));

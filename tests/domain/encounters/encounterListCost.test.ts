@@ -10,9 +10,9 @@ const ENCOUNTERS = 20_000;
 let database: TestDatabase;
 let observer: Client;
 let harness: Harness;
-/** Has encounters by the thousand, one a minute, of many clinics and patients. */
+/** A tenant with thousands of encounters, one a minute, of many clinics and patients. */
 let large: Partner;
-/** A client of it that is limited to one clinic. */
+/** A client of that tenant that is limited to one clinic. */
 let limited: Partner;
 let clinicId: string;
 let patientId: string;
@@ -26,7 +26,7 @@ beforeAll(async () => {
   clinicId = await newClinic(harness, large);
   patientId = await newPatient(harness, large);
   limited = await newClient(harness, large.tenantId, undefined, [clinicId]);
-  // Constraints would only be slow here; nothing is read that they keep in order.
+  // Without constraints, which would only slow the inserts down.
   await observer.query('SET session_replication_role = replica');
   await observer.query(
     `
@@ -67,7 +67,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** How many rows of encounters and their parts PostgreSQL looks at for a statement. */
+/** The number of rows of encounters and their parts that PostgreSQL reads for a statement. */
 async function rowsRead(statement: Statement): Promise<number> {
   const below = (node: PlanNode): number => {
     const own = ['encounter', 'encounter_treatment', 'gfe_item'].includes(node['Relation Name'] ?? '')
@@ -81,8 +81,8 @@ async function rowsRead(statement: Statement): Promise<number> {
 const after = (minute: number): string =>
   Buffer.from(`${new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()} 999999999`).toString('base64url');
 
-/** A page of ten encounters is one statement, which reads little more than the page. */
-async function expectCheap(target: string, { token }: Partner, most = 60): Promise<void> {
+/** Expects a page of ten encounters to be one statement that reads little more than the page. */
+async function expectCheap(target: string, { token }: Partner, maxRows = 60): Promise<void> {
   const ask = async () => {
     const { status, body } = await call(harness, target, { token });
     expect([status, body.data.length]).toEqual([200, 10]);
@@ -90,33 +90,33 @@ async function expectCheap(target: string, { token }: Partner, most = 60): Promi
   await ask();
   const statements = await ownStatementsOf(ask);
   expect(statements).toHaveLength(1);
-  // Eleven encounters, to know whether more come, each with an item and a treatment, and some that a filter leaves out.
-  for (const statement of statements) expect(await rowsRead(statement)).toBeLessThanOrEqual(most);
+  // Eleven encounters (the last tells whether more follow), each with an item and a treatment, and some filtered rows.
+  for (const statement of statements) expect(await rowsRead(statement)).toBeLessThanOrEqual(maxRows);
 }
 
 it.each([
   ['without a filter', {}],
-  ['far back', { cursor: after(ENCOUNTERS / 2) }],
-  ['of a state that is rare', { status: 'pending_review' }],
-  ['of a state, far back', { status: 'pending_review', cursor: after(ENCOUNTERS / 2) }],
-  ['of a clinic', { clinicId: 'CLINIC' }],
-  ['of a clinic, far back', { clinicId: 'CLINIC', cursor: after(ENCOUNTERS / 2) }],
-  ['of a clinic and a state', { clinicId: 'CLINIC', status: 'pending_review' }],
-  ['of a patient', { patientId: 'PATIENT' }],
-  ['of a patient at a clinic', { patientId: 'PATIENT', clinicId: 'CLINIC' }],
+  ['far back in the list', { cursor: after(ENCOUNTERS / 2) }],
+  ['filtered by a rare status', { status: 'pending_review' }],
+  ['filtered by status, far back', { status: 'pending_review', cursor: after(ENCOUNTERS / 2) }],
+  ['filtered by clinic', { clinicId: 'CLINIC' }],
+  ['filtered by clinic, far back', { clinicId: 'CLINIC', cursor: after(ENCOUNTERS / 2) }],
+  ['filtered by clinic and status', { clinicId: 'CLINIC', status: 'pending_review' }],
+  ['filtered by patient', { patientId: 'PATIENT' }],
+  ['filtered by patient and clinic', { patientId: 'PATIENT', clinicId: 'CLINIC' }],
   [
-    'of a patient since a moment, far back',
+    'filtered by patient and created_after, far back',
     {
       patientId: 'PATIENT',
       created_after: '2026-01-02T00:00:00Z',
       cursor: after(ENCOUNTERS / 2),
     },
   ],
-  ['of a client that is limited to a clinic', { limited: 'yes' }],
-  ['of a limited client, by state', { limited: 'yes', status: 'pending_review' }],
+  ['for a client that is limited to a clinic', { limited: 'yes' }],
+  ['for a limited client, filtered by status', { limited: 'yes', status: 'pending_review' }],
 ])(
-  'a page %s is one statement, which reads little more than the page',
-  async (_what, { limited: isLimited, ...query }: Record<string, string>) => {
+  'listEncounters %s reads little more than the page, in one statement',
+  async (_filter, { limited: isLimited, ...query }: Record<string, string>) => {
     const search = new URLSearchParams({ ...query, limit: '10' })
       .toString()
       .replace('CLINIC', clinicId)
@@ -125,9 +125,9 @@ it.each([
   },
 );
 
-it('the head of the queue is one statement, which reads little more than the head and is the same for any', async () => {
+it('listReviewQueue reads little more than the head of the queue, in one statement for every short page', async () => {
   const head = (limit: number): string => `GET /review-queue?serviceQueue=provider_network&limit=${limit}`;
-  // Twenty-one are read for any page that is shorter.
+  // Every page of up to twenty reads twenty-one encounters, so that they share one prepared statement.
   await expectCheap(head(10), large, 90);
   const textsOf = async (limit: number): Promise<string[]> => {
     const statements = await ownStatementsOf(() => call(harness, head(limit), { token: large.token }));

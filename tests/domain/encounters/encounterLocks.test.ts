@@ -12,8 +12,8 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 
-// The rows of an encounter are written with its events, while the tenant's event counter is locked. Foreign keys lock what
-// they refer to: if that were not locked before, one locked row would hold up all changes of the tenant.
+// createEncounter writes its rows together with its events, while it holds the tenant's event counter. Foreign keys lock
+// the referenced rows: unless they are locked earlier, one locked row would block every change of the tenant.
 
 let harness: Harness;
 let partner: Partner;
@@ -26,26 +26,26 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** What a new encounter refers to: the tables that the foreign keys of its rows name. */
-const referred: Readonly<Record<string, (sent: typeof body) => string | undefined>> = {
+/** The tables that the foreign keys of a new encounter reference, with the id of the referenced row. */
+const referencedRows: Readonly<Record<string, (sent: typeof body) => string | undefined>> = {
   client: ({ patientId }) => patientId,
   clinic: ({ clinicId }) => clinicId,
   document: ({ documentIds }) => documentIds[0],
   product: ({ treatmentIds }) => treatmentIds[0],
 };
 
-it('everything that the rows of an encounter refer to is tried here', async () => {
+it('these tests cover every table that the rows of a new encounter reference', async () => {
   const names = await harness.domain.db.prisma.$queryRaw<{ name: string }[]>`
     SELECT DISTINCT relname::text AS name FROM pg_constraint JOIN pg_class ON pg_class.oid = confrelid
     WHERE contype = 'f' AND conrelid = ANY (
       '{encounter,encounter_treatment,encounter_document,gfe_item}'::regclass[]) ORDER BY name`;
-  // Nobody has claimed or reviewed a new one. One that reuses an approval is written before its events.
-  const later = ['api_client', 'encounter', 'order'];
-  expect(names.map(({ name }) => name).filter((name) => !later.includes(name))).toEqual(Object.keys(referred));
+  // A new encounter has no claim, review or order yet. One that reuses an approval is written before its events.
+  const notYet = ['api_client', 'encounter', 'order'];
+  expect(names.map(({ name }) => name).filter((name) => !notYet.includes(name))).toEqual(Object.keys(referencedRows));
 });
 
-it.each(Object.entries(referred))(
-  'an encounter that waits for its %s does not hold up other changes of the tenant',
+it.each(Object.entries(referencedRows))(
+  'createEncounter does not block other changes of the tenant while it waits for its %s',
   async (table, idOf) => {
     let waiting: Promise<Answer> | undefined;
     let answered = false;

@@ -1,11 +1,11 @@
 // A small model of an encounter's life, written from the table of the domain guide and not from the service's code, so
-// that the two can be held against each other.
+// that a test can compare the two.
 
 export type ItemStatus = 'pending_review' | 'approved' | 'denied' | 'cancelled' | 'expired';
 export type Status =
   'pending_review' | 'in_review' | 'awaiting_information' | 'completed' | 'denied' | 'cancelled' | 'expired';
 
-/** What is stored of an encounter, in the model as in the database; times in milliseconds. */
+/** The state of an encounter, in the model and in the database; times in milliseconds. */
 export interface Snapshot {
   readonly status: Status;
   readonly reviewer: string | null;
@@ -13,47 +13,47 @@ export interface Snapshot {
   readonly leaseEnds: number | null;
   readonly hasVisitUrl: boolean;
   readonly claimableFrom: number;
-  /** Until when it waits, for its review or for information. */
+  /** The end of the wait for a review or for information. */
   readonly expiresAt: number;
-  /** Until when it waited for its review when a provider asked, of a question without an answer. */
+  /** While a question is open: the `expiresAt` before the provider asked. */
   readonly openQuestion: number | null;
-  /** When the latest information came. */
+  /** The time of the latest information. */
   readonly informedAt: number | null;
   readonly version: number;
   readonly items: readonly ItemStatus[];
   readonly orders: number;
   readonly lines: number;
-  /** Types, in their order, without `encounter.` and those of orders. */
+  /** Event types in order, without the prefix `encounter.` and without those of orders. */
   readonly events: readonly string[];
 }
 
-/** What never changes. */
+/** Properties that never change. */
 export interface Given {
   readonly isLive: boolean;
   readonly createdAt: number;
 }
 
-/** What happens. `decisions` are in the order of the items that wait; too few are an incomplete review. */
+/** An action. `decisions` are in the order of the pending items; an incomplete review leaves one out. */
 export type Action =
-  | { readonly what: 'claim'; readonly by: string; readonly leaseSeconds: number; readonly hasUrl: boolean }
-  | { readonly what: 'release'; readonly by: string }
+  | { readonly type: 'claim'; readonly by: string; readonly leaseSeconds: number; readonly hasUrl: boolean }
+  | { readonly type: 'release'; readonly by: string }
   | {
-      readonly what: 'review';
+      readonly type: 'review';
       readonly by: string;
       readonly decisions: 'all' | 'first' | 'none' | 'incomplete';
       readonly visit: 'none' | 'now' | 'early' | 'late';
     }
-  | { readonly what: 'ask'; readonly by: string }
-  | { readonly what: 'inform' }
-  /** `hours` from now; null = the schedule is cleared. */
-  | { readonly what: 'reschedule'; readonly hours: number | null }
-  | { readonly what: 'cancel'; readonly by: 'partner' | 'provider' }
-  | { readonly what: 'expire' }
-  | { readonly what: 'wait'; readonly seconds: number }
-  | { readonly what: 'sweepClaims' }
-  | { readonly what: 'sweepExpired' };
+  | { readonly type: 'ask'; readonly by: string }
+  | { readonly type: 'inform' }
+  /** `hours` from now; null clears the schedule. */
+  | { readonly type: 'reschedule'; readonly hours: number | null }
+  | { readonly type: 'cancel'; readonly by: 'partner' | 'provider' }
+  | { readonly type: 'expire' }
+  | { readonly type: 'wait'; readonly seconds: number }
+  | { readonly type: 'sweepClaims' }
+  | { readonly type: 'sweepExpired' };
 
-/** `done`, or why not: the code of the problem, with the state when it is about that. */
+/** `answer` is `done` or the code of the problem, with the state if the problem shows it. */
 export interface Outcome {
   readonly answer: string;
   readonly after: Snapshot;
@@ -63,18 +63,18 @@ const open: readonly Status[] = ['pending_review', 'in_review', 'awaiting_inform
 const waiting: readonly Status[] = ['pending_review', 'awaiting_information'];
 const day = 86_400_000;
 
-/** What happens to an encounter at a time. */
+/** The outcome of an action at a time. */
 export function step(before: Snapshot, given: Given, action: Action, now: number): Outcome {
   const stays = (answer: string): Outcome => ({ answer, after: before });
   const isLapsed = before.status === 'in_review' && before.leaseEnds !== null && before.leaseEnds <= now;
   const lapsed = released(before);
-  if (action.what === 'wait') return stays('done');
-  if (action.what === 'sweepClaims') return isLapsed ? { answer: 'done', after: lapsed } : stays('done');
-  if (action.what === 'sweepExpired') {
+  if (action.type === 'wait') return stays('done');
+  if (action.type === 'sweepClaims') return isLapsed ? { answer: 'done', after: lapsed } : stays('done');
+  if (action.type === 'sweepExpired') {
     const isDue = waiting.includes(before.status) && before.expiresAt <= now;
     return isDue ? { answer: 'done', after: ended(before, 'expired', 'expired') } : stays('done');
   }
-  // Times that have passed count at once.
+  // A deadline that has passed counts even before a sweep.
   const current = isLapsed ? lapsed : before;
   const isOver = waiting.includes(current.status) && current.expiresAt <= now;
   const state = isOver ? 'expired' : current.status;
@@ -85,7 +85,7 @@ export function step(before: Snapshot, given: Given, action: Action, now: number
 function refusal(current: Snapshot, state: Status, given: Given, action: Action, now: number): string | null {
   const wrongState = `invalid_state ${state}`;
   if (!open.includes(state)) return wrongState;
-  switch (action.what) {
+  switch (action.type) {
     case 'claim':
       if (state === 'in_review') return current.reviewer === action.by ? null : 'claimed_by_other';
       if (state === 'awaiting_information') return wrongState;
@@ -95,7 +95,7 @@ function refusal(current: Snapshot, state: Status, given: Given, action: Action,
     case 'review':
       if (state !== 'in_review') return wrongState;
       if (current.reviewer !== action.by) return 'claimed_by_other';
-      if (action.what !== 'review') return null;
+      if (action.type !== 'review') return null;
       if (given.isLive && action.visit === 'none') return 'visit_required';
       if (action.visit === 'early' || action.visit === 'late') return 'validation_failed';
       return action.decisions === 'incomplete' ? 'decisions_incomplete' : null;
@@ -112,7 +112,7 @@ function refusal(current: Snapshot, state: Status, given: Given, action: Action,
 
 function changed(current: Snapshot, given: Given, action: Action, now: number): Snapshot {
   const version = current.version + 1;
-  switch (action.what) {
+  switch (action.type) {
     case 'claim': {
       const leaseEnds = now + action.leaseSeconds * 1000;
       const hasVisitUrl = current.hasVisitUrl || action.hasUrl;
@@ -192,7 +192,7 @@ function ended(current: Snapshot, status: Status, item: ItemStatus): Snapshot {
   };
 }
 
-/** Which rules of the domain guide a snapshot breaks, alone or after the one before it. */
+/** The rules of the domain guide that a snapshot breaks, alone or as the successor of `before`. */
 export function brokenInvariants(before: Snapshot, after: Snapshot): string[] {
   const { status, items, orders, lines, reviewer, claimedAt, leaseEnds } = after;
   const claim = [reviewer, claimedAt, leaseEnds].filter((part) => part !== null).length;
@@ -206,7 +206,7 @@ export function brokenInvariants(before: Snapshot, after: Snapshot): string[] {
     ['in the queue or waiting for information ⇒ no claim', !waiting.includes(status) || claim === 0],
     ['awaiting_information ⇒ an open question', status !== 'awaiting_information' || after.openQuestion !== null],
     [
-      'in the queue or under review ⇒ none',
+      'in the queue or under review ⇒ no open question',
       !open.includes(status) || status === 'awaiting_information' || after.openQuestion === null,
     ],
     ['a link to the visit ⇒ under review', status === 'in_review' || !after.hasVisitUrl],

@@ -15,14 +15,14 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { completedEncounter } from '../../support/reviews.js';
 
-const nobody = '01a10caf-a4c0-7000-8000-00000000dead';
+const unknownId = '01a10caf-a4c0-7000-8000-00000000dead';
 
 let harness: Harness;
 let partner: Partner;
-/** A client that may not see one of the clinics. */
+/** A client that sees only one of the clinics. */
 let limited: Partner;
 let valid: EncounterBody;
-/** What a body may name, the usual one first. */
+/** Ids that a body may contain, the usual one first. */
 let clinics: string[];
 let patients: string[];
 let treatments: string[];
@@ -37,11 +37,11 @@ beforeAll(async () => {
   const elsewhere = await newClinic(harness, partner, { places: [] });
   const inactivePatient = await newPatient(harness, partner);
   const inactiveClinic = await newClinic(harness, partner, { isActive: false });
-  clinics = [valid.clinicId, elsewhere, inactiveClinic, await newClinic(harness, other), nobody];
+  clinics = [valid.clinicId, elsewhere, inactiveClinic, await newClinic(harness, other), unknownId];
   const [neighbour, stranger] = [await newPatient(harness, partner), await newPatient(harness, other)];
-  patients = [valid.patientId, neighbour, inactivePatient, stranger, nobody];
+  patients = [valid.patientId, neighbour, inactivePatient, stranger, unknownId];
   documents = await Promise.all([valid.patientId, neighbour].map((id) => newDocument(harness, partner, id)));
-  documents.push(await newDocument(harness, other, stranger), nobody);
+  documents.push(await newDocument(harness, other, stranger), unknownId);
   await harness.domain.db.prisma.patient.updateMany({
     where: { tenantId, id: inactivePatient },
     data: { accountIsActive: false },
@@ -59,15 +59,15 @@ beforeAll(async () => {
     { availability: [{ clinicId: valid.clinicId, isActive: false }], isActive: false },
   ];
   treatments = await Promise.all(products.map((product) => newProduct(harness, partner, product)));
-  treatments.push(await newProduct(harness, other), nobody);
+  treatments.push(await newProduct(harness, other), unknownId);
   limited = await newClient(harness, tenantId, undefined, [valid.clinicId]);
-  // Two of them are approved, later than anything was stored, and can be reused.
+  // Approves the first two treatments, later than the catalog was stored, so that they can be reused.
   harness.clock.advance(1);
   await completedEncounter(harness, partner, { ...valid, treatmentIds: treatments.slice(0, 2) });
 });
 afterAll(() => harness.close());
 
-/** What varies of a request. */
+/** The parts of a request that vary. */
 interface Request {
   readonly isLimited: boolean;
   readonly clinicId: string;
@@ -79,7 +79,7 @@ interface Request {
   readonly notes: Readonly<Record<string, string>>;
 }
 
-/** The usual one as often as all others together. */
+/** Draws the usual value as often as all others together. */
 const oneOf = (values: readonly string[]): fc.Arbitrary<string> =>
   fc.oneof(fc.constant(values[0] ?? ''), fc.constantFrom(...values));
 const usually = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
@@ -116,7 +116,7 @@ function requests(): fc.Arbitrary<Request> {
   });
 }
 
-/** One for each outcome, whatever chance brings. */
+/** One request for each outcome, so that every run has them all. */
 function examples(): readonly { readonly outcome: string; readonly request: Request }[] {
   const [clinicId = '', , inactiveClinic = ''] = clinics;
   const [reusable = '', , , prescribed = ''] = treatments;
@@ -134,14 +134,14 @@ function examples(): readonly { readonly outcome: string; readonly request: Requ
     { outcome: '201 completed', request: { ...usual, treatmentIds: [reusable] } },
     { outcome: '201 pending_review', request: usual },
     { outcome: '400', request: { ...usual, schedule: { scheduledTime: '12:00:00' } } },
-    { outcome: '404', request: { ...usual, clinicId: nobody } },
+    { outcome: '404', request: { ...usual, clinicId: unknownId } },
     { outcome: '409', request: { ...usual, clinicId: inactiveClinic } },
   ];
 }
 
 type Item = Record<string, unknown>;
-/** What a decision will add is not foreseen. */
-const foreseen = ({ decidedAt: _at, denialReason: _denied, revocationReason: _revoked, ...item }: Item): Item => item;
+/** An item without the properties that only a decision sets. */
+const undecided = ({ decidedAt: _at, denialReason: _denied, revocationReason: _revoked, ...item }: Item): Item => item;
 
 function agree(preview: Answer, created: Answer): void {
   if (preview.status !== 200) {
@@ -154,14 +154,14 @@ function agree(preview: Answer, created: Answer): void {
   if (created.status === 201) {
     expect(problems).toEqual([]);
     expect(created.body).toMatchObject({ estimate, scheduledAt });
-    expect(created.body.gfe_data.map(foreseen)).toEqual(gfe_data);
+    expect(created.body.gfe_data.map(undecided)).toEqual(gfe_data);
   } else {
     expect(created).toMatchObject({ status: 409, body: { code: first.code } });
     expect(created.body.errors).toEqual(problems.filter(({ code }: { code: string }) => code === first.code));
   }
 }
 
-it('a preview reports no problem exactly if creating gives 201, and foresees what is created', async () => {
+it('previewEncounter reports the problems that createEncounter answers, and predicts the record that it creates', async () => {
   const seen = new Set<string>();
   const given = examples();
   await fc.assert(

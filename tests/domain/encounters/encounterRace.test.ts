@@ -5,11 +5,11 @@ import { reviewed } from '../../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
-let firstEver: Answer;
+let firstEncounter: Answer;
 beforeAll(async () => {
   harness = await startHarness();
   partner = await newPartner(harness);
-  firstEver = await create(partner, await encounterBody(harness, partner));
+  firstEncounter = await create(partner, await encounterBody(harness, partner));
 });
 afterAll(() => harness.close());
 
@@ -19,12 +19,12 @@ const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 
 describe('the number of an encounter', () => {
-  it('starts at 101000, after those of the fixtures of sandboxes, and so does that of an order', async () => {
-    expect(firstEver.body).toMatchObject({ encounter_id: 101_000, gfe_no: 'GFE-101000' });
-    expect(await reviewed(harness, partner, firstEver.body)).toMatchObject({ order_no: 'ORD-101000' });
+  it('starts at 101000 like that of an order, after the numbers of the sandbox fixtures', async () => {
+    expect(firstEncounter.body).toMatchObject({ encounter_id: 101_000, gfe_no: 'GFE-101000' });
+    expect(await reviewed(harness, partner, firstEncounter.body)).toMatchObject({ order_no: 'ORD-101000' });
   });
 
-  it('is given once, whatever tenants create at the same time', async () => {
+  it('is unique when two tenants create 50 encounters at once, and only the owner finds it', async () => {
     const partners = [partner, await newPartner(harness)];
     const bodies = await Promise.all(partners.map((each) => encounterBody(harness, each)));
     const made = await times(50, async (index) => {
@@ -52,7 +52,7 @@ describe('the number of an encounter', () => {
     expect(seen.every(([status, isOwner]) => status === (isOwner ? 200 : 404))).toBe(true);
   });
 
-  it('is not the caller’s to choose, and never given again', async () => {
+  it('is not reused after its encounter is deleted', async () => {
     const json = await encounterBody(harness, partner);
     const {
       body: { id, encounter_id },
@@ -69,8 +69,8 @@ describe('the number of an encounter', () => {
   });
 });
 
-describe('while the catalog changes', () => {
-  it('an encounter freezes the prices of one moment', async () => {
+describe('createEncounter while the catalog changes', () => {
+  it('freezes the prices of one moment', async () => {
     const { db } = harness.domain;
     const { tenantId } = partner;
     const treatmentIds = await times(2, () =>
@@ -99,7 +99,7 @@ describe('while the catalog changes', () => {
     }
   });
 
-  it('an encounter is created or refused, and never half', async () => {
+  it('creates a whole encounter or answers 409 while its clinic is deactivated', async () => {
     const { db } = harness.domain;
     const { tenantId } = partner;
     const json = await encounterBody(harness, partner);

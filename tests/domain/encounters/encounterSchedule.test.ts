@@ -5,7 +5,7 @@ import { recordOf } from '../../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
-/** A valid body; its clinic is in Chicago's zone. */
+/** A valid body; its clinic is in America/Chicago. */
 let valid: EncounterBody;
 beforeAll(async () => {
   harness = await startHarness();
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const create = (json: unknown) => call(harness, 'POST /encounters', { token: partner.token, json });
-/** The earliest claim of an encounter. */
+/** The earliest time at which an encounter can be claimed. */
 async function claimableFrom(id: string): Promise<string> {
   const where = { tenantId_id: { tenantId: partner.tenantId, id } };
   const row = await harness.domain.db.prisma.encounter.findUniqueOrThrow({ where });
@@ -25,38 +25,38 @@ async function claimableFrom(id: string): Promise<string> {
 describe('the schedule of an encounter', () => {
   it.each([
     [
-      'the earlier of two instants',
+      'a repeated local time means the earlier instant',
       { scheduledDay: '2027-11-07', scheduledTime: '01:30:00', scheduledTimeZone: 'America/New_York' },
       '2027-11-07T05:30:00.000Z',
       '2027-12-07T05:30:00.000Z',
     ],
     [
-      'by a zone that is kept as sent',
+      'a legacy zone is kept as sent',
       { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'EST' },
       '2027-01-05T17:00:00.000Z',
       '2027-02-04T17:00:00.000Z',
     ],
     [
-      'by the clinic’s zone',
+      'the clinic’s zone is the default',
       { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
       '2027-01-05T18:00:00.000Z',
       '2027-02-04T18:00:00.000Z',
     ],
     [
-      'in the past (D-41)',
+      'a past time is accepted (D-41)',
       { scheduledDay: '1999-12-31', scheduledTime: '23:59:59', scheduledTimeZone: 'UTC' },
       '1999-12-31T23:59:59.000Z',
       '2026-12-20T16:00:00.000Z',
     ],
-    ['as a day of the clinic’s zone', { scheduledDay: '2027-01-05' }, null, '2027-02-04T06:00:00.000Z'],
+    ['a day is that of the clinic’s zone', { scheduledDay: '2027-01-05' }, null, '2027-02-04T06:00:00.000Z'],
     [
-      'as a day of the given zone',
+      'a day is that of the given zone',
       { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
       null,
       '2027-02-03T15:00:00.000Z',
     ],
-    ['as a day that has begun', { scheduledDay: '2026-11-20' }, null, '2026-12-20T16:00:00.000Z'],
-  ])('is resolved: %s', async (_rule, schedule, scheduledAt, expiresAt) => {
+    ['today expires 30 days after creation', { scheduledDay: '2026-11-20' }, null, '2026-12-20T16:00:00.000Z'],
+  ])('sets scheduledAt and expiresAt: %s', async (_rule, schedule, scheduledAt, expiresAt) => {
     const { body } = await create({ ...valid, ...schedule });
     expect(body).toMatchObject({ scheduledTime: null, scheduledTimeZone: null, ...schedule, scheduledAt, expiresAt });
     const read = await call(harness, `GET /encounters/${body.encounter_id}`, { token: partner.token });
@@ -70,22 +70,22 @@ describe('the schedule of an encounter', () => {
     [
       'synchronous',
       { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
-      '15 minutes before',
+      'from 15 minutes before',
       '2027-01-05T17:45:00.000Z',
     ],
     ['synchronous', { scheduledDay: '2027-01-05' }, 'from midnight at the clinic', '2027-01-05T06:00:00.000Z'],
     [
       'synchronous',
       { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
-      'from midnight there',
+      'from midnight in the given zone',
       '2027-01-04T15:00:00.000Z',
     ],
-  ])('lets a provider claim it: %s, %j, %s', async (reviewType, schedule, _rule, from) => {
+  ])('lets a provider claim an encounter that is %s with schedule %j %s', async (reviewType, schedule, _rule, from) => {
     const { body } = await create({ ...valid, reviewType, ...schedule });
     expect(await claimableFrom(body.id)).toBe(from);
   });
 
-  it('without a zone, at a clinic without one, is a day of UTC that no claim waits for', async () => {
+  it('takes the day in UTC and allows claims at once if neither schedule nor clinic has a zone', async () => {
     const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone: null }] });
     const { body } = await create({ ...valid, clinicId, reviewType: 'synchronous', scheduledDay: '2027-01-05' });
     expect(body).toMatchObject({ scheduledAt: null, expiresAt: '2027-02-04T00:00:00.000Z' });

@@ -27,7 +27,7 @@ const statusOf = async (encounterNo: number) =>
   (await call(harness, 'POST /encounters/status', { token: partner.token, json: { encounter_id: encounterNo } })).body;
 
 describe('the items of an encounter', () => {
-  it('are one for each distinct category and subcategory, in the order of the treatments, with their treatments', async () => {
+  it('group the treatments by category and subcategory, in the order of the treatments', async () => {
     const [first, second] = await Promise.all([newCategory(harness, partner), newCategory(harness, partner)]);
     const times = { createdAt: harness.domain.now(), updatedAt: harness.domain.now() };
     const { id: subcategoryId } = await harness.domain.db.prisma.subcategory.create({
@@ -54,8 +54,8 @@ describe('the items of an encounter', () => {
   });
 });
 
-describe('the estimate', () => {
-  it('is made of the offers’ prices, one unit of each, with flat rates only (D-36, D-37)', async () => {
+describe('the estimate of createEncounter', () => {
+  it('sums the offers’ prices, one unit each, and adds flat-rate shipping only (D-36, D-37)', async () => {
     const botox = await newProduct(harness, partner, { price: '240.00', shippingAmount: '15.00' });
     const semaglutide = await newProduct(harness, partner, {
       price: '299.00',
@@ -68,7 +68,7 @@ describe('the estimate', () => {
     expect(estimate).toEqual({ sub_total: 539, total_shipping_amt: 15, grand_total: 554 });
   });
 
-  it('takes nothing off the stock and makes no order', async () => {
+  it('leaves the stock unchanged and creates no order', async () => {
     const { id, treatmentIds } = await newEncounter(harness, partner);
     const offers = await harness.domain.db.prisma.productOffer.findMany({
       where: { tenantId, productId: { in: treatmentIds } },
@@ -77,7 +77,7 @@ describe('the estimate', () => {
     expect(await harness.domain.db.prisma.order.count({ where: { tenantId, encounterId: id } })).toBe(0);
   });
 
-  it('of a free treatment is zero', async () => {
+  it('is zero for a free treatment', async () => {
     const free = await newProduct(harness, partner, {
       price: '0.00',
       shippingType: 'FREE_SHIPPING',
@@ -119,7 +119,7 @@ describe('the estimate', () => {
   });
 });
 
-/** Offers of 40 products: sums that binary fractions get wrong, the extremes of the column, and anything else. */
+/** Offers of 40 products: amounts that binary fractions get wrong, the extremes of the column, and random ones. */
 function prices() {
   const amount = fc.oneof(
     fc.constantFrom('0.00', '0.01', '0.10', '0.20', '0.70', '1.10', '19.99', '9999999999.99'),
@@ -135,7 +135,7 @@ const sum = (amounts: readonly string[]): bigint =>
   amounts.reduce((cents, text) => cents + BigInt(text.replace('.', '')), 0n);
 
 describe('an open encounter', () => {
-  it('is not touched by any later change of the catalog, the patient or the clinic', async () => {
+  it('stays unchanged when its catalog, patient or clinic changes', async () => {
     const { db } = harness.domain;
     const encounter = await newEncounter(harness, partner);
     const {
@@ -197,7 +197,7 @@ describe('an open encounter', () => {
     ]);
   });
 
-  it('keeps of each treatment what a later order needs', async () => {
+  it('keeps a copy of each treatment for the later order', async () => {
     const { db } = harness.domain;
     const productId = await newProduct(harness, partner, { price: '19.99', shippingAmount: '4.50' });
     const { id } = await newEncounter(harness, partner, { treatmentIds: [productId] });

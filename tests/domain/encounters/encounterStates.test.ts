@@ -36,7 +36,7 @@ const events = [
 ] as const;
 const actors = ['partner', 'provider', 'claimant', 'system'] as const;
 
-/** Everything that is possible, as the domain guide has it; nothing else is. */
+/** Every transition that the domain guide allows. */
 const possible: readonly [EncounterState, EncounterEvent, EncounterActor, EncounterState][] = [
   ['pending_review', 'claim', 'provider', 'in_review'],
   ['pending_review', 'reschedule', 'partner', 'pending_review'],
@@ -62,7 +62,7 @@ const possible: readonly [EncounterState, EncounterEvent, EncounterActor, Encoun
 
 const cases = states.flatMap((from) => events.flatMap((event) => actors.map((actor) => [from, event, actor] as const)));
 
-/** Where it leads, or the problem with the state that it tells. */
+/** The next state, or the code of the problem with the state that it shows. */
 function result(from: EncounterState, event: EncounterEvent, actor: EncounterActor): string {
   try {
     return nextState(from, event, actor);
@@ -73,7 +73,7 @@ function result(from: EncounterState, event: EncounterEvent, actor: EncounterAct
 }
 
 describe('the table of transitions', () => {
-  it('is what the diagram of the guide shows, as far as states change', async () => {
+  it('has the state changes that the diagram of the guide shows', async () => {
     const guide = await readFile(new URL('openapi/info.md', packageRoot), 'utf8');
     const [, diagram = ''] = /# The life of an encounter\n+```mermaid\n([^`]*)```/.exec(guide) ?? [];
     const arrows = [...diagram.matchAll(/(\w+) --> (\w+): (.+)/g)];
@@ -81,42 +81,44 @@ describe('the table of transitions', () => {
       labels.split(', ').map((event) => [from, event, to].join(' ')),
     );
     const changing = possible.filter(([from, , , to]) => from !== to).map(([from, event, , to]) => [from, event, to]);
-    expect(shown.sort()).toEqual([...new Set(changing.map((way) => way.join(' ')))].sort());
+    expect(shown.sort()).toEqual([...new Set(changing.map((change) => change.join(' ')))].sort());
   });
 
-  it('knows every state, the last four of which are final', () => {
+  it('has every state, and no way out of the four final ones', () => {
     expect(Object.keys(encounterTransitions)).toEqual(states);
     for (const state of states.slice(3)) {
       expect(Object.values(encounterTransitions[state]).filter(({ to }) => to !== state)).toEqual([]);
     }
   });
 
-  it.each(cases)('from %s by %s of a %s leads where the domain guide says, or nowhere', (from, event, actor) => {
-    const way = possible.find((known) => known[0] === from && known[1] === event && known[2] === actor);
-    const ofClaimant = from === 'in_review' && ['renew', 'release', 'approve', 'deny', 'ask'].includes(event);
-    const isOthers = actor === 'provider' && ofClaimant;
-    expect(result(from, event, actor)).toBe(way?.[3] ?? (isOthers ? 'claimed_by_other' : `invalid_state ${from}`));
+  it.each(cases)('from %s, treats "%s" by the %s as the domain guide says', (from, event, actor) => {
+    const transition = possible.find((known) => known[0] === from && known[1] === event && known[2] === actor);
+    const isForClaimant = from === 'in_review' && ['renew', 'release', 'approve', 'deny', 'ask'].includes(event);
+    const isOtherProvider = actor === 'provider' && isForClaimant;
+    expect(result(from, event, actor)).toBe(
+      transition?.[3] ?? (isOtherProvider ? 'claimed_by_other' : `invalid_state ${from}`),
+    );
   });
 });
 
-describe('the passing of time', () => {
+describe('a deadline', () => {
   const time = new Date('2026-11-20T16:00:00.000Z');
   const before = new Date(time.getTime() - 1);
 
-  it('ends a claim at the end of its lease, not a millisecond before', () => {
+  it('lapses a claim at the end of its lease, not a millisecond earlier', () => {
     const claimed = { status: 'in_review', leaseExpiresAt: time, expiresAt: before } as const;
     expect([dueEvent(claimed, before), dueEvent(claimed, time)]).toEqual([null, 'lapse']);
   });
 
   it.each(['pending_review', 'awaiting_information'] as const)(
-    'ends what waits at its end, not a millisecond before: %s',
+    'expires an encounter that is %s at its end, not a millisecond earlier',
     (status) => {
       const waiting = { status, leaseExpiresAt: null, expiresAt: time } as const;
       expect([dueEvent(waiting, before), dueEvent(waiting, time)]).toEqual([null, 'expire']);
     },
   );
 
-  it.each(states.slice(3))('does nothing to what is %s', (status) => {
+  it.each(states.slice(3))('has no effect on an encounter that is %s', (status) => {
     expect(dueEvent({ status, leaseExpiresAt: null, expiresAt: before }, time)).toBeNull();
   });
 });

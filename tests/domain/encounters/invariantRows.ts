@@ -1,6 +1,6 @@
 import { v7 } from 'uuid';
 
-// Valid rows in SQL, for tenant "a" unless said otherwise. A value is an SQL expression.
+// Valid rows as SQL, for tenant "a" by default. Every value is an SQL expression.
 
 const uuid = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 const patient = uuid(2);
@@ -10,13 +10,13 @@ const product = uuid(5);
 const pharmacy = uuid(6);
 export const clinic = uuid(1);
 export const apiClient = uuid(7);
-/** In order lines only. */
+/** Only order lines use it. */
 export const otherProduct = uuid(8);
 export const at = `'2026-11-20T16:00:00Z'`;
 export const later = `'2026-11-20T16:30:00Z'`;
 const times = `${at}, ${at}`;
 
-/** A tenant with what an encounter needs; the ids are the same in every tenant, as those of sandbox fixtures are. */
+/** A tenant with the records that an encounter needs; all tenants share the ids, as sandbox fixtures do. */
 export const tenantRows = (tenant: string): string[] => [
   `INSERT INTO tenant VALUES ('${tenant}', '${tenant}', 'sandbox', true, ${times})`,
   `INSERT INTO api_client (id, tenant_id, client_id, name, created_at, updated_at)
@@ -47,10 +47,10 @@ export const statuses = [
 ] as const;
 export type Status = (typeof statuses)[number];
 export const open = ['pending_review', 'in_review', 'awaiting_information'] as const;
-/** Those that never change. */
+/** The statuses that never change. */
 export const final = ['completed', 'denied', 'cancelled', 'expired'] as const;
 
-/** The columns that a status brings with it. */
+/** The columns that a status requires. */
 const columnsOf: Record<Status, Record<string, string>> = {
   pending_review: {},
   in_review: { reviewer_ref: `'NPI-1'`, claimed_at: at, lease_expires_at: later },
@@ -70,7 +70,6 @@ export const itemColumnsOf: Record<Status, Record<string, string>> = {
   expired: { status: `'expired'` },
 };
 
-/** A row; the values are SQL. */
 export const insert = (table: string, row: Record<string, string>): string =>
   `INSERT INTO "${table}" (${Object.keys(row).join(', ')}) OVERRIDING SYSTEM VALUE VALUES (${Object.values(row).join(', ')})`;
 
@@ -107,7 +106,7 @@ export const itemRow = (encounter: string, changes: Record<string, string>): str
     review_recurring: 'true',
     ...changes,
   });
-/** What a provider asked for. */
+/** A provider's request for information. */
 export const questionRow = (encounter: string, changes: Record<string, string> = {}): string =>
   insert('encounter_information', {
     id: `'${v7()}'`,
@@ -155,7 +154,7 @@ export const lineRow = (order: string, changes: Record<string, string> = {}): st
     ...changes,
   });
 
-/** An update of an encounter's row, or of the rows of the encounter or of the order with this id, in tenant "a". */
+/** Updates the rows of the encounter or order with this id in tenant "a". */
 export const change = (table: string, set: string, id: string): string => {
   const key = { encounter: 'id', order: 'id', gfe_item: 'encounter_id', order_line: 'order_id' }[table];
   return `UPDATE "${table}" SET ${set} WHERE tenant_id = 'a' AND ${key} = '${id}'`;

@@ -6,7 +6,7 @@ import {
   otherProduct, questionRow, statuses, tenantRows, type Status,
 } from './invariantRows.js';
 
-// Each test changes valid rows of tenant "a" in a transaction, which the named constraint ends, or its COMMIT does.
+// Each test changes valid rows of tenant "a" in a transaction that the named constraint rejects, at the latest at COMMIT.
 let database: TestDatabase;
 let client: Client;
 beforeAll(async () => {
@@ -17,7 +17,6 @@ beforeAll(async () => {
 });
 afterAll(() => client.end().then(() => database.drop()));
 
-/** Runs the statements in one transaction. */
 async function commit(...statements: string[]): Promise<void> {
   await client.query('BEGIN');
   try {
@@ -29,7 +28,7 @@ async function commit(...statements: string[]): Promise<void> {
   }
 }
 
-/** The name of the constraint that refuses the statements; undefined if they are lawful. */
+/** The name of the constraint that rejects the statements; undefined if they are valid. */
 async function refusal(...statements: string[]): Promise<string | undefined> {
   try {
     await commit(...statements);
@@ -40,7 +39,7 @@ async function refusal(...statements: string[]): Promise<string | undefined> {
   }
 }
 
-/** A valid encounter in this status, committed, with one item and, when completed, an order of one line. */
+/** Commits a valid encounter in this status with one item and, if completed, an order of one line. */
 async function newEncounter(status: Status): Promise<string> {
   const id = v7();
   const order = status === 'completed' ? [orderRow(id), lineRow(id)] : [];
@@ -48,7 +47,7 @@ async function newEncounter(status: Status): Promise<string> {
   return id;
 }
 
-describe('one row', () => {
+describe('a constraint on one row', () => {
   it.each<[string, Status, string, string]>([
     ['encounter_lease', 'in_review', 'encounter', 'lease_expires_at = NULL'],
     ['encounter_lease', 'pending_review', 'encounter', `lease_expires_at = ${later}`],
@@ -95,7 +94,7 @@ describe('one row', () => {
     ['order_line_money', 'completed', 'order_line', 'unit_price = -1, line_total = -1'],
     ['order_line_money', 'completed', 'order_line', 'shipping_amt = -1, line_total = 0'],
     ['order_line_shipping', 'completed', 'order_line', `shipping_type = 'FREE_SHIPPING', shipping_amt = 1, line_total = 2`],
-  ])('%s: refuses for %s that %s has %s', async (constraint, status, table, set) => {
+  ])('%s rejects, for an encounter that is %s, %s with %s', async (constraint, status, table, set) => {
     const id = await newEncounter(status);
     expect(await refusal(change(table, set, id))).toBe(constraint);
   });
@@ -105,11 +104,11 @@ describe('one row', () => {
     ['tenant_currency', `currency = ''`],
     ['tenant_clock', 'clock_offset_ms = -1'],
     ['tenant_clock', `mode = 'live', clock_offset_ms = 1`],
-  ])('%s: refuses for a tenant %s', async (constraint, set) => {
+  ])('%s rejects a tenant with %s', async (constraint, set) => {
     expect(await refusal(`UPDATE tenant SET ${set} WHERE id = 'a'`)).toBe(constraint);
   });
 
-  it('payment_amount, payment_sums: a payment is of more than nothing, and the order counts it', async () => {
+  it('payment_amount and payment_sums reject a payment that is not positive or that its order does not count', async () => {
     const id = await newEncounter('completed');
     const payment = (amount: string): string => insert('payment', {
       id: `'${v7()}'`, tenant_id: `'a'`, order_id: `'${id}'`, amount, api_client_id: `'${apiClient}'`, created_at: at,
@@ -121,7 +120,7 @@ describe('one row', () => {
     expect(await refusal(`${counted}; ${payment('0.01')}`)).toBeUndefined();
   });
 
-  it('idempotency_key_sha256 and _pkey: a fingerprint of 32 bytes, once for each client, operation and key', async () => {
+  it('idempotency_key_sha256 and _pkey reject a fingerprint that has not 32 bytes and a second use of a key', async () => {
     const key = (bytes: number, operation: string): string => insert('idempotency_key', {
       tenant_id: `'a'`, api_client_id: `'${apiClient}'`, operation_id: `'${operation}'`, key: `'x'`,
       fingerprint: `decode(repeat('00', ${bytes}), 'hex')`,
@@ -135,21 +134,21 @@ describe('one row', () => {
 
 describe('a final state', () => {
   const moves = final.flatMap((from) => statuses.filter((to) => to !== from).map((to) => [from, to] as const));
-  it.each(moves)('encounter_final: never becomes another one: %s, %s', async (from, to) => {
+  it.each(moves)('encounter_final rejects a change from %s to %s', async (from, to) => {
     const id = await newEncounter(from);
     expect(await refusal(change('encounter', `status = '${to}'`, id))).toBe('encounter_final');
   });
 
   it.each(final.flatMap((from) => ['pending_review', 'approved', 'denied', 'cancelled', 'expired']
     .filter((to) => `'${to}'` !== itemColumnsOf[from]['status']).map((to) => [from, to])))(
-    'gfe_item_final: of an item of an encounter that is %s never becomes %s',
+    'gfe_item_final rejects that an item of an encounter that is %s becomes %s',
     async (from, to) => {
       const id = await newEncounter(statuses.find((status) => status === from) ?? 'expired');
       expect(await refusal(change('gfe_item', `status = '${to}'`, id))).toBe('gfe_item_final');
     },
   );
 
-  it.each(final)('leaves everything else of the row to change: %s', async (status) => {
+  it.each(final)('allows changes to the other columns of an encounter that is %s', async (status) => {
     const id = await newEncounter(status);
     const set = `status = '${status}', version = 2`;
     expect(await refusal(change('encounter', set, id), change('gfe_item', `expired_notified_at = ${at}`, id))).toBeUndefined();
@@ -162,57 +161,57 @@ describe('an encounter and its order', () => {
     change('gfe_item', `status = 'approved', decided_at = ${at}`, id),
   ];
 
-  it('a review completes with them, in the order of the service', async () => {
+  it('are accepted in the order in which the service writes them', async () => {
     const id = await newEncounter('in_review');
     expect(await refusal(...complete(id), orderRow(id), lineRow(id))).toBeUndefined();
   });
 
-  it('encounter_completed_has_order: completed without an order', async () => {
+  it('encounter_completed_has_order rejects a completed encounter without an order', async () => {
     const id = await newEncounter('in_review');
     expect(await refusal(...complete(id))).toBe('encounter_completed_has_order');
     expect(await refusal(encounterRow(v7(), 'completed'))).toBe('encounter_completed_has_order');
   });
 
-  it('encounter_completed_has_order: an order taken away', async () => {
+  it('encounter_completed_has_order rejects the deletion of the order', async () => {
     const id = await newEncounter('completed');
     const removal = [`DELETE FROM order_line WHERE tenant_id = 'a' AND order_id = '${id}'`,
       `DELETE FROM "order" WHERE tenant_id = 'a' AND id = '${id}'`];
     expect(await refusal(...removal)).toBe('encounter_completed_has_order');
   });
 
-  it('encounter_information_open_key: two questions at a time', async () => {
+  it('encounter_information_open_key rejects a second open question, and encounter_information_notes rejects notes without a time', async () => {
     const id = await newEncounter('awaiting_information');
     expect(await refusal(questionRow(id, { additional_notes: `'x'` }))).toBe('encounter_information_notes');
     expect(await refusal(questionRow(id, { provided_at: later }), questionRow(id), questionRow(id))).toBe('encounter_information_open_key');
   });
   it.each(statuses.filter((status) => status !== 'completed'))(
-    'order_of_completed_encounter: an order of one that is %s',
+    'order_of_completed_encounter rejects an order of an encounter that is %s',
     async (status) => {
       const id = await newEncounter(status);
       expect(await refusal(orderRow(id), lineRow(id))).toBe('order_of_completed_encounter');
     },
   );
 
-  it('order_tenant_id_encounter_id_key: two orders', async () => {
+  it('order_tenant_id_encounter_id_key rejects a second order', async () => {
     const id = await newEncounter('completed');
     expect(await refusal(orderRow(id, { id: `'${v7()}'` }))).toBe('order_tenant_id_encounter_id_key');
   });
 
-  it('order_has_line: an order without lines, or whose lines do not begin at 0', async () => {
+  it('order_has_line rejects an order without lines or with positions that do not begin at 0', async () => {
     const id = await newEncounter('in_review');
     expect(await refusal(...complete(id), orderRow(id))).toBe('order_has_line');
     expect(await refusal(...complete(id), orderRow(id), lineRow(id, { position: '1' }))).toBe('order_has_line');
   });
 
-  it('order_has_line: the only line taken away', async () => {
+  it('order_has_line rejects the deletion of the only line', async () => {
     const id = await newEncounter('completed');
     expect(await refusal(`DELETE FROM order_line WHERE tenant_id = 'a' AND order_id = '${id}'`)).toBe('order_has_line');
   });
 
-  it('order_line_*_key: two lines in one place, or of one treatment', async () => {
+  it('order_line_*_key rejects two lines with one position or one treatment', async () => {
     const id = await newEncounter('completed');
-    const place = lineRow(id, { product_id: `'${otherProduct}'` });
-    expect(await refusal(place)).toBe('order_line_tenant_id_order_id_position_key');
+    const samePosition = lineRow(id, { product_id: `'${otherProduct}'` });
+    expect(await refusal(samePosition)).toBe('order_line_tenant_id_order_id_position_key');
     expect(await refusal(lineRow(id, { position: '1' }))).toBe('order_line_tenant_id_order_id_product_id_key');
     expect(await refusal(lineRow(id, { position: '1', product_id: `'${otherProduct}'` }))).toBeUndefined();
   });
@@ -220,7 +219,7 @@ describe('an encounter and its order', () => {
 
 describe('an encounter and its pending items', () => {
   const pending = itemColumnsOf.pending_review;
-  it.each(open)('encounter_open_has_pending_item: a new one without: %s', async (status) => {
+  it.each(open)('encounter_open_has_pending_item rejects a new encounter that is %s without a pending item', async (status) => {
     expect(await refusal(encounterRow(v7(), status))).toBe('encounter_open_has_pending_item');
     const id = v7();
     expect(await refusal(encounterRow(id, status), itemRow(id, itemColumnsOf.completed)))
@@ -228,31 +227,31 @@ describe('an encounter and its pending items', () => {
   });
 
   it.each(open)(
-    'gfe_item_open_has_pending_item: the last one is decided, removed or given away: %s',
+    'gfe_item_open_has_pending_item rejects that the last pending item goes while the encounter is %s',
     async (status) => {
       const [id, other] = [await newEncounter(status), await newEncounter(status)];
       const removal = `DELETE FROM gfe_item WHERE tenant_id = 'a' AND encounter_id = '${id}'`;
-      const gift = change('gfe_item', `encounter_id = '${other}', category_id = '${clinic}'`, id);
+      const transfer = change('gfe_item', `encounter_id = '${other}', category_id = '${clinic}'`, id);
       const decision = change('gfe_item', `status = 'approved', decided_at = ${at}`, id);
-      for (const statement of [removal, gift, decision]) {
+      for (const statement of [removal, transfer, decision]) {
         expect(await refusal(statement)).toBe('gfe_item_open_has_pending_item');
       }
     },
   );
 
-  it('of several may be decided while one is left', async () => {
+  it('allow a decision while another item is pending', async () => {
     const id = await newEncounter('in_review');
     const decision = change('gfe_item', `status = 'approved', decided_at = ${at}`, id);
     const another = itemRow(id, { ...pending, category_id: `'${clinic}'` });
     expect(await refusal(decision, another)).toBeUndefined();
   });
 
-  it.each(final)('gfe_item_pending_of_open_encounter: one more when it is over: %s', async (status) => {
+  it.each(final)('gfe_item_pending_of_open_encounter rejects a pending item of an encounter that is %s', async (status) => {
     const id = await newEncounter(status);
     expect(await refusal(itemRow(id, { ...pending, category_id: `'${clinic}'` }))).toBe('gfe_item_pending_of_open_encounter');
   });
 
-  it('gfe_item_pending_of_open_encounter: one left when it ends', async () => {
+  it('gfe_item_pending_of_open_encounter rejects that an encounter ends with a pending item', async () => {
     const id = await newEncounter('pending_review');
     const cancellation = change('encounter', `status = 'cancelled', cancelled_at = ${at}, cancel_reason = 'other'`, id);
     expect(await refusal(cancellation)).toBe('gfe_item_pending_of_open_encounter');
@@ -260,8 +259,8 @@ describe('an encounter and its pending items', () => {
   });
 });
 
-describe('tenants', () => {
-  it('share the ids of their fixtures, and no tenant has one twice', async () => {
+describe('two tenants', () => {
+  it('may use the same ids, each only once', async () => {
     const clinics = await client.query(`SELECT tenant_id FROM clinic WHERE id = '${clinic}' ORDER BY tenant_id`);
     expect(clinics.rows).toEqual([{ tenant_id: 'a' }, { tenant_id: 'b' }]);
     const id = await newEncounter('completed');
@@ -272,7 +271,7 @@ describe('tenants', () => {
     expect(await refusal(...copy)).toBe('encounter_pkey');
   });
 
-  it('share the numbers up to 100999, and no others', async () => {
+  it('may use the same numbers up to 100999, but not above', async () => {
     const numbered = (number: number, tenant: string): string[] => {
       const [id, own] = [v7(), { tenant_id: `'${tenant}'` }];
       return [encounterRow(id, 'completed', { encounter_no: `${number}`, ...own }),

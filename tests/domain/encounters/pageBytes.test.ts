@@ -4,7 +4,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { claimedEncounter, completedEncounter, reviewer } from '../../support/reviews.js';
 
-// A page ends at 1 MiB as well as at its limit (R-172).
+// A page ends at its limit or at 1 MiB, whichever comes first (R-172).
 
 const MIB = 1024 ** 2;
 const ENCOUNTERS = 30;
@@ -19,23 +19,23 @@ afterAll(() => harness.close());
 
 const get = (target: string, { token } = partner): Promise<Answer> => call(harness, `GET ${target}`, { token });
 
-/** The elements of all pages, of which the first is cut off. */
+/** The elements of all pages; expects that the first page ends early. */
 async function allPages(path: string): Promise<Answer['body'][]> {
-  const found: Answer['body'][] = [];
+  const elements: Answer['body'][] = [];
   let cursor = '';
   do {
     const { text, body } = await get(`${path}?limit=100${cursor}`);
     if (cursor === '') expect(body.has_more).toBe(true);
     expect(Buffer.byteLength(text)).toBeLessThan(1.1 * MIB);
-    found.push(...body.data);
+    elements.push(...body.data);
     cursor = body.next_cursor === null ? '' : `&cursor=${body.next_cursor}`;
   } while (cursor !== '');
-  return found;
+  return elements;
 }
 
-it('listEncounters and listReviewQueue end a page of long notes early, and the cursor leads to every encounter', async () => {
+it('listEncounters and listReviewQueue end a page with long notes at 1 MiB, and the cursor reaches every encounter', async () => {
   const body = await encounterBody(harness, partner);
-  // Four bytes each.
+  // Four bytes per character.
   const json = { ...body, additionalNotes: '\u{1F489}'.repeat(10_000) };
   for (let count = 0; count < ENCOUNTERS; count += 1) {
     await call(harness, 'POST /encounters', { token: partner.token, json });
@@ -51,7 +51,7 @@ it('listEncounters and listReviewQueue end a page of long notes early, and the c
   );
 });
 
-it('listOrders ends a page of many refunds early, and the cursor leads to every order', async () => {
+it('listOrders ends a page with many refunds at 1 MiB, and the cursor reaches every order', async () => {
   const made = [];
   for (let count = 0; count < 4; count += 1) {
     const { order_no } = await completedEncounter(harness, partner);
@@ -62,7 +62,7 @@ it('listOrders ends a page of many refunds early, and the cursor leads to every 
   expect(orders.map(({ order_no }) => order_no)).toEqual(made.reverse());
 });
 
-it('getChart leaves out earlier reviews beyond 1 MiB, says so, and always shows the latest', async () => {
+it('getChart omits earlier reviews beyond 1 MiB, sets hasMoreReviews, and always shows the latest', async () => {
   const patientId = await newPatient(harness, partner);
   const reviewed = [];
   for (let count = 0; count < 3; count += 1) reviewed.push(await completedEncounter(harness, partner, { patientId }));

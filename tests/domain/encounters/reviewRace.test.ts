@@ -6,7 +6,6 @@ import { claim, claimedEncounter, eventTypesOf, reviewBody, reviewer, recordOf }
 
 let harness: Harness;
 let partner: Partner;
-/** All encounters are of one clinic, patient and treatment. */
 let body: EncounterBody;
 beforeAll(async () => {
   harness = await startHarness();
@@ -26,14 +25,14 @@ const stored = async ({ encounter_id }: Encounter): Promise<Encounter> =>
 const ordersOf = ({ id }: Encounter): Promise<number> =>
   harness.domain.db.prisma.order.count({ where: { tenantId: partner.tenantId, encounterId: id } });
 const statusesOf = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status).sort();
-/** The sweeps as they run when so many seconds have gone by. */
+/** The context of a sweep that runs this many seconds later. */
 const inSeconds = (seconds: number) => ({
   ...harness.domain,
   now: () => new Date(harness.clock.now.getTime() + seconds * 1000),
 });
 
-describe('twenty at once', () => {
-  it('reviews of one encounter: one is done, nineteen are told so, and there is one order (scenario K)', async () => {
+describe('twenty simultaneous requests', () => {
+  it('submitReview succeeds once, answers 409 to the other nineteen, and creates one order (scenario K)', async () => {
     const claimed = await claimedEncounter(harness, partner, body);
     const answers = await times(20, () => send(claimed, 'review', reviewBody(claimed)));
     expect(statusesOf(answers)).toEqual([200, ...Array(19).fill(409)]);
@@ -44,11 +43,11 @@ describe('twenty at once', () => {
     }
     expect(await ordersOf(claimed)).toBe(1);
     expect((await stored(claimed)).version).toBe(3);
-    const told = ['encounter.review_started', 'encounter.completed', 'order.created'];
-    expect(await eventTypesOf(harness, claimed)).toEqual(told);
+    const expectedEvents = ['encounter.review_started', 'encounter.completed', 'order.created'];
+    expect(await eventTypesOf(harness, claimed)).toEqual(expectedEvents);
   });
 
-  it('claims by different providers: one has it, nineteen are told so', async () => {
+  it('claimEncounter by twenty providers succeeds once and answers 409 claimed_by_other to the others', async () => {
     const encounter = await newEncounter(harness, partner, body);
     const answers = await times(20, (index) => send(encounter, 'claim', { reviewerRef: `NPI-${index}` }));
     expect(statusesOf(answers)).toEqual([200, ...Array(19).fill(409)]);
@@ -57,7 +56,7 @@ describe('twenty at once', () => {
     expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.review_started']);
   });
 
-  it('claims by one provider: all get the encounter, and it is told once', async () => {
+  it('claimEncounter by one provider succeeds every time and records one event', async () => {
     const encounter = await newEncounter(harness, partner, body);
     const answers = await times(20, () => send(encounter, 'claim', { reviewerRef: reviewer }));
     expect(statusesOf(answers)).toEqual(Array(20).fill(200));
@@ -65,7 +64,7 @@ describe('twenty at once', () => {
     expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.review_started']);
   });
 
-  it('claims of what lapsed: it is given back once and goes to one', async () => {
+  it('claimEncounter after a lapsed claim releases it once and succeeds for one provider', async () => {
     const lapsed = await claim(harness, partner, await newEncounter(harness, partner, body), { leaseSeconds: 1 });
     harness.clock.advance(1);
     const answers = await times(20, (index) => send(lapsed, 'claim', { reviewerRef: `NPI-${index}` }));
@@ -75,8 +74,8 @@ describe('twenty at once', () => {
   });
 });
 
-describe('everything that can end a review, at once', () => {
-  it('has one result, with an order exactly if it is completed', async () => {
+describe('simultaneous ends of a review', () => {
+  it('leave one final status, and an order only if it is completed', async () => {
     const ends = await times(12, () => claimedEncounter(harness, partner, body));
     await Promise.all(
       ends.map(async (claimed, index) => {
@@ -86,9 +85,9 @@ describe('everything that can end a review, at once', () => {
           () => send(claimed, 'release', { reviewerRef: reviewer }),
           () => lapseDueClaims(inSeconds(3_600), partner.tenantId),
         ];
-        // Each has its turn to be the first.
-        const turned = [...actions.slice(index % 4), ...actions.slice(0, index % 4)];
-        const results = await Promise.all(turned.map(async (act) => act()));
+        // Rotated, so that each action starts first in some rounds.
+        const rotated = [...actions.slice(index % 4), ...actions.slice(0, index % 4)];
+        const results = await Promise.all(rotated.map(async (act) => act()));
         const answers = results.filter((result) => typeof result === 'object');
         for (const { status } of answers) expect([200, 409]).toContain(status);
         const done = answers.filter(({ status }) => status === 200).map((answer) => answer.body.status);
@@ -97,7 +96,7 @@ describe('everything that can end a review, at once', () => {
         expect(done.filter((status) => status !== 'pending_review')).toEqual(isFinal ? [after.status] : []);
         expect(isFinal || after.status === 'pending_review').toBe(true);
         expect(await ordersOf(claimed)).toBe(after.status === 'completed' ? 1 : 0);
-        // Every change is told, and none twice.
+        // One event for each change.
         const events = (await eventTypesOf(harness, claimed)).filter((type) => type.startsWith('encounter.'));
         expect(events).toHaveLength(after.version - 1);
         expect(new Set(events).size).toBe(events.length);
@@ -106,8 +105,8 @@ describe('everything that can end a review, at once', () => {
   });
 });
 
-describe('the end of a wait', () => {
-  it('meets claims and cancellations: each encounter has one fate', async () => {
+describe('the expiry of an encounter', () => {
+  it('either wins or loses against a simultaneous claim or cancellation', async () => {
     const waiting = await times(12, () => newEncounter(harness, partner, body));
     const month = 30 * 24 * 3_600;
     const [, , ...answers] = await Promise.all([

@@ -3,7 +3,7 @@ import { Temporal } from 'temporal-polyfill';
 import { checkSchedule, resolveSchedule, type Schedule } from '../../../src/domain/encounters/schedule.js';
 import { Problem, type FieldError } from '../../../src/problem.js';
 
-/** What the rule says: the instant, or the code and the places of the refusal. */
+/** The instant, or the code and the pointers of the problem. */
 function outcomeOf(rule: () => { scheduledAt: Date | null } | undefined): unknown {
   try {
     return rule()?.scheduledAt?.toISOString() ?? null;
@@ -19,7 +19,7 @@ const resolve = (day: string, time: string, zone: string): unknown =>
 const skippedTime = ['schedule_time_nonexistent', '#/scheduledTime'];
 const skippedDay = ['schedule_time_nonexistent', '#/scheduledDay'];
 
-describe('a local time', () => {
+describe('resolveSchedule with a local time', () => {
   it.each([
     [
       'New York',
@@ -70,7 +70,7 @@ describe('a local time', () => {
       '2027-09-05T04:00:00.000Z',
     ],
   ])(
-    'that the clocks of %s skip is refused, and its neighbours are not',
+    'rejects the times that the clocks skip in %s, and accepts those around them',
     (_place, zone, day, last, first, middle, end, next, lastInstant, nextInstant) => {
       for (const time of [first, middle, end]) expect(resolve(day, time, zone)).toEqual(skippedTime);
       if (last !== undefined) expect(resolve(day, last, zone)).toBe(lastInstant);
@@ -85,20 +85,23 @@ describe('a local time', () => {
     ['London', 'Europe/London', '2027-10-31', '01:30:00', '2027-10-31T00:30:00.000Z'],
     ['Dublin, where winter is the exception', 'Europe/Dublin', '2027-10-31', '01:30:00', '2027-10-31T00:30:00.000Z'],
     ['Lord Howe', 'Australia/Lord_Howe', '2027-04-04', '01:45:00', '2027-04-03T14:45:00.000Z'],
-  ])('that occurs twice in %s means the earlier instant', (_place, zone, day, time, instant) => {
+  ])('takes the earlier instant of a time that occurs twice in %s', (_place, zone, day, time, instant) => {
     expect(resolve(day, time, zone)).toBe(instant);
   });
 
-  it('after the one that occurs twice is in the new time', () => {
+  it('uses the new offset from the end of the repeated hour', () => {
     expect(resolve('2027-11-07', '02:00:00', 'America/New_York')).toBe('2027-11-07T07:00:00.000Z');
   });
 
-  it.each(['00:00:00', '12:00:00', '23:59:59'])('%s of the day that Samoa skipped is refused as a day', (time) => {
-    expect(resolve('2011-12-30', time, 'Pacific/Apia')).toEqual(skippedDay);
-    expect(resolve('2011-12-30', time, 'Pacific/Fakaofo')).toEqual(skippedDay);
-  });
+  it.each(['00:00:00', '12:00:00', '23:59:59'])(
+    'rejects %s on the day that Samoa skipped, with the day as the wrong property',
+    (time) => {
+      expect(resolve('2011-12-30', time, 'Pacific/Apia')).toEqual(skippedDay);
+      expect(resolve('2011-12-30', time, 'Pacific/Fakaofo')).toEqual(skippedDay);
+    },
+  );
 
-  it('on either side of the day that Samoa skipped is one second from the other', () => {
+  it('puts the times around the day that Samoa skipped one second apart', () => {
     expect(resolve('2011-12-29', '23:59:59', 'Pacific/Apia')).toBe('2011-12-30T09:59:59.000Z');
     expect(resolve('2011-12-31', '00:00:00', 'Pacific/Apia')).toBe('2011-12-30T10:00:00.000Z');
   });
@@ -112,12 +115,12 @@ describe('a local time', () => {
     ['UTC', '2027-07-01T12:00:00.000Z'],
     ['Etc/GMT+5', '2027-07-01T17:00:00.000Z'],
     ['Pacific/Kiritimati', '2027-06-30T22:00:00.000Z'],
-  ])('is that of %s', (zone, noon) => {
+  ])('resolves noon in %s', (zone, noon) => {
     expect(resolve('2027-07-01', '12:00:00', zone)).toBe(noon);
   });
 });
 
-describe('a zone', () => {
+describe('checkSchedule with a time zone', () => {
   const check = (zone: string): unknown =>
     outcomeOf(() => {
       checkSchedule({ scheduledDay: '2027-07-01', scheduledTimeZone: zone });
@@ -151,7 +154,7 @@ describe('a zone', () => {
     '[America/New_York]',
     'America/New_York[u-ca=hebrew]',
     '５',
-  ])('%j is no time-zone name', (zone) => {
+  ])('rejects %j', (zone) => {
     expect(check(zone)).toEqual(['schedule_time_zone_unknown', '#/scheduledTimeZone']);
   });
 
@@ -169,11 +172,11 @@ describe('a zone', () => {
     'Europe/Kyiv',
     'America/Argentina/Buenos_Aires',
     'america/new_york',
-  ])('%s is one', (zone) => {
+  ])('accepts %s', (zone) => {
     expect(check(zone)).toBeNull();
   });
 
-  it('that the runtime lists is one, and resolves', () => {
+  it('accepts and resolves every zone that the runtime lists', () => {
     const noon = { scheduledDay: '2027-07-01', scheduledTime: '12:00:00' };
     for (const zone of Intl.supportedValuesOf('timeZone')) {
       expect(check(zone)).toBeNull();
@@ -199,7 +202,7 @@ describe('a schedule', () => {
       { scheduledTime: '09:00:00', scheduledTimeZone: '+05:30' },
       ['schedule_incomplete', '#/scheduledTime', '#/scheduledTimeZone'],
     ],
-  ])('of %s without a day is incomplete if there is a time, with every fault named', (_parts, schedule, refusal) => {
+  ])('reports every error of a schedule that has no day but %s', (_parts, schedule, refusal) => {
     expect(
       outcomeOf(() => {
         checkSchedule(schedule);
@@ -208,30 +211,30 @@ describe('a schedule', () => {
     ).toEqual(refusal);
   });
 
-  it('is complete with nothing at all, and means no time then', () => {
+  it('without any property means no time', () => {
     checkSchedule({});
     expect(resolveSchedule({}, 'America/Chicago')).toMatchObject({ scheduledAt: null, dayStartsAt: null });
   });
 
   it.each([
-    ['the zone that is sent', 'America/New_York', 'America/Chicago', '2027-07-01T04:00:00.000Z'],
+    ['the given zone', 'America/New_York', 'America/Chicago', '2027-07-01T04:00:00.000Z'],
     ['the clinic’s zone', undefined, 'America/Chicago', '2027-07-01T05:00:00.000Z'],
-    ['UTC if no zone is known', undefined, null, '2027-07-01T00:00:00.000Z'],
-  ])('of a day only has no instant; the day starts by %s', (_rule, scheduledTimeZone, clinicZone, start) => {
+    ['UTC without any zone', undefined, null, '2027-07-01T00:00:00.000Z'],
+  ])('with a day only has no instant, and the day starts in %s', (_rule, scheduledTimeZone, clinicZone, start) => {
     const schedule = { scheduledDay: '2027-07-01', ...(scheduledTimeZone ? { scheduledTimeZone } : {}) };
     expect(resolveSchedule(schedule, clinicZone)).toMatchObject({ scheduledAt: null, dayStartsAt: new Date(start) });
   });
 
-  it('of a day whose midnight is skipped starts when the day does', () => {
+  it('with a day whose midnight is skipped starts at the first instant of the day', () => {
     const schedule = { scheduledDay: '2027-09-05', scheduledTimeZone: 'America/Santiago' };
     expect(resolveSchedule(schedule, null).dayStartsAt).toEqual(new Date('2027-09-05T04:00:00.000Z'));
   });
 
-  it('of a day only is refused if the zone skips that day', () => {
+  it('with a day only is rejected if the zone skips that day', () => {
     expect(outcomeOf(() => resolveSchedule({ scheduledDay: '2011-12-30' }, 'Pacific/Apia'))).toEqual(skippedDay);
   });
 
-  it('of day and time takes the clinic’s zone, and needs one', () => {
+  it('with day and time uses the clinic’s zone, and is rejected without any zone', () => {
     const schedule = { scheduledDay: '2027-07-01', scheduledTime: '12:00:00' };
     expect(outcomeOf(() => resolveSchedule(schedule, 'America/Chicago'))).toBe('2027-07-01T17:00:00.000Z');
     expect(outcomeOf(() => resolveSchedule(schedule, null))).toEqual([
@@ -249,14 +252,14 @@ describe('every schedule in every zone', () => {
       .integer({ min: Date.UTC(1900, 0, 2), max: Date.UTC(2099, 0, 1) })
       .map((time) => Math.floor(time / 1000) * 1000),
   });
-  /** Most times are ordinary: these are around a change of the clocks. */
+  /** Times around a change of the clocks, which random times rarely hit. */
   const nearChange = fc.tuple(anyWall, fc.integer({ min: -26 * 60, max: 26 * 60 })).map(([{ zone, wall }, minutes]) => {
     const change = Temporal.Instant.fromEpochMilliseconds(wall).toZonedDateTimeISO(zone).getTimeZoneTransition('next');
     if (!change) return { zone, wall };
     return { zone, wall: change.epochMilliseconds + change.offsetNanoseconds / 1e6 + minutes * 60_000 };
   });
 
-  it('gives the earliest instant that the zone’s clocks show as that time, or refuses because there is none', () => {
+  it('resolves to the earliest instant that the zone’s clocks show as that time, or is rejected if none does', () => {
     fc.assert(
       fc.property(fc.oneof(anyWall, nearChange, nearChange), ({ zone, wall }) => {
         const text = new Date(wall).toISOString();
@@ -273,7 +276,7 @@ describe('every schedule in every zone', () => {
   });
 });
 
-/** By Intl alone: all instants, in order, that a clock of the zone shows as this wall time (given as if it were UTC). */
+/** All instants, in order, that a clock of the zone shows as this wall time (given as if it were UTC), by Intl alone. */
 function instantsShownAs(wall: number, zone: string): number[] {
   const offsets = new Set<number>();
   for (let hours = -30; hours <= 30; hours += 1) offsets.add(offsetAt(wall + hours * 3_600_000, zone));

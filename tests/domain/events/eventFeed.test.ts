@@ -10,12 +10,12 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 
 const WRITERS = 50;
-/** Of each writer, one after the other. */
+/** Transactions of each writer, one after the other. */
 const TRANSACTIONS = 8;
-/** Most milliseconds that a transaction works after each event. */
-const LONGEST = 20;
-/** How long a writer waits for the others of its tenant, also on a slow machine. */
-const PATIENCE_MS = 60_000;
+/** The longest pause of a transaction after an event. */
+const MAX_PAUSE_MS = 20;
+/** The statement timeout of a writer: on a slow machine it waits long for the other writers of its tenant. */
+const WRITER_TIMEOUT_MS = 60_000;
 
 let database: TestDatabase;
 let harness: Harness;
@@ -24,7 +24,7 @@ let observer: Client;
 beforeAll(async () => {
   database = await createTestDatabase();
   harness = await startHarness({ databaseUrl: database.url });
-  writers = openDatabase(database.url, { poolSize: WRITERS, timeoutMs: PATIENCE_MS });
+  writers = openDatabase(database.url, { poolSize: WRITERS, timeoutMs: WRITER_TIMEOUT_MS });
   observer = new Client({ connectionString: database.url });
   await observer.connect();
 });
@@ -37,10 +37,13 @@ afterAll(async () => {
 
 const orderNos = (events: readonly ToldEvent[]) => events.map(({ data }) => data['order_no']);
 const placeOf = ({ tenantId }: Partner) => ({ tenantId, clinicId: null });
-/** Refused by the database at the commit, after the events were written. */
+/** The database rejects an event with this status at COMMIT, after the events were written. */
 const refused = { order_status: 'cancelled' } as const;
 
-/** What it committed of transactions of one to three events: of four, one gives up and one is refused at its commit. */
+/**
+ * Runs transactions of one to three events: of four, one throws and one is rejected at COMMIT.
+ * @returns the numbers of the committed orders
+ */
 async function write(writer: number, partner: Partner): Promise<string[]> {
   const committed: string[] = [];
   for (let number = 0; number < TRANSACTIONS; number += 1) {
@@ -49,7 +52,7 @@ async function write(writer: number, partner: Partner): Promise<string[]> {
     const done = inTransaction(systemContext(writers), async (transaction) => {
       for (const orderNo of own) {
         recordEvent(transaction, placeOf(partner), 'order.paid', { ...paid(orderNo), ...(fate === 1 ? refused : {}) });
-        await delay(Math.random() * LONGEST);
+        await delay(Math.random() * MAX_PAUSE_MS);
       }
       if (fate === 0) throw new Error('given up');
     });
@@ -59,7 +62,7 @@ async function write(writer: number, partner: Partner): Promise<string[]> {
   return committed;
 }
 
-/** Pages from the beginning until it has seen the last order. */
+/** Reads pages from the beginning until the last order arrives. */
 async function readUntil(partner: Partner, last: string, limit: number): Promise<ToldEvent[]> {
   const events: ToldEvent[] = [];
   let after: string | undefined;
@@ -72,10 +75,10 @@ async function readUntil(partner: Partner, last: string, limit: number): Promise
   return events;
 }
 
-describe('the feed', () => {
-  it(`shows each tenant's readers every event once and in one order, while ${WRITERS} writers work`, async () => {
+describe('listEvents', () => {
+  it(`shows every reader of a tenant each event once and in one order, while ${WRITERS} writers work`, async () => {
     const partners = [await newPartner(harness), await newPartner(harness)];
-    // Commits come late, after the events are written.
+    // Commits follow late after the events.
     await observer.query(`
       CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         PERFORM pg_sleep(random() * 0.005); RETURN NULL; END $$;
@@ -99,14 +102,14 @@ describe('the feed', () => {
       const partner = partners[index] as Partner;
       expect(own.length).toBeGreaterThan((WRITERS * TRANSACTIONS) / 4);
       expect(orderNos(first).toSorted()).toEqual(own.toSorted());
-      // In the same order, which is also that of a reader who comes later.
+      // A simultaneous and a later reader see the same order.
       expect(second).toEqual(first);
       expect(await readUntil(partner, last, 100)).toEqual(first);
     }
     await observer.query('DROP TRIGGER dawdle ON event; DROP TRIGGER refuse ON event');
   });
 
-  it('shows nothing that came after events whose commit is late', async () => {
+  it('shows no event before an earlier one whose commit is late', async () => {
     const partner = await newPartner(harness);
     await recordPaid(harness, placeOf(partner), 'ORD-100000');
     const { next_cursor: after } = await feedPage(harness, partner);
@@ -136,7 +139,7 @@ describe('the feed', () => {
     await observer.query('DROP TRIGGER hold ON event');
   });
 
-  it('waits for no transaction: what ends first comes first, and a reader who has seen it misses nothing', async () => {
+  it('orders events by commit, so that a reader neither waits for an open transaction nor misses its events', async () => {
     const partner = await newPartner(harness);
     let page = await feedPage(harness, partner);
     await inTransaction(harness.domain, async (transaction) => {
@@ -150,7 +153,7 @@ describe('the feed', () => {
     expect(orderNos((await feedPage(harness, partner, { after: page.next_cursor })).data)).toEqual(['ORD-100001']);
   });
 
-  it('of one tenant holds up no other', async () => {
+  it('does not block one tenant while the event counter of another is locked', async () => {
     const [one, other] = [await newPartner(harness), await newPartner(harness)];
     await recordPaid(harness, placeOf(one));
     await observer.query('BEGIN');

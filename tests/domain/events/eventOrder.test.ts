@@ -4,8 +4,8 @@ import { call, type Answer } from '../../support/http.js';
 import { pay } from '../../support/orders.js';
 import { claim, completedEncounter, eventsOf, eventTypesOf, reviewer } from '../../support/reviews.js';
 
-// A partner that follows the feed must end with what is so: changes of one thing are told in the order in which they
-// happened, also when they wait for one another.
+// A partner that follows the feed must end with the current state. So the events of one record have the order of its
+// changes, even if the changes wait for one another.
 
 let harness: Harness;
 beforeAll(async () => {
@@ -16,13 +16,13 @@ afterAll(() => harness.close());
 const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => make(index)));
 
-describe.each(['live', 'sandbox'] as const)('in a %s tenant', (mode) => {
+describe.each(['live', 'sandbox'] as const)('a %s tenant', (mode) => {
   let partner: Partner;
   beforeAll(async () => {
     partner = await newPartner(harness, mode);
   });
 
-  it('payments at the same time are told with balances that only fall', async () => {
+  it('records simultaneous payments with balances that only fall', async () => {
     const encounters = await times(8, () => completedEncounter(harness, partner));
     const amounts = ['85.00', '85.00', '85.00', '0.01'];
     await Promise.all(
@@ -40,13 +40,13 @@ describe.each(['live', 'sandbox'] as const)('in a %s tenant', (mode) => {
     }
   });
 
-  it('claims, releases and cancellations at the same time are told in an order that is possible', async () => {
+  it('records simultaneous claims, releases and cancellations in a possible order', async () => {
     const { token } = partner;
-    const ask = (encounter: Answer['body'], what: string, json: object, key: string): Promise<Answer> =>
-      call(harness, `POST /encounters/${encounter.encounter_id}/${what}`, {
+    const ask = (encounter: Answer['body'], action: string, json: object, key: string): Promise<Answer> =>
+      call(harness, `POST /encounters/${encounter.encounter_id}/${action}`, {
         token,
         json,
-        headers: what === 'release' ? {} : { 'Idempotency-Key': key },
+        headers: action === 'release' ? {} : { 'Idempotency-Key': key },
       });
     const encounters = await times(8, () => newEncounter(harness, partner));
     await Promise.all(

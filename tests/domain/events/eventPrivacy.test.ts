@@ -28,9 +28,9 @@ import {
   reviewer,
 } from '../../support/reviews.js';
 
-/** In every text that anybody sends. */
+/** Part of every text that the requests send. */
 const MARK = 'zqx';
-const text = (what: string): string => `${MARK} ${what}`;
+const text = (rest: string): string => `${MARK} ${rest}`;
 
 let harness: Harness;
 let files: FileHost;
@@ -40,7 +40,7 @@ beforeAll(async () => {
   files = await startFileHost();
   harness = await startHarness({ environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
   partner = await newPartner(harness);
-  await liveThroughEverything();
+  await provokeEveryEvent();
   events = await eventsUpTo(harness, partner, 'patient.created', 2);
 });
 afterAll(() => Promise.all([harness.close(), files.close()]));
@@ -50,8 +50,8 @@ async function send(target: string, options: CallOptions): Promise<void> {
   if (status >= 300) throw new Error(`${target}: ${status} ${body?.code}`);
 }
 
-/** All that can happen, with free text wherever some can be sent; a new patient is the last. */
-async function liveThroughEverything(): Promise<void> {
+/** Provokes every type of event, with free text wherever a request takes some; the last event is a new patient. */
+async function provokeEveryEvent(): Promise<void> {
   const { domain } = harness;
   const patientId = await newPatient(harness, partner, {
     firstName: text('Jane'),
@@ -101,10 +101,10 @@ async function liveThroughEverything(): Promise<void> {
 
   const order = (await call(harness, `GET /orders/${order_no}`, { token })).body;
   const { pharmacyId } = order.lines[0];
-  const taken = { pharmacyId, status: 'accepted', carrier: text('carrier'), reason: text('late') };
-  await send(`POST /orders/${order_no}/fulfilments`, { json: taken });
-  const back = { payment_id: order.payments[0].id, amount: '1.00', reason: text('discount') };
-  await send(`POST /orders/${order_no}/refunds`, { json: back, headers: { 'Idempotency-Key': 'refund' } });
+  const fulfilment = { pharmacyId, status: 'accepted', carrier: text('carrier'), reason: text('late') };
+  await send(`POST /orders/${order_no}/fulfilments`, { json: fulfilment });
+  const refund = { payment_id: order.payments[0].id, amount: '1.00', reason: text('discount') };
+  await send(`POST /orders/${order_no}/refunds`, { json: refund, headers: { 'Idempotency-Key': 'refund' } });
 
   const denyAll = () => ({ decision: 'denied', reason: text('no') });
   await reviewed(harness, partner, await newEncounter(harness, partner, body), denyAll);
@@ -127,8 +127,8 @@ async function liveThroughEverything(): Promise<void> {
   await newPatient(harness, partner);
 }
 
-describe('an event holds no health data', () => {
-  it('because the contract gives its data no place for free text', () => {
+describe('the data of an event', () => {
+  it('has no property for free text in the contract', () => {
     const open = Object.entries(eventSchemas).flatMap(([type, { properties = {} }]) =>
       Object.entries(properties['data']?.properties ?? {})
         .filter(([, schema]) => !isClosed(schema))
@@ -137,29 +137,29 @@ describe('an event holds no health data', () => {
     expect(open).toEqual([]);
   });
 
-  it('whatever happens: each tells just the members of its type, in their forms', () => {
+  it('has exactly the properties of its type', () => {
     for (const { type, data } of events) {
       const schema = { ...eventSchemas[type]?.properties?.['data'], additionalProperties: false };
       expect({ type, faults: schemaFaults(listed(schema), data) }).toEqual({ type, faults: [] });
     }
   });
 
-  it('and nothing of what anybody wrote', () => {
+  it('contains no text of a request', () => {
     expect(JSON.stringify(events)).not.toContain(MARK);
     const names = new Set(events.flatMap((event) => Object.keys(event)));
     expect([...names].sort()).toEqual(['data', 'id', 'timestamp', 'type']);
   });
 
-  it('and these tests have seen every type that there is', () => {
+  it('is tested for every type of event', () => {
     const seen = new Set(events.map(({ type }) => type));
     expect(Object.keys(eventSchemas).filter((type) => !seen.has(type as EventType))).toEqual([]);
   });
 });
 
-/** Numbers of GFEs and orders, and money. */
+/** GFE and order numbers, and amounts of money. */
 const patterns = ['^[A-Z]{2,6}-\\d{6,}$', '^\\d{1,12}\\.\\d{2}$'];
 
-/** Ids, times, numbers, money and values of a list: nothing that a person writes. */
+/** Whether the schema allows only ids, times, numbers, money and listed values, but no text of a person. */
 function isClosed(schema: Schema & { readonly pattern?: string }): boolean {
   const { type, format = '', pattern = '', 'x-extensible-enum': values, items } = schema;
   if (items) return isClosed(items);
@@ -167,6 +167,6 @@ function isClosed(schema: Schema & { readonly pattern?: string }): boolean {
   return isListed || type === 'integer' || ['uuid', 'date-time'].includes(format);
 }
 
-/** The vocabulary is open for partners; what is sent is of it. */
+/** The schema with closed lists: partners must accept new values, but the service sends only listed ones. */
 const listed = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(schema).replaceAll('"x-extensible-enum"', '"enum"')) as Schema;

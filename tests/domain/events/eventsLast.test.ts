@@ -16,7 +16,7 @@ import { reset, setClock, simulate } from '../../support/sandbox.js';
 import { newWebhooks } from '../../support/webhooks.js';
 import { isAudit, statementsOf, transactionsOf, type Statement } from '../../support/statements.js';
 
-// A transaction that took another lock after its tenant's event counter could wait for one that waits for the counter.
+// A transaction that takes another lock after its tenant's event counter can deadlock with one that waits for the counter.
 
 let harness: Harness;
 let fileHost: FileHost;
@@ -28,9 +28,9 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([harness.close(), fileHost.close()]));
 
-/** The operations that are no GETs and change no record. */
+/** Operations that are no GET, but change no record. */
 const changeNothing = ['issueToken', 'getEncounterStatus', 'previewEncounter'];
-/** Their operation, method, path after the endpoint's, and body. */
+/** Operation, method, path below the endpoint, and body. */
 const webhookChanges: readonly (readonly [string, string, string, object?])[] = [
   ['updateWebhookEndpoint', 'PATCH', '', { description: 'All' }],
   ['rotateWebhookSecret', 'POST', '/rotate-secret'],
@@ -39,7 +39,7 @@ const webhookChanges: readonly (readonly [string, string, string, object?])[] = 
   ['retryWebhookDelivery', 'POST', '/deliveries/{}/retry'],
   ['deleteWebhookEndpoint', 'DELETE', ''],
 ];
-/** The other ones that take no key. */
+/** The changing operations without an idempotency key. */
 const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }>>> = {
   async releaseEncounter() {
     const { encounter_id } = await claimedEncounter(harness, partner);
@@ -80,7 +80,7 @@ const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }
   resetSandbox: async () => reset(harness, await newPartner(harness, 'sandbox')),
 };
 
-/** A request about an endpoint that has got something, of a tenant that has few. */
+/** Sends a request about a new endpoint with deliveries, of a new tenant with few events. */
 async function ofNewWebhook(method: string, path: string, json?: object): Promise<{ readonly status: number }> {
   const owner = await newPartner(harness);
   await newPatient(harness, owner);
@@ -95,8 +95,8 @@ function requireSuccess(operationId: string, { status }: { readonly status: numb
 
 const day = 24 * 3_600_000;
 
-/** Everything that writes events: the operations, the jobs at several times, the operator. */
-async function everything(): Promise<void> {
+/** Runs all writers of events: the operations, the jobs at several times, the operator's commands. */
+async function writeAllEvents(): Promise<void> {
   const {
     domain,
     services: { objects, config, log },
@@ -122,28 +122,28 @@ async function everything(): Promise<void> {
   await createSandbox(domain, { name: 'Another sandbox' }, objects);
 }
 
-it('every operation that changes something is tried here', () => {
+it('these tests cover every operation that changes a record', () => {
   const changing = operations.filter(({ method }) => method !== 'GET').map(({ operationId }) => operationId);
   expect(changing.sort()).toEqual([...Object.keys({ ...keyedRequests, ...keyless }), ...changeNothing].sort());
 });
 
-it('no transaction does anything after it has written its events but commit, whatever it was for', async () => {
+it('every transaction commits directly after it has written its events', async () => {
   const isCounter = (text: string): boolean => text.includes('INTO event_counter');
-  const told = new Set<string>();
+  const written = new Set<string>();
   const transactions = await transactionsOf(async () => {
-    await everything();
+    await writeAllEvents();
     const rows = await harness.domain.db.prisma.$queryRaw<{ type: string }[]>`SELECT DISTINCT type::text FROM event`;
-    for (const { type } of rows) told.add(type);
+    for (const { type } of rows) written.add(type);
   });
   const ends = transactions
     .filter((texts) => texts.some(isCounter))
     .map((texts) => texts.slice(texts.findIndex(isCounter) + 1).join('; '));
   expect(ends.length).toBeGreaterThan(20);
   expect([...new Set(ends)]).toEqual(['COMMIT']);
-  expect(Object.keys(eventSchemas).filter((type) => !told.has(type))).toEqual([]);
+  expect(Object.keys(eventSchemas).filter((type) => !written.has(type))).toEqual([]);
 });
 
-it('every operation that changes something commits its row of the audit with its effect', async () => {
+it('every operation that changes a record commits its audit row in the same transaction', async () => {
   const keyed = Object.entries(keyedRequests).map(([operationId, make]) => {
     const run = async () => {
       const { right } = await make({ harness, fileHost, partner });
@@ -156,11 +156,13 @@ it('every operation that changes something commits its row of the audit with its
   const apart: string[] = [];
   for (const [operationId, run] of [...Object.entries(keyless), ...keyed]) {
     const sent = await statementsOf(async () => requireSuccess(operationId, await run()));
-    const at = sent.findIndex((one) => one.text.includes('"audit_event"') && recordsSuccess(one, operationId));
+    const at = sent.findIndex(
+      (statement) => statement.text.includes('"audit_event"') && recordsSuccess(statement, operationId),
+    );
     const before = sent.slice(0, at).filter(({ connection }) => connection === sent[at]?.connection);
     const begun = before.slice(before.findLastIndex(({ text }) => text === 'BEGIN'));
     const isOpen = begun[0]?.text === 'BEGIN' && !begun.some(({ text }) => ['COMMIT', 'ROLLBACK'].includes(text));
-    // An effect that is an event alone is in the same statement.
+    // An operation whose only effect is an event writes both in one statement.
     const isWithEvent = sent[at]?.text.includes('INTO event_counter');
     if (!isOpen || !(isWithEvent || begun.some(({ text }) => isChange(text)))) apart.push(operationId);
   }
@@ -170,7 +172,7 @@ it('every operation that changes something commits its row of the audit with its
 const recordsSuccess = ({ values }: Statement, operationId: string): boolean =>
   values.some((value) => String(value).includes(`"${operationId}"`) && String(value).includes('"success"'));
 
-it('a row of a sweep that fails takes back its own events and no others', async () => {
+it('a failing row of a sweep rolls back its events, and keeps those of other rows', async () => {
   const { domain } = harness;
   const { tenantId, token } = await newPartner(harness);
   const orderNos = ['ORD-100001', 'ORD-100002', 'ORD-100003'];

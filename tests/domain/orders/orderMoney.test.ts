@@ -23,10 +23,10 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Money as whole cents: the model knows nothing of decimals. */
+/** Money in whole cents, so that the model has no decimals. */
 type Cents = bigint;
 const inText = (cents: Cents): string => `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`;
-/** Reads what `inText` writes, and what an order shows. */
+/** The inverse of `inText`. */
 const inCents = (text: string): Cents => BigInt(text.replace('.', ''));
 const sumOf = (amounts: readonly Cents[]): Cents => amounts.reduce((sum, amount) => sum + amount, 0n);
 
@@ -36,7 +36,7 @@ interface Offer {
   readonly shippingType: 'FLAT_RATE' | 'FREE_SHIPPING';
 }
 
-/** Sums that binary fractions get wrong, nothing, the most that a catalog holds, and anything else. */
+/** Amounts that binary fractions get wrong, the extremes of the catalog, and random ones. */
 const cents = fc.oneof(
   fc.constantFrom(0n, 1n, 10n, 20n, 70n, 110n, 1_999n, 999_999_999_999n),
   fc.bigInt({ min: 0n, max: 999_999_999_999n }),
@@ -47,7 +47,7 @@ const offers: fc.Arbitrary<Offer> = fc.record({
   shippingType: fc.constantFrom('FLAT_RATE' as const, 'FREE_SHIPPING' as const),
 });
 
-/** What an order shows of its money: by the record (text) and by the status view (numbers). */
+/** The money of an order in getOrder (text) and getEncounterStatus (numbers). */
 async function moneyOf(orderNo: string): Promise<Record<'record' | 'numbers', Record<string, unknown>>> {
   const json = { order_no: orderNo };
   const { body: order } = await getOrder(harness, partner, orderNo);
@@ -86,7 +86,7 @@ function expectMoney({ record, numbers }: Awaited<ReturnType<typeof moneyOf>>, m
 
 describe('the money of an order', () => {
   it('is exact to the cent for every cart, every decision and every part payment', async () => {
-    // The shelf is of the same seed as the carts, which fast-check tells when it fails; MONEY_SEED repeats it.
+    // Products and carts share one seed, which fast-check prints on failure; MONEY_SEED repeats it.
     const seed = Number(process.env['MONEY_SEED'] ?? randomInt(2 ** 31));
     const shelf = await Promise.all(
       fc.sample(offers, { numRuns: 24, seed }).map(async ({ shippingType, ...offer }) => {
@@ -95,15 +95,15 @@ describe('the money of an order', () => {
         return { ...offer, shippingType, id };
       }),
     );
-    const chosen = fc.record({ which: fc.nat(shelf.length - 1), isApproved: fc.boolean() });
-    const carts = fc.uniqueArray(chosen, { selector: ({ which }) => which, minLength: 1, maxLength: 12 });
+    const chosen = fc.record({ position: fc.nat(shelf.length - 1), isApproved: fc.boolean() });
+    const carts = fc.uniqueArray(chosen, { selector: ({ position }) => position, minLength: 1, maxLength: 12 });
     const shares = fc.array(fc.integer({ min: 1, max: 99 }), { maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(carts, shares, async ([first, ...rest], percentages) => {
         if (!first) return;
         const cart = [{ ...first, isApproved: true }, ...rest];
-        const products = cart.flatMap(({ which, isApproved }) => {
-          const product = shelf[which];
+        const products = cart.flatMap(({ position, isApproved }) => {
+          const product = shelf[position];
           return product ? [{ ...product, isApproved }] : [];
         });
         const treatmentIds = products.map(({ id }) => id);
@@ -115,7 +115,7 @@ describe('the money of an order', () => {
         let balance = money.grand_total;
         for (const percentage of percentages) {
           const part = (balance * BigInt(percentage)) / 100n;
-          // The largest carts cost more than one payment can say.
+          // A payment must not exceed 9,999,999,999.99; the largest carts cost more.
           if (part === 0n || part > 999_999_999_999n) continue;
           balance -= part;
           const { status, body: order } = await pay(harness, partner, orderNo, { amount: inText(part) });

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** For a patient and a clinic of its own. */
+/** A body for a new patient and a new clinic. */
 const newBody = async (): Promise<EncounterBody> => ({
   ...(await encounterBody(harness, partner)),
   treatmentIds: [botox, semaglutide],
@@ -43,11 +43,11 @@ const detailsOf = async ({ encounter_id }: Answer['body']) =>
   (await call(harness, 'POST /encounters/status', { token: partner.token, json: { encounter_id } })).body;
 const read = async ({ encounter_id }: Answer['body']) =>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token: partner.token })).body);
-const told = async (encounter: Answer['body'], ...types: Parameters<typeof eventsAbout>[3][]) =>
+const eventTypes = async (encounter: Answer['body'], ...types: Parameters<typeof eventsAbout>[3][]) =>
   (await eventsAbout(harness, partner, { encounter_id: encounter.encounter_id }, ...types)).map(({ type }) => type);
 
 describe('scenario', () => {
-  it('B, money: an order of two treatments is paid in two parts, and not a cent more', async () => {
+  it('B (money): an order of two treatments is paid in instalments and rejects a cent more', async () => {
     body = await newBody();
     const { order_no: orderNo, ...encounter } = await reviewed(harness, partner, await create());
     const shown = async () => (await detailsOf(encounter)).order_details;
@@ -65,10 +65,10 @@ describe('scenario', () => {
     expectProblem(await pay(harness, partner, orderNo, { amount: '254.01' }), 409, 'payment_exceeds_balance');
     await pay(harness, partner, orderNo, { amount: '254.00' });
     expect(await shown()).toMatchObject({ order_status: 'paid', ...sums, paid_amt: 554, balance_amt: 0 });
-    expect(await told(encounter, ...orderEvents)).toEqual(['order.created', 'order.updated', 'order.paid']);
+    expect(await eventTypes(encounter, ...orderEvents)).toEqual(['order.created', 'order.updated', 'order.paid']);
   });
 
-  it('C, part denial: what is approved is ordered, and nothing if nothing is', async () => {
+  it('C (part denial): only approved treatments are ordered, and a full denial creates no order', async () => {
     body = await newBody();
     const part = await reviewed(harness, partner, await create(), onlyFirst);
     expect(part).toMatchObject({ status: 'completed', gfe_data: [{ status: 'approved' }, { status: 'denied' }] });
@@ -79,19 +79,19 @@ describe('scenario', () => {
     const none = await reviewed(harness, partner, await create({ additionalNotes: 'New medication' }), deny);
     expect(none).toMatchObject({ status: 'denied', order_no: null });
     expect(await detailsOf(none)).not.toHaveProperty('order_details');
-    expect(await told(none, ...orderEvents)).toEqual([]);
+    expect(await eventTypes(none, ...orderEvents)).toEqual([]);
   });
 
-  it('D, free: the order is paid at birth', async () => {
+  it('D (free): the order is created as paid', async () => {
     const free = await newProduct(harness, partner, { price: '0.00', shippingType: 'FREE_SHIPPING' });
     const { order_no: orderNo, ...encounter } = await completedEncounter(harness, partner, { treatmentIds: [free] });
     const amounts = { grand_total: '0.00', paid_amt: '0.00', balance_amt: '0.00' };
     const { body: order } = await getOrder(harness, partner, orderNo);
     expect(order).toMatchObject({ order_status: 'paid', ...amounts, payments: [] });
-    expect(await told(encounter, ...orderEvents)).toEqual(['order.created', 'order.paid']);
+    expect(await eventTypes(encounter, ...orderEvents)).toEqual(['order.created', 'order.paid']);
   });
 
-  it('E, reuse: an approval clears its treatment for a year, but neither news nor a prescription', async () => {
+  it('E (reuse): an approval is reused for a year, except with additional notes or for a prescription', async () => {
     body = await newBody();
     const first = await reviewed(harness, partner, await create(), onlyFirst);
     await pass(new Date('2026-12-20T16:00:00.000Z'));
@@ -111,7 +111,7 @@ describe('scenario', () => {
     await pass(new Date('2027-11-20T16:00:00.000Z'));
     for (const sweep of [1, 2]) {
       await announceExpiredApprovals(harness.domain);
-      expect([sweep, await told(first, 'gfe.expired')]).toEqual([sweep, ['gfe.expired']]);
+      expect([sweep, await eventTypes(first, 'gfe.expired')]).toEqual([sweep, ['gfe.expired']]);
     }
     for (const encounter of [first, again]) {
       expect((await read(encounter)).gfe_data[0].status).toBe('expired');
@@ -121,7 +121,7 @@ describe('scenario', () => {
   });
 });
 
-/** Time goes by, and tokens run out. */
+/** Moves the clock and renews the token, which expires meanwhile. */
 async function pass(until: Date): Promise<void> {
   harness.clock.now = until;
   partner = { ...partner, token: await newToken(harness, partner) };

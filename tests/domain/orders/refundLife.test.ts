@@ -9,18 +9,18 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { callerContext } from '../../support/patientLives.js';
 import { completedEncounter } from '../../support/reviews.js';
 
-// Random payments and refunds of one order beside a model in cents.
+// Compares random payments and refunds of an order with a model in cents.
 
-/** How many orders; `LIVES=300` for a longer look. */
+/** The number of orders; LIVES=300 tests more of them. */
 const lives = Number(process.env['LIVES'] ?? 15);
 const TOTAL = 25_500;
 
-type Step = { readonly kind: 'pay' | 'refund'; readonly cents: number; readonly which: number };
+type Step = { readonly kind: 'pay' | 'refund'; readonly cents: number; readonly paymentIndex: number };
 
 const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('pay', 'refund'),
   cents: fc.oneof(fc.integer({ min: 1, max: 26_000 }), fc.constantFrom(1, 8_500, 12_750, 25_499, 25_500)),
-  which: fc.nat(9),
+  paymentIndex: fc.nat(9),
 });
 
 let harness: Harness;
@@ -41,9 +41,9 @@ async function live(steps: readonly Step[]): Promise<void> {
   const payments: { id: string; amount: number; refunded: number }[] = [];
   let wasPaid = false;
   let status = 'pending';
-  for (const { kind, cents, which } of steps) {
+  for (const { kind, cents, paymentIndex } of steps) {
     const paid = payments.reduce((sum, { amount, refunded }) => sum + amount - refunded, 0);
-    const payment = payments[which % Math.max(payments.length, 1)];
+    const payment = payments[paymentIndex % Math.max(payments.length, 1)];
     if (kind === 'refund' && !payment) continue;
     const isOpen = kind === 'pay' ? status === 'pending' : ['pending', 'paid'].includes(status);
     const exceeds = kind === 'pay' ? paid + cents > TOTAL : cents > (payment?.amount ?? 0) - (payment?.refunded ?? 0);
@@ -71,11 +71,11 @@ async function live(steps: readonly Step[]): Promise<void> {
   }
 }
 
-it(`sums are exact after any payments and refunds, and nothing is refunded twice: ${lives} orders`, async () => {
+it(`keeps exact sums after random payments and refunds, and never refunds more than a payment: ${lives} orders`, async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), live), { numRuns: lives });
 }, 600_000);
 
-it('the database refuses sums that are not those of payments and refunds', async () => {
+it('the database rejects sums that differ from those of payments and refunds', async () => {
   const { order_no } = await completedEncounter(harness, partner);
   await act((transaction) => recordPayment(transaction, order_no, { amount: '100.00' }));
   const { db } = harness.domain;

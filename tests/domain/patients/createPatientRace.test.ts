@@ -7,7 +7,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 
-/** So many creations are made to meet, fewer than there are connections. */
+/** The number of inserts that are made simultaneous; fewer than the connections of the pool. */
 const MEETING = 4;
 
 let harness: Harness;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** The e-mail with some of its letters in capitals, in as many ways as there are numbers. */
+/** The e-mail with some letters in capitals, differently for each number. */
 const inMixedCase = (email: string, number: number): string =>
   Array.from(email, (letter, index) => ((number >> (index % 7)) & 1 ? letter.toUpperCase() : letter)).join('');
 
@@ -30,25 +30,29 @@ const createAtOnce = (count: number, email: string, { token }: Partner, target =
 
 const patientsOf = ({ tenantId }: Partner, { domain } = harness) =>
   domain.db.prisma.patient.findMany({ where: { tenantId } });
-const withStatus = (answers: readonly Answer[], wanted: number) => answers.filter(({ status }) => status === wanted);
+const withStatus = (answers: readonly Answer[], expected: number) =>
+  answers.filter(({ status }) => status === expected);
 
-describe('patients with one e-mail that are created at once', () => {
-  it.each([40, 100])('are one patient: of %i requests in mixed case one creates it, others conflict', async (count) => {
-    const partner = await newPartner(harness);
-    const answers = await createAtOnce(count, 'jane.miller@example.com', partner);
-    const [created, ...more] = withStatus(answers, 201);
-    expect(more).toEqual([]);
-    const { user_id: id, firstName, email } = Object(created?.body);
-    const conflicts = withStatus(answers, 409);
-    expect(conflicts).toHaveLength(count - 1);
-    for (const conflict of conflicts) {
-      expectProblem(conflict, 409, 'patient_email_taken', [{ pointer: '#/email' }]);
-      expect(conflict.body.existing_user_id).toBe(id);
-    }
-    expect(await patientsOf(partner)).toMatchObject([{ id, firstName, email }]);
-  });
+describe('simultaneous createPatient requests', () => {
+  it.each([40, 100])(
+    '%i with one e-mail in mixed case create one patient; the others answer 409 with its id',
+    async (count) => {
+      const partner = await newPartner(harness);
+      const answers = await createAtOnce(count, 'jane.miller@example.com', partner);
+      const [created, ...more] = withStatus(answers, 201);
+      expect(more).toEqual([]);
+      const { user_id: id, firstName, email } = Object(created?.body);
+      const conflicts = withStatus(answers, 409);
+      expect(conflicts).toHaveLength(count - 1);
+      for (const conflict of conflicts) {
+        expectProblem(conflict, 409, 'patient_email_taken', [{ pointer: '#/email' }]);
+        expect(conflict.body.existing_user_id).toBe(id);
+      }
+      expect(await patientsOf(partner)).toMatchObject([{ id, firstName, email }]);
+    },
+  );
 
-  it('are one patient in each tenant', async () => {
+  it('with one e-mail create one patient in each tenant', async () => {
     const partners = await Promise.all([newPartner(harness), newPartner(harness)]);
     const answers = await Promise.all(partners.map((partner) => createAtOnce(10, 'both@example.com', partner)));
     for (const [index, partner] of partners.entries()) {
@@ -59,7 +63,7 @@ describe('patients with one e-mail that are created at once', () => {
     }
   });
 
-  it('do not stand in the way of others: as many e-mails, as many patients', async () => {
+  it('with different e-mails create one patient each', async () => {
     const partner = await newPartner(harness);
     const answers = await Promise.all(
       Array.from({ length: 40 }, () => call(harness, 'POST /clients', { token: partner.token, json: patientBody() })),
@@ -69,7 +73,7 @@ describe('patients with one e-mail that are created at once', () => {
   });
 });
 
-describe('the same requests to a service that searches before it inserts', () => {
+describe('a service that searches before it inserts', () => {
   let searching: Harness;
   beforeAll(async () => {
     searching = await startHarness({
@@ -79,39 +83,39 @@ describe('the same requests to a service that searches before it inserts', () =>
   });
   afterAll(() => searching.close());
 
-  it('create several patients with one e-mail: these tests would notice', async () => {
+  it('creates several patients with one e-mail, so these tests would detect it', async () => {
     const partner = await newPartner(searching);
-    // Each needs a second connection for its search: more would wait for each other.
+    // Each request needs a second connection for its search: more of them would exhaust the pool.
     const answers = await createAtOnce(MEETING, 'jane.miller@example.com', partner, searching);
     expect(withStatus(answers, 201)).toHaveLength(MEETING);
     expect(await patientsOf(partner, searching)).toHaveLength(MEETING);
-    // One after the other it keeps its promise, which is why the mistake is made so often.
+    // Sequential requests work, so only a race reveals the mistake.
     const [late] = await createAtOnce(1, 'jane.miller@example.com', partner, searching);
     expect(late?.status).toBe(409);
   });
 });
 
-/** Holds back the inserts of a tenant until so many have come that far: these really are at once. */
+/** Holds back the inserts of a tenant until MEETING requests have reached theirs, so that they are simultaneous. */
 function meetingAtInsert(db: Database): Database {
   const held = new Map<string, (() => void)[]>();
   return beforeInsert(db, (tenantId) => {
     const others = held.get(tenantId) ?? [];
     held.set(tenantId, others);
-    return new Promise<void>((go) => {
-      others.push(go);
-      if (others.length >= MEETING) others.forEach((goOn) => goOn());
+    return new Promise<void>((proceed) => {
+      others.push(proceed);
+      if (others.length >= MEETING) others.forEach((proceed) => proceed());
     });
   });
 }
 
-/** What the service must not do instead of leaving it to the unique index. */
+/** The mistake: searching first instead of relying on the unique index. */
 const searchingFirst = (db: Database): Database =>
   beforeInsert(db, async (tenantId, email) => {
     const known = await db.prisma.patient.findFirst({ where: { tenantId, emailKey: email.toLowerCase() } });
     if (known) throw new Problem('patient_email_taken');
   });
 
-/** Does something before the statement that inserts a patient. */
+/** Calls `act` before each statement that inserts a patient. */
 function beforeInsert(db: Database, act: (tenantId: string, email: string) => Promise<void>): Database {
   const transaction: Database['transaction'] = (work) =>
     db.transaction((inside) => {

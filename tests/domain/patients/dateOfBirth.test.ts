@@ -14,7 +14,7 @@ afterAll(() => harness.close());
 const create = (dateOfBirth: unknown, { token } = partner) =>
   call(harness, 'POST /clients', { token, json: patientBody({ dateOfBirth }) });
 
-/** Creates at that moment of the service's clock, which then goes back to where it was. */
+/** Creates a patient at this time of the service's clock, and resets the clock. */
 async function createAt(moment: string, dateOfBirth: string) {
   const before = harness.clock.now;
   harness.clock.now = new Date(moment);
@@ -25,9 +25,9 @@ async function createAt(moment: string, dateOfBirth: string) {
   }
 }
 
-describe('a date of birth', () => {
+describe('the date of birth in createPatient', () => {
   it.each(['1900-01-01', '1990-06-30', '2000-02-29', '2024-02-29', '1969-12-31', '1970-01-01'])(
-    'such as %s is kept, and told as midnight UTC',
+    'stores %s and shows it as midnight UTC',
     async (date) => {
       const { status, body } = await create(date);
       expect(status).toBe(201);
@@ -48,12 +48,12 @@ describe('a date of birth', () => {
     ['2026-11-20T23:59:59.999Z', '2026-11-21', 201],
     ['2026-12-31T10:00:00.000Z', '2027-01-01', 201],
     ['2026-12-31T09:59:59.999Z', '2027-01-01', 400],
-  ])('is not later than today anywhere on earth: at %s, %s gives %i', async (moment, date, status) => {
+  ])('must not be later than today in the earliest time zone: at %s, %s gives %i', async (moment, date, status) => {
     expect((await createAt(moment, date)).status).toBe(status);
   });
 
   it.each(['1899-12-31', '1000-01-01', '0000-01-01', '2026-11-22', '2027-11-20', '9999-12-31'])(
-    'such as %s is out of range',
+    'rejects %s as out of range',
     async (date) => {
       const answer = await create(date);
       expectProblem(answer, 400, 'validation_failed', [{ pointer: '#/dateOfBirth', code: 'range' }]);
@@ -81,11 +81,11 @@ describe('a date of birth', () => {
     '１９９０-06-30',
     'yesterday',
     '',
-  ])('such as %j is no calendar date', async (date) => {
+  ])('rejects %j, which is no calendar date', async (date) => {
     expectProblem(await create(date), 400, 'validation_failed', [{ pointer: '#/dateOfBirth', code: 'format' }]);
   });
 
-  it.each([19900630, true, ['1990-06-30']])('such as %j is no text', async (date) => {
+  it.each([19900630, true, ['1990-06-30']])('rejects %j, which is no string', async (date) => {
     expectProblem(await create(date), 400, 'validation_failed', [{ pointer: '#/dateOfBirth', code: 'type' }]);
   });
 });

@@ -18,7 +18,7 @@ import { newSandbox, reset, simulate } from '../../support/sandbox.js';
 let harness: Harness;
 let partner: Partner;
 let here: string;
-/** Sees one clinic only. */
+/** A client that sees only one clinic. */
 let limited: Partner;
 beforeAll(async () => {
   harness = await startHarness();
@@ -31,15 +31,15 @@ afterAll(() => harness.close());
 const ask = (target: string, json?: unknown, { token } = limited): Promise<Answer> =>
   call(harness, target, { token, ...(json === undefined ? {} : { json }) });
 
-/** How the limited client meets a patient, by every way that there is. */
-async function waysTo(patientId: string, email: string, documentId: string): Promise<Record<string, unknown>> {
+/** The answers of every operation by which the limited client could find the patient. */
+async function answersAbout(patientId: string, email: string, documentId: string): Promise<Record<string, unknown>> {
   const treatmentIds = [await newProduct(harness, partner)];
   const encounter = { clinicId: here, treatmentIds, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
   const own = await newPatient(harness, limited);
   const upload = await ask(`POST /clients-documents/${patientId}/upload-url/lab-results`, {
     url: 'https://127.0.0.1/x.pdf',
   });
-  const taken = await ask('POST /clients', {
+  const duplicate = await ask('POST /clients', {
     firstName: 'J',
     lastName: 'M',
     email,
@@ -54,7 +54,7 @@ async function waysTo(patientId: string, email: string, documentId: string): Pro
     preview: (await ask('POST /encounters/preview', { ...encounter, patientId })).status,
     document: (await ask('POST /encounters/preview', { ...encounter, patientId: own, documentIds: [documentId] })).body
       .code,
-    taken: [taken.status, 'existing_user_id' in taken.body],
+    duplicate: [duplicate.status, 'existing_user_id' in duplicate.body],
     events: (await ask('GET /events?limit=100')).body.data.filter(
       ({ data }: Answer['body']) => data.user_id === patientId,
     ).length,
@@ -68,7 +68,7 @@ describe('a client that is limited to clinics', () => {
     upload: [401, 'patient_access_denied'],
     preview: 404,
     document: 'document_not_found',
-    taken: [409, false],
+    duplicate: [409, false],
     events: 0,
   };
   const seen = {
@@ -77,32 +77,36 @@ describe('a client that is limited to clinics', () => {
     upload: [400, 'document_url_forbidden'],
     preview: 200,
     document: undefined,
-    taken: [409, true],
+    duplicate: [409, true],
     events: 1,
   };
   let count = 0;
-  const person = async (owner: Partner): Promise<[string, string, string]> => {
+  const newPerson = async (owner: Partner): Promise<[string, string, string]> => {
     const email = `least.${(count += 1)}@example.com`;
     const id = await newPatient(harness, owner, { email });
     return [id, email, await newDocument(harness, partner, id)];
   };
 
-  it('does not see a patient of the tenant, nor that there is one', async () => {
-    const somebody = await person(partner);
-    await newEncounter(harness, partner, { patientId: somebody[0] });
-    expect(await waysTo(...somebody)).toEqual(unseen);
+  it('does not see another patient of the tenant in any operation, not even that it exists', async () => {
+    const stranger = await newPerson(partner);
+    await newEncounter(harness, partner, { patientId: stranger[0] });
+    expect(await answersAbout(...stranger)).toEqual(unseen);
   });
 
-  it('sees whom it created, who has an encounter at its clinic, and whom it has stored a document of', async () => {
-    const [created, visiting, documented] = [await person(limited), await person(partner), await person(partner)];
+  it('sees the patients that it created, that have an encounter at its clinic, and whose document it uploaded', async () => {
+    const [created, visiting, documented] = [
+      await newPerson(limited),
+      await newPerson(partner),
+      await newPerson(partner),
+    ];
     await newEncounter(harness, partner, { patientId: visiting[0], clinicId: here });
     await newDocument(harness, limited, documented[0]);
-    expect(await waysTo(...created)).toEqual(seen);
-    expect(await waysTo(...visiting)).toEqual(seen);
-    expect(await waysTo(...documented)).toEqual(seen);
+    expect(await answersAbout(...created)).toEqual(seen);
+    expect(await answersAbout(...visiting)).toEqual(seen);
+    expect(await answersAbout(...documented)).toEqual(seen);
   });
 
-  it('learns nothing of identifiers of another clinic, also not that they disagree', async () => {
+  it('answers 403 to identifiers of another clinic, even if they contradict each other', async () => {
     const [there, elsewhere] = [await newEncounter(harness, partner), await newEncounter(harness, partner)];
     const own = await newEncounter(harness, partner, { clinicId: here });
     for (const json of [
@@ -115,7 +119,7 @@ describe('a client that is limited to clinics', () => {
   });
 });
 
-it('a permission that was taken away ends within 30 seconds, for tokens that name it too', async () => {
+it('a revoked permission ends within 30 seconds, even for tokens that contain it', async () => {
   const { token, clientId, tenantId } = await newClient(harness, partner.tenantId);
   expect((await ask('GET /clinics', undefined, { ...partner, token })).status).toBe(200);
   await harness.domain.db.prisma.apiClient.updateMany({
@@ -124,11 +128,11 @@ it('a permission that was taken away ends within 30 seconds, for tokens that nam
   });
   harness.clock.advance(30);
   expectProblem(await ask('GET /clinics', undefined, { ...partner, token }), 403, 'insufficient_permission');
-  expect((await ask(`GET /clients?email=nobody@example.com`, undefined, { ...partner, token })).status).toBe(200);
+  expect((await ask(`GET /clients?email=unknown@example.com`, undefined, { ...partner, token })).status).toBe(200);
 });
 
 describe('a claim', () => {
-  it('can be gone on with by its API client only, and the review says who made it', async () => {
+  it('allows renewal, release and review only to its API client, and the review records that client', async () => {
     const other = await newClient(harness, partner.tenantId);
     const claimed = await claimedEncounter(harness, partner);
     const { encounter_id, reviewerRef } = claimed;
@@ -152,14 +156,14 @@ describe('a claim', () => {
     });
   });
 
-  it('is of nobody once it was released', async () => {
+  it('can be taken by another API client after its release', async () => {
     const other = await newClient(harness, partner.tenantId);
     const { encounter_id, reviewerRef } = await claimedEncounter(harness, partner);
     expect((await ask(`POST /encounters/${encounter_id}/release`, { reviewerRef }, partner)).status).toBe(200);
     expect((await ask(`POST /encounters/${encounter_id}/claim`, { reviewerRef }, other)).status).toBe(200);
   });
 
-  it('of any client of a sandbox can be simulated, and that of the fixtures gone on with', async () => {
+  it('in a sandbox allows simulation to any client, and that of a fixture its release as well', async () => {
     const sandbox = await newSandbox(harness);
     const other = await newClient(harness, sandbox.tenantId);
     const { encounter_id } = await claimedEncounter(harness, sandbox);

@@ -5,7 +5,7 @@ import { expectProblem } from '../../support/refusals.js';
 
 let harness: Harness;
 let partner: Partner;
-/** A tenant in which nothing may ever be created. */
+/** A tenant whose requests are all invalid, so that it must stay without patients. */
 let untouched: Partner;
 beforeAll(async () => {
   harness = await startHarness();
@@ -23,7 +23,7 @@ async function expectRefused(name: string, value: unknown, code: string): Promis
   expect(await harness.domain.db.prisma.patient.count({ where: { tenantId: untouched.tenantId } })).toBe(0);
 }
 
-// Characters are code points (JSON Schema), whatever a language counts: an emoji is one.
+// A character is a code point (JSON Schema), so an emoji counts as one.
 const lengths: [string, number][] = [
   ['firstName', 100],
   ['lastName', 100],
@@ -43,24 +43,24 @@ const lengths: [string, number][] = [
   ].map((name): [string, number] => [name, 255]),
 ];
 
-describe('a text', () => {
-  it.each(lengths)('in %s has %i characters at most, of whatever size', async (name, most) => {
-    const { status, body } = await create({ [name]: '😀'.repeat(most) });
+describe('a text in createPatient', () => {
+  it.each(lengths)('in %s accepts %i characters of four bytes, and rejects one more', async (name, maxLength) => {
+    const { status, body } = await create({ [name]: '😀'.repeat(maxLength) });
     expect(status).toBe(201);
     const where = { tenantId: partner.tenantId, id: body.user_id };
     const stored = await harness.domain.db.prisma.patient.findFirst({ where });
-    expect(stored).toMatchObject({ [renamed[name] ?? name]: '😀'.repeat(most) });
-    await expectRefused(name, '😀'.repeat(most + 1), 'maxLength');
+    expect(stored).toMatchObject({ [renamed[name] ?? name]: '😀'.repeat(maxLength) });
+    await expectRefused(name, '😀'.repeat(maxLength + 1), 'maxLength');
     await expectRefused(name, 7, 'type');
   });
 
-  it.each(['', ' ', '\t\n', '\u00a0', '\u3000 \u2003'])('as a name must not be blank: %j', async (name) => {
+  it.each(['', ' ', '\t\n', '\u00a0', '\u3000 \u2003'])('must not be blank as a name: %j', async (name) => {
     await expectRefused('firstName', name, 'pattern');
     await expectRefused('lastName', name, 'pattern');
   });
 });
 
-describe('an e-mail', () => {
+describe('an e-mail in createPatient', () => {
   const long = `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(58)}.co`;
 
   it.each([
@@ -69,7 +69,7 @@ describe('an e-mail', () => {
     'x@1.2',
     `a{b}|c~d^e?f*g!h#i$j%k&l@x-y.example`,
     long,
-  ])('such as %s is stored as sent', async (email) => {
+  ])('%s is stored as sent', async (email) => {
     const { status, body } = await create({ email });
     expect(status).toBe(201);
     expect(body.email).toBe(email);
@@ -103,25 +103,25 @@ describe('an e-mail', () => {
     'jane\u212a@example.com',
     'jane\u017f@example.com',
     'jane@example.com\0',
-  ])('such as %j is refused', async (email) => {
+  ])('%j is rejected', async (email) => {
     await expectRefused('email', email, 'format');
   });
 
   it.each([' jane@x.example', 'jane@x.example ', '\tjane@x.example', 'jane@example.com\n', '\u00a0jane@example.com'])(
-    'with white space around it is refused, not trimmed (D-48): %j',
+    '%j with surrounding white space is rejected, not trimmed (D-48)',
     async (email) => {
       await expectRefused('email', email, 'format');
     },
   );
 
-  it('of 255 characters is refused', async () => {
+  it('of 255 characters is rejected', async () => {
     expect(long).toHaveLength(254);
     await expectRefused('email', `a${long}`, 'maxLength');
   });
 });
 
-describe('a phone number', () => {
-  it.each(['1234', '0000', '12345', '123456789012345'])('such as %s is stored as sent', async (phone) => {
+describe('a phone number in createPatient', () => {
+  it.each(['1234', '0000', '12345', '123456789012345'])('%s is stored as sent', async (phone) => {
     expect((await create({ phone })).body.phone).toBe(phone);
   });
 
@@ -134,29 +134,29 @@ describe('a phone number', () => {
     '５１２５５５０１４２',
     '5125550142\n',
     '555CALL',
-  ])('such as %j is refused', async (phone) => {
+  ])('%j is rejected', async (phone) => {
     await expectRefused('phone', phone, 'pattern');
   });
 
-  it('that is a number is refused: nothing is converted', async () => {
+  it('of JSON type number is rejected, not converted', async () => {
     await expectRefused('phone', 5_125_550_142, 'type');
   });
 });
 
-describe('a dialing code', () => {
-  it.each(['1', '+1', '44', '+9999'])('such as %s is told as sent', async (countryCode) => {
+describe('a dialing code in createPatient', () => {
+  it.each(['1', '+1', '44', '+9999'])('%s is returned as sent', async (countryCode) => {
     expect((await create({ countryCode })).body.countryCode).toBe(countryCode);
   });
 
   it.each(['', '+', '0', '+01', '12345', '++1', '1+', ' 1', '+1\n', '001', 'US'])(
-    'such as %j is refused',
+    '%j is rejected',
     async (countryCode) => {
       await expectRefused('countryCode', countryCode, 'pattern');
     },
   );
 });
 
-describe('a choice', () => {
+describe('a property with a fixed form in createPatient', () => {
   it.each([
     ['gender', 'Male', 'enum'],
     ['gender', '', 'enum'],
@@ -168,10 +168,10 @@ describe('a choice', () => {
     ['cityId', 7, 'type'],
     ['countryId', 'urn:uuid:01a10caf-a4c0-7000-8000-00000000d001', 'maxLength'],
     ['gfeStateId', '{01a10caf-a4c0-7000-8000-00000000d001}', 'format'],
-  ])('of %s is not %j', async (name, value, code) => {
+  ])('%s rejects %j', async (name, value, code) => {
     await expectRefused(name, value, code);
   });
 });
 
-/** The contract's names for what is stored under others. */
+/** Contract properties that have another name in the database. */
 const renamed: Record<string, string> = { address: 'address1', postalCode: 'postal' };

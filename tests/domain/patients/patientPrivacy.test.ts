@@ -9,7 +9,7 @@ const secrets = { insuranceInfo: 'InsuranceSecret 77', medicalHistory: 'HistoryS
 let files: FileHost;
 let harness: Harness;
 let partner: Partner;
-/** Every answer about the patient, by operation. */
+/** The answers about the patient, by operation. */
 const answers = new Map<string, Answer>();
 
 beforeAll(async () => {
@@ -55,7 +55,7 @@ describe('insuranceInfo and medicalHistory', () => {
     expect(await harness.domain.db.prisma.patient.findMany({ where })).toMatchObject([secrets]);
   });
 
-  it('are returned by no operation that has to do with the patient', () => {
+  it('are returned by no operation about the patient', () => {
     const statuses = Object.fromEntries([...answers].map(([operation, { status }]) => [operation, status]));
     expect(statuses).toEqual({
       createPatient: 201,
@@ -75,7 +75,7 @@ describe('insuranceInfo and medicalHistory', () => {
   });
 
   it.each(operations.map(({ operationId, responses }) => [operationId, responses] as const))(
-    'are in no answer that the contract declares for %s, unless it is the chart',
+    'are absent from the responses of %s in the contract, unless it is getChart',
     (operationId, responses) => {
       const contents = Object.values(responses).flatMap(({ content }) => Object.values(content ?? {}));
       const schemas = contents.map(({ schema }) => schema);
@@ -85,7 +85,7 @@ describe('insuranceInfo and medicalHistory', () => {
     },
   );
 
-  it('are in no line of the log, and neither is anything else about the patient', () => {
+  it('are absent from the log, like all other data of the patient', () => {
     expect(harness.logged.length).toBeGreaterThan(answers.size);
     expect(JSON.stringify(harness.logged)).not.toMatch(/Secret|private@|Miller|1990-06-30|5125550142/);
   });

@@ -5,7 +5,7 @@ import { expectProblem } from '../../support/refusals.js';
 
 let harness: Harness;
 let partner: Partner;
-/** A tenant in which nothing may ever be created. */
+/** A tenant whose requests are all invalid, so that it must stay without patients. */
 let untouched: Partner;
 beforeAll(async () => {
   harness = await startHarness();
@@ -36,20 +36,20 @@ const texts = [
   'medicalHistory',
 ];
 
-describe('a text', () => {
+describe('a text in createPatient', () => {
   it.each([
     ['accents', 'José Ñúñez-Ångström'],
-    ['accents of their own (not normalised)', 'Jose\u0301'],
+    ['combining accents (not normalised)', 'Jose\u0301'],
     ['Chinese', '李小龍'],
     ['Arabic', 'مريم عبد الله'],
     ['characters beyond 16 bits', '𠮷野家 𝒥ane'],
-    ['emoji that are put together', '👩🏽‍⚕️👨‍👩‍👧‍👦🇺🇸'],
+    ['composed emoji', '👩🏽‍⚕️👨‍👩‍👧‍👦🇺🇸'],
     ['quotes and markup', `O'Brien "Bob" <b>&amp;</b> \\ / ; -- $1 %s {{x}}`],
     ['line breaks and tabs', 'a\r\nb\tc\n'],
     ['control characters other than NUL', '\u0001\u001f\u007f\u0085\u200b\u202e\ufeff'],
     ['the last characters of Unicode', 'x\uffff\u{10ffff}'],
     ['white space around it', '  Jane  '],
-  ])('with %s comes back as it was sent', async (_what, text) => {
+  ])('with %s is returned as sent', async (_content, text) => {
     const changes = { firstName: text, address: text, notes: text, employer: text, insuranceInfo: text };
     const { status, body } = await create(changes);
     expect(status).toBe(201);
@@ -62,13 +62,13 @@ describe('a text', () => {
     expect(stored?.insuranceInfo).toBe(text);
   });
 
-  it('may be sent in escapes, also of both halves of a surrogate pair', async () => {
+  it('may be sent as escapes, including the two halves of a surrogate pair', async () => {
     const json = JSON.stringify(patientBody({ firstName: 'HERE' }));
     const raw = json.replace('HERE', String.raw`\ud83d\ude00\u00e9\uD83D\uDE00`);
     expect((await send(partner, raw)).body.firstName).toBe('😀é😀');
   });
 
-  it.each(texts)('with a NUL is refused in %s (D-45)', async (name) => {
+  it.each(texts)('with a NUL is rejected in %s (D-45)', async (name) => {
     for (const text of ['\0', 'Secret\0Name', 'Secret\0']) {
       const answer = await create({ [name]: text }, untouched);
       expectProblem(answer, 400, 'validation_failed', [{ pointer: `#/${name}`, code: 'pattern' }]);
@@ -83,7 +83,7 @@ describe('a text', () => {
     ['halves in the wrong order', String.raw`\ude00\ud83dSecret`],
     ['a first half twice', String.raw`\uD83D\uD83D\uDE00Secret`],
     ['a half after a pair', String.raw`\ud83d\ude00\ud83dSecret`],
-  ])('with %s of a surrogate pair is malformed JSON, anywhere in the body (D-45)', async (_what, escapes) => {
+  ])('with %s of a surrogate pair is malformed JSON, anywhere in the body (D-45)', async (_half, escapes) => {
     const json = JSON.stringify(patientBody({ notes: 'HERE' }));
     const bodies = [
       json.replace('HERE', escapes),
@@ -104,7 +104,7 @@ describe('a text', () => {
     ['Latin-1', [0xe9]],
     ['an overlong NUL', [0xc0, 0x80]],
     ['half a character', [0xf0, 0x9f, 0x98]],
-  ])('with bytes of %s, which are not UTF-8, is malformed JSON', async (_what, bytes) => {
+  ])('with bytes of %s, which are not UTF-8, is malformed JSON', async (_content, bytes) => {
     const [before = '', after = ''] = JSON.stringify(patientBody({ notes: 'HERE' })).split('HERE');
     const raw = Uint8Array.from([...Buffer.from(before), ...bytes, ...Buffer.from(after)]);
     expectProblem(await send(untouched, raw), 400, 'malformed_json');

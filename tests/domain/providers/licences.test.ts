@@ -7,7 +7,7 @@ import { reviewBody } from '../../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
-/** Of a patient in Arizona; clinics are in Texas. */
+/** Makes an encounter one of a patient in Arizona; the clinics are in Texas. */
 let arizonan: { readonly patientId: string };
 beforeAll(async () => {
   harness = await startHarness();
@@ -43,24 +43,24 @@ async function newProvider(licence: Licence = {}, isActive = true, { tenantId } 
 const act = (encounterNo: number, action: string, json: object): Promise<Answer> =>
   call(harness, `POST /encounters/${encounterNo}/${action}`, { token: partner.token, json });
 
-it('claim and review need an active provider with a licence in force in the state of the encounter', async () => {
+it('claimEncounter and submitReview require an active provider with a valid licence in the US state of the encounter', async () => {
   const foreign = await newPartner(harness);
   const live = { reviewType: 'synchronous' };
   const cases: [string, string, object, boolean][] = [
-    ['of the clinic’s state, to the end of its last day', await newProvider(), {}, true],
-    ['over since yesterday', await newProvider({ expiresOn: '2026-11-19' }), {}, false],
+    ['of the clinic’s state, on its last day', await newProvider(), {}, true],
+    ['expired yesterday', await newProvider({ expiresOn: '2026-11-19' }), {}, false],
     ['of another state', await newProvider({ state: 'AZ' }), {}, false],
     ['of the patient’s state', await newProvider({ state: 'AZ' }), arizonan, true],
-    ['of the clinic’s, not the patient’s', await newProvider(), arizonan, false],
+    ['of the clinic’s state, not the patient’s', await newProvider(), arizonan, false],
     ['for live visits only', await newProvider({ asynchronousAllowed: false }), {}, false],
-    ['for live visits, for one', await newProvider({ asynchronousAllowed: false }), live, true],
+    ['for live visits only, in a live visit', await newProvider({ asynchronousAllowed: false }), live, true],
     ['of an inactive provider', await newProvider({}, false), {}, false],
     ['of a provider of another tenant', await newProvider({}, true, foreign), {}, false],
-    ['of nobody', 'NPI-1', {}, false],
+    ['of an unknown provider', 'NPI-1', {}, false],
   ];
   await everyCase(
     cases,
-    ([what]) => what,
+    ([licence]) => licence,
     async ([, reviewerRef, changes, isLicensed]) => {
       const { encounter_id } = await newEncounter(harness, partner, changes);
       const { status, body } = await act(encounter_id, 'claim', { reviewerRef });
@@ -78,14 +78,14 @@ it('claim and review need an active provider with a licence in force in the stat
   );
 });
 
-it('without the setting a reference stays opaque', async () => {
+it('claimEncounter accepts any reviewerRef if the tenant does not require a licence', async () => {
   await setRequired(false);
   const { encounter_id } = await newEncounter(harness, partner);
   expect((await act(encounter_id, 'claim', { reviewerRef: 'NPI-1' })).status).toBe(200);
   await setRequired(true);
 });
 
-it('the queue shows the encounters of one state, if it is asked for', async () => {
+it('listReviewQueue filters by US state', async () => {
   const elsewhere = await newEncounter(harness, partner, arizonan);
   const here = await newEncounter(harness, partner);
   const queue = async (state: string): Promise<number[]> => {
@@ -99,7 +99,7 @@ it('the queue shows the encounters of one state, if it is asked for', async () =
   expect([...texas, ...arizona].sort()).toEqual(all.toSorted());
 });
 
-it('an NPI has the right check digit', () => {
+it('isNpi checks the check digit', () => {
   expect(['1234567893', '1245319599'].map(isNpi)).toEqual([true, true]);
   expect(['1234567890', '1234567839', '0000000000'].map(isNpi)).toEqual([false, false, false]);
 });

@@ -6,12 +6,12 @@ const page: PdfPage = {
   lines: [{ tag: 'P', size: 9, text: 'María Łuczak', isBold: false }],
 };
 
-it('rejects a page that cannot be rendered, and renders the pages beside it', async () => {
+it('rejects a page that cannot be rendered, and renders the other pages', async () => {
   const render = openPdfRenderer();
   const damaged = { ...page, lines: [{ ...page.lines[0], size: null }, null] } as unknown as PdfPage;
   const [first, second, third] = await Promise.allSettled([page, damaged, page].map(render));
   expect(second).toMatchObject({ status: 'rejected', reason: { message: 'no PDF was rendered' } });
   expect(first).toMatchObject({ status: 'fulfilled', value: expect.any(Uint8Array) });
-  // Pages share their fonts, and nothing else.
+  // The rejected page leaves no trace in the next one.
   expect(third).toEqual(first);
 });

@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-it('creates two sandbox tenants with credentials that work, once', async () => {
+it('createDemo creates two sandbox tenants with working credentials, and does not change them when it runs again', async () => {
   const context = { db, now: () => new Date(), newId: () => v7(), randomBytes: (size: number) => randomBytes(size) };
   const created = await createDemo(context, store);
   expect(created.map(({ name }) => name)).toEqual(['demo', 'Harbor Wellness']);
@@ -54,7 +54,7 @@ it('creates two sandbox tenants with credentials that work, once', async () => {
   expect(await storedCatalog(db, 'demo')).toEqual(before);
 });
 
-it.each(['demo', 'harbor'])('gives the tenant %s a catalog with something of everything', async (tenantId) => {
+it.each(['demo', 'harbor'])('createDemo gives the tenant %s a catalog with every kind of record', async (tenantId) => {
   const { clinics, categories, products } = await storedCatalog(db, tenantId);
   expect(clinics.length).toBeGreaterThanOrEqual(6);
   expect(new Set(clinics.flatMap(({ locations }) => locations.map(({ state }) => state))).size).toBeGreaterThanOrEqual(
@@ -73,7 +73,7 @@ it.each(['demo', 'harbor'])('gives the tenant %s a catalog with something of eve
   expect(products.some(({ availability }) => availability.some(({ isActive }) => isActive))).toBe(true);
 });
 
-it('gives the first tenant the clinics and products of the contract’s examples', async () => {
+it('createDemo gives the first tenant the clinics and products of the contract’s examples', async () => {
   const { clinics, products } = await storedCatalog(db, 'demo');
   expect(clinics.map(({ id, displayName }) => [id, displayName])).toEqual(
     expect.arrayContaining([
@@ -92,7 +92,7 @@ it('gives the first tenant the clinics and products of the contract’s examples
   );
 });
 
-it('gives the first tenant what every sandbox has, and the other one nothing else than its catalog', async () => {
+it('createDemo gives the first tenant the sandbox fixtures, and the second only a catalog', async () => {
   const numbers = async (tenantId: string) =>
     (await db.prisma.encounter.findMany({ where: { tenantId } })).map(({ encounterNo }) => Number(encounterNo)).sort();
   expect(await numbers('demo')).toEqual([100_123, 100_124, 100_125, 100_126, 100_127, 100_131]);
@@ -101,11 +101,11 @@ it('gives the first tenant what every sandbox has, and the other one nothing els
   expect([await numbers('harbor'), await db.prisma.patient.count({ where: { tenantId: 'harbor' } })]).toEqual([[], 0]);
 });
 
-it('has an id in its file for every element of that catalog, so that a reset changes none', async () => {
+it('demo.json fixes the id of every record, so that a reset keeps them', async () => {
   const file: unknown = JSON.parse(await readFile(new URL('../../../prisma/demo/demo.json', import.meta.url), 'utf8'));
   const ids: string[] = [];
   const walk = (value: unknown, holder: string): void => {
-    if (Array.isArray(value)) for (const one of value) walk(one, '');
+    if (Array.isArray(value)) for (const element of value) walk(element, '');
     else if (typeof value === 'object' && value !== null && holder !== 'metadata') {
       if (!('clinics' in value)) ids.push(String(Object(value).id));
       for (const [name, member] of Object.entries(value)) walk(member, name);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([harness.close(), files.close()]));
 
-it('goes from the clinic to the status (scenario A)', async () => {
+it('a partner can go from listClinics to getEncounterStatus (scenario A)', async () => {
   const { token } = partner;
   await newClinic(harness, partner, { legalName: 'Lakeside Aesthetics, PLLC' });
   await newProduct(harness, partner, { sku: 'BTX-50' });

@@ -9,23 +9,23 @@ import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { newSandbox, reset, setClock, simulate, thingsOf } from '../../support/sandbox.js';
 
-// A sandbox may be reset while others work in it.
+// A client may reset a sandbox while other clients use it.
 
 let harness: Harness;
 let host: FileHost;
 let partner: Partner;
-let beginning: Record<string, unknown[]>;
+let initialRecords: Record<string, unknown[]>;
 beforeAll(async () => {
   host = await startFileHost();
-  // A sandbox has an eighth of the pool: nobody waits for a place here.
+  // A sandbox has an eighth of the pool; this pool is large enough that no request waits for a slot.
   const environment = { DOCUMENT_FETCH_ALLOWED_HOSTS: host.host, DATABASE_POOL_SIZE: '160' };
   harness = await startHarness({ environment });
   partner = await newSandbox(harness);
-  beginning = await things();
+  initialRecords = await records();
 });
 afterAll(() => Promise.all([harness.close(), host.close()]));
 
-const things = () => thingsOf(harness, partner.tenantId);
+const records = () => thingsOf(harness, partner.tenantId);
 const post = (path: string, json: unknown): Promise<Answer> =>
   call(harness, `POST ${path}`, { token: partner.token, json });
 const encounter = {
@@ -36,17 +36,17 @@ const encounter = {
   serviceQueue: 'provider_network',
 };
 
-it('is the beginning after many resets at the same time', async () => {
+it('resetSandbox restores the initial records when six resets race', async () => {
   await newPatient(harness, partner);
   const answers = await Promise.all(Array.from({ length: 6 }, () => reset(harness, partner)));
   const statuses = answers.map(({ status }) => status);
   expect(statuses).toContain(204);
-  // Those that began meanwhile.
+  // 409: another reset was under way.
   expect(statuses.filter((status) => status !== 204 && status !== 409)).toEqual([]);
-  expect(await things()).toEqual(beginning);
+  expect(await records()).toEqual(initialRecords);
 });
 
-it('never breaks what is done at the same time, nor leaves a part of it', async () => {
+it('resetSandbox neither breaks simultaneous requests nor leaves parts of their effects', async () => {
   const work: (() => Promise<Answer>)[] = [
     () => post('/clients', patientBody()),
     () => post('/encounters', encounter),
@@ -55,14 +55,16 @@ it('never breaks what is done at the same time, nor leaves a part of it', async 
     () => setClock(harness, partner, 60),
     () => call(harness, `GET /encounters/${cast.encounters.completed.encounter_id}`, { token: partner.token }),
   ];
-  const rounds = Array.from({ length: 5 }, () => Promise.all([reset(harness, partner), ...work.map((one) => one())]));
+  const rounds = Array.from({ length: 5 }, () =>
+    Promise.all([reset(harness, partner), ...work.map((request) => request())]),
+  );
   const answers = (await Promise.all(rounds)).flat();
   expect(answers.filter(({ status }) => status >= 500).map(({ text }) => text)).toEqual([]);
   expect((await reset(harness, partner)).status).toBe(204);
-  expect(await things()).toEqual(beginning);
+  expect(await records()).toEqual(initialRecords);
 });
 
-/** Sends what waits for the sandbox's lock, and ends what holds it by the change. */
+/** Sends a request that waits for the sandbox's lock; the transaction that holds the lock makes the change and commits. */
 async function waitsForReset(
   { tenantId }: Partner,
   send: () => Promise<Answer>,
@@ -82,7 +84,7 @@ async function waitsForReset(
   return waiting as unknown as Promise<Answer>;
 }
 
-it('works in the time that a reset left, when it had to wait for it', async () => {
+it('createPatient uses the clock that a simultaneous reset left', async () => {
   const day = 86_400_000;
   const { body } = await waitsForReset(
     partner,
@@ -93,7 +95,7 @@ it('works in the time that a reset left, when it had to wait for it', async () =
   expect((await reset(harness, partner)).status).toBe(204);
 });
 
-it('does the work of a replay again when the reset that it waited for removed its key', async () => {
+it('createPatient creates the patient again if the reset that it waited for removed its idempotency key', async () => {
   const [target, json, idOf] = ['POST /clients', patientBody(), 'user_id'] as const;
   const caller = await newSandbox(harness);
   const request = () =>
@@ -108,12 +110,12 @@ it('does the work of a replay again when the reset that it waited for removed it
   expect(second.body[idOf]).not.toBe(first.body[idOf]);
 });
 
-it('refuses a document whose patient went while its file was fetched, and keeps no file', async () => {
+it('uploadPatientDocument answers 401 and keeps no file if a reset removes the patient during the download', async () => {
   const patientId = await newPatient(harness, partner);
   const url = host.serve('/slow.pdf', (_request, response) => {
     void reset(harness, partner).then(() => response.end(sampleFiles.pdf));
   });
   const answer = await post(`/clients-documents/${patientId}/upload-url/lab-results`, { url });
   expectProblem(answer, 401, 'patient_access_denied');
-  expect(await things()).toEqual(beginning);
+  expect(await records()).toEqual(initialRecords);
 });

@@ -7,7 +7,7 @@ import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { newSandbox } from '../../support/sandbox.js';
 
-// In a sandbox the host of the contract's examples delivers something, so that an upload can be tried without one.
+// In a sandbox the host of the contract's examples delivers sample files, so that partners can try an upload without a host.
 
 let harness: Harness;
 let host: FileHost;
@@ -26,13 +26,13 @@ const upload = (url: string, more: object = {}): Promise<Answer> =>
   });
 const at = (path: string): string => `https://files.northwind.example${path}`;
 
-describe('in a sandbox', () => {
+describe('uploadPatientDocument in a sandbox', () => {
   it.each([
     ['/forms/jane.pdf', 'application/pdf'],
     ['/photo.JPG', 'image/jpeg'],
     ['/photo.jpeg?size=1', 'image/jpeg'],
     ['/scan.png', 'image/png'],
-  ])('the examples’ host delivers %s as %s', async (path, contentType) => {
+  ])('fetches %s from the examples’ host as %s', async (path, contentType) => {
     const { status, body } = await upload(at(path));
     expect([status, body.userDocument]).toMatchObject([200, { contentType }]);
     const file = await fetch(body.fileUrl);
@@ -43,23 +43,23 @@ describe('in a sandbox', () => {
   });
 
   it.each([
-    ['a kind of file that it has not', at('/scan.tiff'), {}, 'document_fetch_failed'],
-    ['no kind of file', at('/'), {}, 'document_fetch_failed'],
-    ['a name of another type', at('/scan.png'), { fileName: 'scan.pdf' }, 'document_type_mismatch'],
+    ['an unknown file extension', at('/scan.tiff'), {}, 'document_fetch_failed'],
+    ['no file extension', at('/'), {}, 'document_fetch_failed'],
+    ['a file name of another type', at('/scan.png'), { fileName: 'scan.pdf' }, 'document_type_mismatch'],
     ['credentials', 'https://me:secret@files.northwind.example/a.pdf', {}, 'document_url_invalid'],
     ['http', 'http://files.northwind.example/a.pdf', {}, 'document_url_forbidden'],
-  ] as const)('a URL of it is refused with %s', async (_what, url, more, code) => {
+  ] as const)('rejects a URL of the examples’ host with %s', async (_fault, url, more, code) => {
     expectProblem(await upload(url, more), 400, code);
   });
 
-  it('other hosts are fetched from as ever', async () => {
+  it('fetches from other hosts by the usual rules', async () => {
     const headers = { 'Content-Type': 'application/pdf' };
     expect((await upload(host.serve('/own.pdf', { content: sampleFiles.pdf, headers }))).status).toBe(200);
     expectProblem(await upload('https://127.0.0.1/own.pdf'), 400, 'document_url_forbidden');
   });
 });
 
-it('nothing is delivered to a live tenant but what a host has', async () => {
+it('uploadPatientDocument has no sample files for a live tenant', async () => {
   const live = await newPartner(harness);
   const target = `POST /clients-documents/${await newPatient(harness, live)}/upload-url/intake-forms`;
   const url = 'https://files.northwind.example/a.pdf';

@@ -5,7 +5,7 @@ import { call } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { fillSandbox, newSandbox, reset } from '../../support/sandbox.js';
 
-// A sandbox has a size, so that its reset is done while the caller waits (R-171).
+// The size of a sandbox is limited, so that its reset can finish within the request (R-171).
 
 let harness: Harness;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ const encounter = {
   serviceQueue: 'provider_network',
 };
 
-it('a sandbox with 5,000 patients and encounters takes no more of them until it is reset', async () => {
+it('createPatient and createEncounter answer 409 sandbox_full from 5,000 records until the sandbox is reset', async () => {
   const { token, tenantId } = await newSandbox(harness);
   const createPatient = () => call(harness, 'POST /clients', { token, json: patientBody() });
   const createEncounter = () => call(harness, 'POST /encounters', { token, json: encounter });
@@ -35,7 +35,7 @@ it('a sandbox with 5,000 patients and encounters takes no more of them until it 
   expect(await harness.domain.db.prisma.encounter.count({ where: { tenantId } })).toBeLessThan(20);
 });
 
-it('a live tenant has no such limit', async () => {
+it('createPatient and createEncounter have no such limit in a live tenant', async () => {
   const partner = await newPartner(harness);
   await newEncounter(harness, partner);
   for (const table of ['client', 'encounter'] as const) await fillSandbox(harness, partner.tenantId, table);

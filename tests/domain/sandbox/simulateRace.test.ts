@@ -9,7 +9,7 @@ import { newSandbox, simulate } from '../../support/sandbox.js';
 let harness: Harness;
 let partner: Partner;
 beforeAll(async () => {
-  // A sandbox has an eighth of it, and all requests wait at the same time.
+  // A sandbox has an eighth of the pool, and all requests wait simultaneously.
   harness = await startHarness({ environment: { DATABASE_POOL_SIZE: '64' } });
   partner = await newSandbox(harness);
 });
@@ -21,12 +21,12 @@ const claim = (reviewerRef: string): Promise<Answer> =>
   call(harness, `POST /encounters/${encounter_id}/claim`, { token: partner.token, json: { reviewerRef } });
 const pairOf = ({ status, body }: Answer): string => `${status} ${status === 200 ? '' : body.code}`;
 
-/** What the contract shows, by the names of its examples, which are those of the codes. */
+/** The declared responses: each example has the name of its problem code. */
 const declared = Object.entries(operationOf('simulateEncounter').responses).flatMap(([status, { content }]) =>
   Object.keys(content?.['application/json']?.examples ?? {}).map((code) => `${status} ${status === '200' ? '' : code}`),
 );
 
-it('a simulation that meets a claim gives only responses that it declares', async () => {
+it('simulateEncounter answers only declared responses when it races with a claim', async () => {
   const { db } = harness.domain;
   const requests: Promise<Answer>[] = [];
   const waiting = async (count: number): Promise<void> => {
@@ -39,7 +39,7 @@ it('a simulation that meets a claim gives only responses that it declares', asyn
     async (transaction) => {
       await transaction.$queryRaw`
       SELECT 1 FROM encounter WHERE tenant_id = ${partner.tenantId} AND encounter_no = ${encounter_id} FOR UPDATE`;
-      // The claim comes first; a reader before its turn still sees the encounter unclaimed.
+      // The claim is first in the queue for the lock; simulations that read before they wait still see no claim.
       requests.push(claim('another'));
       await waiting(1);
       requests.push(...outcomes.map((outcome) => simulate(harness, partner, encounter_id, { outcome, pay: true })));
@@ -47,8 +47,8 @@ it('a simulation that meets a claim gives only responses that it declares', asyn
     },
     { timeout: 20_000 },
   );
-  const [first, ...played] = await Promise.all(requests);
-  expect(first?.body).toMatchObject({ status: 'in_review', reviewerRef: 'another' });
-  expect(played.map(pairOf).filter((pair) => !declared.includes(pair))).toEqual([]);
-  expect(played.filter(({ status }) => status === 200)).not.toEqual([]);
+  const [claimed, ...simulated] = await Promise.all(requests);
+  expect(claimed?.body).toMatchObject({ status: 'in_review', reviewerRef: 'another' });
+  expect(simulated.map(pairOf).filter((pair) => !declared.includes(pair))).toEqual([]);
+  expect(simulated.filter(({ status }) => status === 200)).not.toEqual([]);
 });

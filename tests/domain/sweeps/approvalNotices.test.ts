@@ -15,12 +15,12 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const told = (partner: Partner, { encounter_id }: Answer['body']) =>
+const noticesOf = (partner: Partner, { encounter_id }: Answer['body']) =>
   eventsAbout(harness, partner, { encounter_id }, 'gfe.expiring', 'gfe.expired');
 const setRule = ({ tenantId }: Partner, reviewOften: string, reviewRecurring = true) =>
   harness.domain.db.prisma.category.updateMany({ where: { tenantId }, data: { reviewOften, reviewRecurring } });
 
-/** An approval of a tenant of its own, by this rule. */
+/** An approval by this rule, in a new tenant. */
 async function approval(reviewOften: string, reviewRecurring = true, mode: 'live' | 'sandbox' = 'live') {
   const partner = await newPartner(harness, mode);
   const treatmentIds = [await newProduct(harness, partner)];
@@ -29,17 +29,17 @@ async function approval(reviewOften: string, reviewRecurring = true, mode: 'live
   return { partner, encounter, end: Date.parse(encounter.gfe_data[0].validUntil) };
 }
 
-/** Both sweeps over one tenant at a moment; the time of tests is that of tokens, too, so it goes back. */
+/** Runs both sweeps over one tenant at this time. The harness clock stays, because tokens depend on it. */
 async function sweepAt({ tenantId }: Partner, moment: number): Promise<[expiring: number, expired: number]> {
   const context = { ...harness.domain, now: () => new Date(moment) };
   return [await announceExpiringApprovals(context, tenantId), await announceExpiredApprovals(context, tenantId)];
 }
 
-describe('an approval that ends is told of', () => {
+describe('the sweeps of ending approvals', () => {
   it.each([
     ['YEARLY', 30 * 24 * HOUR],
     ['MONTHLY', 5 * 24 * HOUR],
-  ])('once before, and once at its end: %s', async (reviewOften, notice) => {
+  ])('record one gfe.expiring before the end and one gfe.expired at the end: %s', async (reviewOften, notice) => {
     const { partner, encounter, end } = await approval(reviewOften);
     const before = end - notice * 1000;
     expect(await sweepAt(partner, before - 1)).toEqual([0, 0]);
@@ -50,20 +50,20 @@ describe('an approval that ends is told of', () => {
     const { encounter_id, gfe_no, patientId, clinicId, gfe_data } = encounter;
     const [{ categoryId, subcategoryId, validUntil }] = gfe_data;
     const data = { encounter_id, gfe_no, patientId, categoryId, subcategoryId, validUntil };
-    expect(await told(partner, encounter)).toEqual([
+    expect(await noticesOf(partner, encounter)).toEqual([
       { type: 'gfe.expiring', clinic_id: clinicId, timestamp: new Date(before), data },
       { type: 'gfe.expired', clinic_id: clinicId, timestamp: new Date(end), data },
     ]);
   });
 
-  it('only at its end when nobody looked before', async () => {
+  it('record only gfe.expired if the first sweep runs after the end', async () => {
     const { partner, encounter, end } = await approval('YEARLY');
     expect(await sweepAt(partner, end)).toEqual([0, 1]);
     expect(await sweepAt(partner, end - 1)).toEqual([0, 0]);
-    expect((await told(partner, encounter)).map(({ type }) => type)).toEqual(['gfe.expired']);
+    expect((await noticesOf(partner, encounter)).map(({ type }) => type)).toEqual(['gfe.expired']);
   });
 
-  it('for the encounter that decided, not for those that took it over', async () => {
+  it('record events for the encounter that decided, not for those that reuse the approval', async () => {
     const { partner, encounter, end } = await approval('YEARLY');
     await configureTenant(harness.domain, partner.tenantId, { gfeReuse: true });
     const { clinicId, patientId, treatmentIds } = encounter;
@@ -71,18 +71,18 @@ describe('an approval that ends is told of', () => {
     expect(again.gfe_data[0]).toMatchObject({ reusedFromEncounterId: encounter.id });
     expect(await sweepAt(partner, end - 1)).toEqual([1, 0]);
     expect(await sweepAt(partner, end)).toEqual([0, 1]);
-    expect(await told(partner, encounter)).toHaveLength(2);
-    expect(await told(partner, again)).toEqual([]);
+    expect(await noticesOf(partner, encounter)).toHaveLength(2);
+    expect(await noticesOf(partner, again)).toEqual([]);
   });
 
-  it('or not at all, when telling fails: then the next sweep does', async () => {
+  it('repeat a failed notice in the next sweep', async () => {
     const { partner, encounter, end } = await approval('YEARLY');
     await withoutTable(harness, 'event', () => expect(sweepAt(partner, end)).rejects.toThrow());
     expect(await sweepAt(partner, end)).toEqual([0, 1]);
-    expect(await told(partner, encounter)).toHaveLength(1);
+    expect(await noticesOf(partner, encounter)).toHaveLength(1);
   });
 
-  it('by the clock of its tenant, a sandbox as well', async () => {
+  it('use the clock of a sandbox', async () => {
     const { partner, encounter, end } = await approval('MONTHLY', true, 'sandbox');
     const { db } = harness.domain;
     const realNow = harness.clock.now.getTime();
@@ -93,11 +93,11 @@ describe('an approval that ends is told of', () => {
     expect(await sweep()).toEqual([1, 0]);
     await setAhead(end);
     expect(await sweep()).toEqual([0, 1]);
-    const times = (await told(partner, encounter)).map(({ timestamp }) => timestamp);
+    const times = (await noticesOf(partner, encounter)).map(({ timestamp }) => timestamp);
     expect(times).toEqual([new Date(end - 1), new Date(end)]);
   });
 
-  it('in every tenant, whatever its clock; and only in one, if so asked', async () => {
+  it('cover every tenant by its clock, or only the given one', async () => {
     const live = await approval('MONTHLY');
     const sandbox = await approval('MONTHLY', true, 'sandbox');
     const { db } = harness.domain;
@@ -105,24 +105,24 @@ describe('an approval that ends is told of', () => {
     await db.prisma.tenant.update({ where: { id: sandbox.partner.tenantId }, data: { clockOffsetMs: day } });
     const at = (moment: number) => ({ ...harness.domain, now: () => new Date(moment) });
     expect(await announceExpiredApprovals(at(live.end), live.partner.tenantId)).toBe(1);
-    expect(await told(sandbox.partner, sandbox.encounter)).toEqual([]);
+    expect(await noticesOf(sandbox.partner, sandbox.encounter)).toEqual([]);
     await announceExpiredApprovals(at(sandbox.end - day - 1));
-    expect(await told(sandbox.partner, sandbox.encounter)).toEqual([]);
+    expect(await noticesOf(sandbox.partner, sandbox.encounter)).toEqual([]);
     await announceExpiredApprovals(at(sandbox.end - day));
-    expect(await told(sandbox.partner, sandbox.encounter)).toHaveLength(1);
+    expect(await noticesOf(sandbox.partner, sandbox.encounter)).toHaveLength(1);
   });
 });
 
-describe('nothing is told of', () => {
+describe('items without an end', () => {
   it.each([
-    ['an approval for good', 'YEARLY', false],
-    ['an approval whose rule is not understood (D-03)', 'WEEKLY', true],
-  ])('%s', async (_what, reviewOften, reviewRecurring) => {
+    ['an unlimited approval', 'YEARLY', false],
+    ['an approval by an unknown rule (D-03)', 'WEEKLY', true],
+  ])('get no notice: %s', async (_item, reviewOften, reviewRecurring) => {
     const { partner } = await approval(reviewOften, reviewRecurring);
     expect(await sweepAt(partner, Date.parse('2999-01-01'))).toEqual([0, 0]);
   });
 
-  it('a denial, or an item that waits', async () => {
+  it('get no notice: a denial and a pending item', async () => {
     const partner = await newPartner(harness);
     await reviewed(harness, partner, await newEncounter(harness, partner), deny);
     await newEncounter(harness, partner);
@@ -130,8 +130,8 @@ describe('nothing is told of', () => {
   });
 });
 
-describe('sweeps at the same time', () => {
-  it('tell of each approval once, of however many there are', async () => {
+describe('simultaneous sweeps of ending approvals', () => {
+  it('record one event for each of 120 approvals', async () => {
     const partner = await newPartner(harness);
     const { tenantId } = partner;
     const groups = await Promise.all(Array.from({ length: 20 }, () => newCategory(harness, partner)));
@@ -145,7 +145,7 @@ describe('sweeps at the same time', () => {
     const sweeps = await Promise.all(Array.from({ length: 4 }, () => sweepAt(partner, moment)));
     expect(sweeps.reduce((sum, [, expired]) => sum + expired, 0)).toBe(120);
     expect(await harness.domain.db.prisma.event.count({ where: { tenantId, type: 'gfe_expired' } })).toBe(120);
-    const perEncounter = await Promise.all(encounters.map((encounter) => told(partner, encounter)));
+    const perEncounter = await Promise.all(encounters.map((encounter) => noticesOf(partner, encounter)));
     for (const about of perEncounter) {
       expect(new Set(about.map(({ data }) => data['categoryId'])).size).toBe(20);
     }

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const day = 24 * 3_600;
-/** The operator's context when so many seconds have gone by. */
+/** The context of a sweep that runs this many seconds later. */
 const inSeconds = (seconds: number) => ({
   ...harness.domain,
   now: () => new Date(harness.clock.now.getTime() + seconds * 1000),
@@ -37,7 +37,7 @@ const inSeconds = (seconds: number) => ({
 const stored = async ({ encounter_id }: Encounter, { token } = partner): Promise<Encounter> =>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token })).body);
 
-/** More encounters like this one, in its state. */
+/** Copies an encounter in its current state. */
 async function multiply({ id, encounter_id }: Encounter, copies: number): Promise<void> {
   await observer.query('BEGIN');
   await observer.query(
@@ -71,8 +71,8 @@ async function multiply({ id, encounter_id }: Encounter, copies: number): Promis
   await observer.query('COMMIT');
 }
 
-describe('a claim', () => {
-  it('lapses at the end of its lease, once, and the encounter is as it was in the queue', async () => {
+describe('lapseDueClaims', () => {
+  it('returns an encounter to the queue once, at the end of its lease', async () => {
     const encounter = await newEncounter(harness, partner, body);
     await claim(harness, partner, encounter);
     expect(await lapseDueClaims(inSeconds(3_599.999))).toBe(0);
@@ -83,7 +83,7 @@ describe('a claim', () => {
     expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.review_started', 'encounter.released']);
   });
 
-  it('that was renewed lapses later', async () => {
+  it('lapses a renewed claim at the end of its new lease', async () => {
     const claimed = await claimedEncounter(harness, partner, body);
     await claim(harness, partner, claimed, { leaseSeconds: 7_200 });
     expect(await lapseDueClaims(inSeconds(7_199))).toBe(0);
@@ -91,8 +91,8 @@ describe('a claim', () => {
   });
 });
 
-describe('an encounter', () => {
-  it('expires after 30 days in the queue, once, with its items', async () => {
+describe('expireDueEncounters', () => {
+  it('expires an encounter and its items once, after 30 days in the queue', async () => {
     const encounter = await newEncounter(harness, partner, body);
     expect(await expireDueEncounters(inSeconds(30 * day - 0.001), partner.tenantId)).toBe(0);
     await expireDueEncounters(inSeconds(30 * day), partner.tenantId);
@@ -106,7 +106,7 @@ describe('an encounter', () => {
     expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.expired']);
   });
 
-  it('that is scheduled expires 30 days after its time', async () => {
+  it('expires a scheduled encounter 30 days after the scheduled time', async () => {
     const schedule = { scheduledDay: '2027-03-01', scheduledTime: '12:00:00', scheduledTimeZone: 'Europe/London' };
     const encounter = await newEncounter(harness, partner, { ...body, ...schedule });
     const seconds = (Date.parse('2027-03-31T12:00:00Z') - harness.clock.now.getTime()) / 1000;
@@ -115,7 +115,7 @@ describe('an encounter', () => {
     expect((await stored(encounter)).status).toBe('expired');
   });
 
-  it('that is under review or over does not expire', async () => {
+  it('does not expire an encounter that is under review or completed', async () => {
     const claimed = await claimedEncounter(harness, partner, body);
     const completed = await completedEncounter(harness, partner, body);
     expect(await expireDueEncounters(inSeconds(60 * day))).toBe(0);
@@ -124,14 +124,14 @@ describe('an encounter', () => {
   });
 });
 
-describe('the time that counts', () => {
-  it('is that of the tenant: a sandbox may be ahead', async () => {
+describe('the clock of a sandbox', () => {
+  it('decides which of its claims and encounters are due', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const [ahead, here] = [await claimedEncounter(harness, sandbox), await claimedEncounter(harness, partner, body)];
     const waiting = await newEncounter(harness, sandbox);
     const clockOffsetMs = 31 * day * 1000;
     await harness.domain.db.prisma.tenant.update({ where: { id: sandbox.tenantId }, data: { clockOffsetMs } });
-    // First the claim lapses, then its encounter has waited too long as well.
+    // The lapsed claim leaves an encounter that has waited too long as well.
     expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([1, 2]);
     for (const encounter of [ahead, waiting]) expect((await stored(encounter, sandbox)).status).toBe('expired');
     const [{ timestamp } = {}] = await harness.domain.db.prisma.$queryRaw<{ timestamp?: Date }[]>`
@@ -143,10 +143,10 @@ describe('the time that counts', () => {
   });
 });
 
-describe('encounters that cannot be changed', () => {
-  it('stop no others of their tenant or another, are logged without values, and are tried again ever later', async () => {
+describe('encounters whose update fails', () => {
+  it('do not block others, are logged without values, and are retried with a growing delay', async () => {
     const [owner, other] = [await newPartner(harness), await newPartner(harness)];
-    // More than a batch, and due before the others.
+    // More than one batch, due before the sound encounters.
     await multiply(await newEncounter(harness, owner), 60);
     await observer.query(`
       CREATE TABLE broken AS SELECT id FROM encounter WHERE tenant_id = '${owner.tenantId}';
@@ -179,20 +179,20 @@ describe('encounters that cannot be changed', () => {
   });
 });
 
-describe('many', () => {
+describe('many due encounters', () => {
   it.each([
     ['claims', claimedEncounter, lapseDueClaims, 'encounter.released'],
     ['waiting encounters', newEncounter, expireDueEncounters, 'encounter.expired'],
-  ])('%s end once each, however many sweeps run at once', async (_what, make, sweep, type) => {
+  ])('%s end once each when three sweeps run simultaneously', async (_records, make, sweep, type) => {
     const owner = await newPartner(harness);
     await multiply(await make(harness, owner), 249);
     const counts = await Promise.all([1, 2, 3].map(() => sweep(inSeconds(30 * day), owner.tenantId)));
     expect(counts.reduce((sum, count) => sum + count)).toBe(250);
-    const told = await observer.query('SELECT FROM event WHERE tenant_id = $1 AND type = $2', [owner.tenantId, type]);
-    expect(told.rowCount).toBe(250);
+    const events = await observer.query('SELECT FROM event WHERE tenant_id = $1 AND type = $2', [owner.tenantId, type]);
+    expect(events.rowCount).toBe(250);
   });
 
-  it('cost what is due, not what there is: each sweep has an index, and so has the queue', async () => {
+  it('are found by an index, like the head of the queue', async () => {
     const owner = await newPartner(harness);
     await multiply(await newEncounter(harness, owner), 3_000);
     await multiply(await claimedEncounter(harness, owner), 3_000);
@@ -204,8 +204,8 @@ describe('many', () => {
       expect(data).toHaveLength(limit);
     };
     await head(1);
-    const [one, hundred] = [await statementsOf(() => head(1)), await statementsOf(() => head(100))];
-    expect([one.length, hundred.length]).toEqual([2, 2]);
+    const [single, hundred] = [await statementsOf(() => head(1)), await statementsOf(() => head(100))];
+    expect([single.length, hundred.length]).toEqual([2, 2]);
     const sweeps = await statementsOf(async () => {
       expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([0, 0]);
     });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => host.close());
 
-/** The same guarantees for every driver; `openStore` gives the environment that chooses it. */
+/** Tests every driver alike; `openStore` returns the environment that selects it. */
 function describeSweep(openStore: () => Promise<Record<string, string>>): void {
   let harness: Harness;
   let partner: Partner;
@@ -36,9 +36,9 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
   afterAll(() => harness.close());
 
   const keys = async (): Promise<string[]> => {
-    const found: string[] = [];
-    for await (const { key } of harness.services.objects.list()) found.push(key);
-    return found.sort();
+    const listed: string[] = [];
+    for await (const { key } of harness.services.objects.list()) listed.push(key);
+    return listed.sort();
   };
   const keyOf = (fileName: string, tenantId = partner.tenantId): string =>
     `${tenantId}/clients/${patientId}/lab-results/${randomUUID()}/${fileName}`;
@@ -53,13 +53,13 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
     expect(status).toBe(200);
     return body.userDocument.blobPath;
   };
-  /** What the job does that many hours from now. */
+  /** Runs the job this many hours from now. */
   const sweepAfter = (hours: number, options = {}) => {
     harness.clock.now = new Date(Date.now() + hours * hour);
     return removeOrphanedObjects(harness.services, options);
   };
 
-  it('removes an old object without a row and nothing that has one, whatever it is called', async () => {
+  it('removes old objects without a row and keeps those with one, even with unusual file names', async () => {
     const names = [
       'a b.pdf',
       '100%.pdf',
@@ -79,14 +79,14 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
     expect(await sweepAfter(25)).toEqual({ objects: 0, unfinished: 0 });
   });
 
-  it('leaves alone what is younger than a day: its upload may be under way', async () => {
+  it('keeps objects younger than a day, whose upload may be under way', async () => {
     const young = await put(keyOf('young.pdf'));
     expect(await sweepAfter(23.9)).toEqual({ objects: 0, unfinished: 0 });
     expect(await keys()).toContain(young);
     expect(await sweepAfter(24.1)).toEqual({ objects: 1, unfinished: 0 });
   });
 
-  it('leaves alone an object that a row of another tenant names', async () => {
+  it('keeps an object that a row of another tenant names', async () => {
     const key = await put(keyOf('shared.pdf'));
     const other = await newPartner(harness);
     const id = await newDocument(harness, other, await newPatient(harness, other));
@@ -99,7 +99,7 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
     expect(await keys()).toContain(key);
   });
 
-  it('leaves alone what is not ours, and what belongs to tenants of another database', async () => {
+  it('keeps objects of unknown tenants and with other key formats', async () => {
     const foreign = [
       await put(keyOf('theirs.pdf', 'unknown-tenant')),
       await put('backup/yesterday.sql'),
@@ -109,20 +109,20 @@ function describeSweep(openStore: () => Promise<Record<string, string>>): void {
     expect(await keys()).toEqual(expect.arrayContaining(foreign));
   });
 
-  it('may run several times at once', async () => {
+  it('may run several times simultaneously', async () => {
     for (let count = 0; count < 6; count += 1) await put(keyOf('waste.pdf'));
     await Promise.all([sweepAfter(25), sweepAfter(25), sweepAfter(25)]);
     expect((await keys()).filter((key) => key.endsWith('waste.pdf'))).toEqual([]);
   });
 
-  it('ends when it is told to, and the next run goes on', async () => {
+  it('stops when aborted, and the next run continues', async () => {
     await put(keyOf('later.pdf'));
     await expect(sweepAfter(25, { signal: AbortSignal.abort(new Error('stop')) })).rejects.toThrow('stop');
     expect(await sweepAfter(25)).toEqual({ objects: 1, unfinished: 0 });
   });
 }
 
-describe('orphaned objects in the file store', () => {
+describe('removeOrphanedObjects in the file store', () => {
   let dataDir: string;
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'orphans-'));
@@ -131,7 +131,7 @@ describe('orphaned objects in the file store', () => {
 
   describeSweep(async () => ({ DATA_DIR: dataDir }));
 
-  it('are looked up a thousand at a time, and partial files go with them', async () => {
+  it('looks up a thousand objects per statement, and removes partial files', async () => {
     const harness = await startHarness({ environment: { DATA_DIR: dataDir } });
     const { tenantId } = await newPartner(harness);
     const folder = join(dataDir, 'documents');
@@ -157,7 +157,7 @@ describe('orphaned objects in the file store', () => {
 
 const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
-describeOnS3('orphaned objects in the S3 store', () => {
+describeOnS3('removeOrphanedObjects in the S3 store', () => {
   let server: S3Server;
   beforeAll(async () => {
     server = await startS3Server();
@@ -178,20 +178,20 @@ describe('the S3 store', () => {
     await rm(spoolFolder, { recursive: true });
   });
 
-  /** A store on a server that answers like this; what it was asked for, without signatures. */
+  /** A store on a server with these answers, and the requests that the server received, without signatures. */
   const storeOn = async (answer: (query: URLSearchParams, response: ServerResponse) => void) => {
-    const asked: string[] = [];
+    const requests: string[] = [];
     const { server, origin } = await listen((request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
-      asked.push(`${request.method} ${decodeURIComponent(pathname)} ${searchParams.get('uploadId') ?? ''}`.trim());
+      requests.push(`${request.method} ${decodeURIComponent(pathname)} ${searchParams.get('uploadId') ?? ''}`.trim());
       answer(searchParams, response);
     });
     servers.push(server);
     const account = { region: 'us-east-1', bucket: 'documents', accessKey: 'key', secretKey: 'secret' };
-    return { asked, server, store: await openS3Store({ ...account, endpoint: origin, spoolFolder, timeout: 300 }) };
+    return { requests, server, store: await openS3Store({ ...account, endpoint: origin, spoolFolder, timeout: 300 }) };
   };
 
-  it('lists all pages, one after the other', async () => {
+  it('lists all pages and requests each only when it is needed', async () => {
     const modified = '<LastModified>2026-11-20T16:00:00.000Z</LastModified>';
     const page = (keys: string[], next = ''): string => `<ListBucketResult><IsTruncated>${next !== ''}</IsTruncated>
       ${keys.map((key) => `<Contents><Key>${key}</Key>${modified}</Contents>`).join('')}
@@ -201,23 +201,23 @@ describe('the S3 store', () => {
       12: page(['c'], 'x/y+z='),
       'x/y+z=': page(['d']),
     };
-    const { store, asked } = await storeOn((query, response) => {
+    const { store, requests } = await storeOn((query, response) => {
       response.end(pages[query.get('continuation-token') ?? '']);
     });
     const keys: string[] = [];
     for await (const { key, modifiedAt } of store.list()) {
       keys.push(key);
       expect(modifiedAt).toEqual(new Date('2026-11-20T16:00:00.000Z'));
-      // The next page is not asked for before this one is used up.
-      if (key === 'b') expect(asked).toHaveLength(1);
+      // The store requests the next page only after this one is used up.
+      if (key === 'b') expect(requests).toHaveLength(1);
     }
     expect(keys).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('aborts multipart uploads that began before the given time, on all pages', async () => {
+  it('aborts multipart uploads from before the given time, on all pages', async () => {
     const upload = (key: string, id: string, initiated: string): string =>
       `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated}</Initiated></Upload>`;
-    const { store, asked } = await storeOn((query, response) => {
+    const { store, requests } = await storeOn((query, response) => {
       if (query.has('uploadId')) response.writeHead(204).end();
       else if (query.has('key-marker'))
         response.end(`<ListMultipartUploadsResult><IsTruncated>false</IsTruncated>
@@ -228,7 +228,7 @@ describe('the S3 store', () => {
         ${upload('a.pdf', 'two', '2026-11-20T00:00:00.000Z')}</ListMultipartUploadsResult>`);
     });
     expect(await store.removeUnfinished(new Date('2026-11-19T00:00:00.000Z'))).toBe(2);
-    expect(asked.filter((one) => one.startsWith('DELETE'))).toEqual([
+    expect(requests.filter((line) => line.startsWith('DELETE'))).toEqual([
       'DELETE /documents/a.pdf one',
       'DELETE /documents/b/c d&e.pdf three',
     ]);
@@ -243,7 +243,7 @@ describe('the S3 store', () => {
     ],
     ['does not answer', () => undefined],
     ['is gone', null],
-  ])('is unavailable, within its time limit, when the server %s', async (_fault, answer) => {
+  ])('answers dependency_unavailable within its timeout when the server %s', async (_fault, answer) => {
     const { store, server } = await storeOn(answer ?? (() => undefined));
     if (answer === null) await closeServer(server);
     const listing = async (): Promise<void> => {

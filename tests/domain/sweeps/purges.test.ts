@@ -16,7 +16,7 @@ let files: FileHost;
 let partner: Partner;
 beforeAll(async () => {
   [database, files] = await Promise.all([createTestDatabase(), startFileHost()]);
-  // With the rights of the service's role, and no others.
+  // With the rights of the service's role only.
   harness = await startHarness({
     databaseUrl: database.serviceUrl,
     environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
@@ -37,7 +37,7 @@ async function run(settings: Settings): Promise<void> {
   await retention.run({ ...domain, objects: services.objects, log: services.log, config, signal });
 }
 
-/** As if nothing had happened for 100 days. */
+/** Ages records by 100 days. */
 const age = async (table: 'encounter' | 'document', ids: readonly string[]): Promise<void> => {
   const at = `now() - interval '100 days'`;
   const list = ids.map((id) => `'${id}'`).join(', ');
@@ -52,7 +52,7 @@ async function paid(encounter: Answer['body']): Promise<Answer['body']> {
   return encounter;
 }
 
-it('encounters that ended long ago are removed with all that is theirs, when the operator says so, and no others', async () => {
+it('retention removes encounters that ended longer ago than encounterDays, and keeps unpaid, open, valid and younger ones', async () => {
   const completed = await paid(await completedEncounter(harness, partner));
   await endApprovals(completed);
   const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
@@ -67,21 +67,21 @@ it('encounters that ended long ago are removed with all that is theirs, when the
   );
   const young = await cancelled(harness, partner, await newEncounter(harness, partner));
 
-  const left = async (): Promise<unknown[]> =>
+  const remaining = async (): Promise<unknown[]> =>
     (await rowsOf(database.url, 'SELECT id FROM encounter ORDER BY encounter_no')).map(({ id }) => id);
-  const before = await left();
+  const before = await remaining();
   await run({});
   await run({ encounterDays: 101 });
-  expect(await left()).toEqual(before);
+  expect(await remaining()).toEqual(before);
   await run({ encounterDays: 99 });
-  expect(await left()).toEqual([unpaid, ...open, inForce, young].map(({ id }) => id));
+  expect(await remaining()).toEqual([unpaid, ...open, inForce, young].map(({ id }) => id));
   await run({ encounterDays: 99 });
-  expect(await left()).toHaveLength(5);
+  expect(await remaining()).toHaveLength(5);
   expect((await call(harness, `GET /encounters/${completed.encounter_id}`, partner)).status).toBe(404);
   expect((await call(harness, `GET /orders/${completed.order_no}`, partner)).status).toBe(404);
 });
 
-it('old documents that no encounter names are removed with their objects, when the operator says so, and no others', async () => {
+it('retention removes documents older than documentDays with their objects, and keeps those that an encounter names', async () => {
   const patientId = await newPatient(harness, partner);
   const uploaded = async (): Promise<{ id: string; file: string }> => {
     const json = { url: files.serve(`/${harness.domain.newId()}.pdf`, { content: sampleFiles.pdf }) };
@@ -92,17 +92,17 @@ it('old documents that no encounter names are removed with their objects, when t
   const [old, used, young] = [await uploaded(), await uploaded(), await uploaded()];
   const encounter = await newEncounter(harness, partner, { patientId, documentIds: [used.id] });
   await age('document', [old.id, used.id]);
-  const left = async (): Promise<unknown[]> =>
+  const remaining = async (): Promise<unknown[]> =>
     (await rowsOf(database.url, 'SELECT id FROM document ORDER BY id')).map(({ id }) => id);
   await run({});
-  expect(await left()).toEqual([old.id, used.id, young.id]);
+  expect(await remaining()).toEqual([old.id, used.id, young.id]);
   await run({ documentDays: 99 });
-  expect(await left()).toEqual([used.id, young.id]);
+  expect(await remaining()).toEqual([used.id, young.id]);
   await expect(access(old.file)).rejects.toThrow('ENOENT');
   await Promise.all([access(used.file), access(young.file)]);
 
   await cancelled(harness, partner, encounter);
   await age('encounter', [encounter.id]);
   await run({ encounterDays: 99, documentDays: 99 });
-  expect(await left()).toEqual([young.id]);
+  expect(await remaining()).toEqual([young.id]);
 });

@@ -30,8 +30,8 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 /**
- * The statements of a request by a caller who is known already, without those that begin and end a transaction, and
- * without the one that writes the batch of the audit that the request is in.
+ * The number of statements of a request by a caller whose token is cached, without BEGIN, COMMIT, ROLLBACK and the
+ * statement that writes the audit batch.
  */
 async function statementsPerRequest(caller: Partner, target: string, json?: unknown): Promise<number> {
   const request = () => call(harness, target, { token: caller.token, ...(json === undefined ? {} : { json }) });
@@ -40,15 +40,15 @@ async function statementsPerRequest(caller: Partner, target: string, json?: unkn
   const statements = await statementsOf(async () => answers.push((await request()).status));
   expect(answers).toEqual([200]);
   expect(statements.filter(isAudit)).toHaveLength(1);
-  return statements.filter((one) => !isAudit(one) && !['BEGIN', 'COMMIT', 'ROLLBACK'].includes(one.text)).length;
+  return statements.filter((sent) => !isAudit(sent) && !['BEGIN', 'COMMIT', 'ROLLBACK'].includes(sent.text)).length;
 }
 
-/** A context without anything but the database. */
+/** A context with only the database and a caller. */
 function lookup(tenantId: string): LookupContext {
   return { db: harness.domain.db, caller: { tenantId, allowedClinicIds: null } as unknown as Caller };
 }
 
-it('a read is one statement, in a sandbox as in a live tenant', async () => {
+it('a read sends one statement, in a sandbox as in a live tenant', async () => {
   for (const caller of [partner, sandbox]) {
     const { encounter_id, gfe_no } = await newEncounter(harness, caller);
     const id = await newPatient(harness, caller, { email: 'jane@example.com' });
@@ -63,26 +63,29 @@ it('a read is one statement, in a sandbox as in a live tenant', async () => {
 
 it.each([
   ['live', '', ''],
-  // The lock against a reset, with the clock that it leaves; where there is a key, by the statement that takes it.
-  // Then whether it is full.
+  // First the lock against a reset, which returns the clock (with a key, the statement that takes the key does this);
+  // then the check for sandbox_full.
   ['sandbox', 'SELECT ', 'SELECT '],
-] as const)('a write of a %s tenant is few statements, the audit costs none', async (mode, first, room) => {
-  const writer = mode === 'live' ? partner : sandbox;
-  const encounter = await encounterBody(harness, writer);
-  const verbsOf = async (target: string, json: object, key?: string) => {
-    const headers: Record<string, string> = key === undefined ? {} : { 'Idempotency-Key': key };
-    const sent = await statementsOf(() => call(harness, target, { token: writer.token, json, headers }));
-    return sent.map(({ text }) => text.trim().split(/\s/)[0]).join(' ');
-  };
-  await verbsOf('POST /clients', patientBody());
-  // The row; its event and its row of the audit.
-  expect(await verbsOf('POST /clients', patientBody())).toBe(`BEGIN ${first}${room}INSERT WITH COMMIT`);
-  // What the body names; the row with its parts, event and audit.
-  expect(await verbsOf('POST /encounters', encounter)).toBe(`BEGIN ${first}SELECT ${room}WITH COMMIT`);
-  expect(await verbsOf('POST /encounters', encounter, 'k')).toBe(`BEGIN WITH SELECT ${room}WITH COMMIT`);
-});
+] as const)(
+  'a write in a %s tenant sends few statements, and none only for the audit',
+  async (mode, lock, sizeCheck) => {
+    const writer = mode === 'live' ? partner : sandbox;
+    const encounter = await encounterBody(harness, writer);
+    const verbsOf = async (target: string, json: object, key?: string) => {
+      const headers: Record<string, string> = key === undefined ? {} : { 'Idempotency-Key': key };
+      const sent = await statementsOf(() => call(harness, target, { token: writer.token, json, headers }));
+      return sent.map(({ text }) => text.trim().split(/\s/)[0]).join(' ');
+    };
+    await verbsOf('POST /clients', patientBody());
+    // INSERT: the patient. WITH: its event and audit row.
+    expect(await verbsOf('POST /clients', patientBody())).toBe(`BEGIN ${lock}${sizeCheck}INSERT WITH COMMIT`);
+    // SELECT: the records that the body names. WITH: the encounter with its parts, event and audit row.
+    expect(await verbsOf('POST /encounters', encounter)).toBe(`BEGIN ${lock}SELECT ${sizeCheck}WITH COMMIT`);
+    expect(await verbsOf('POST /encounters', encounter, 'k')).toBe(`BEGIN WITH SELECT ${sizeCheck}WITH COMMIT`);
+  },
+);
 
-/** Node follows the variable at once. */
+/** Runs the work in this time zone: Node follows the variable immediately. */
 async function inZone(zone: string, work: () => Promise<void>): Promise<void> {
   const before = process.env['TZ'];
   process.env['TZ'] = zone;
@@ -95,7 +98,7 @@ async function inZone(zone: string, work: () => Promise<void>): Promise<void> {
 }
 
 it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
-  'the rows of statements are what Prisma makes of the same rows, on a machine in %s',
+  'SQL statements and Prisma return equal rows on a machine in %s',
   (zone) =>
     inZone(zone, async () => {
       const { tenantId } = partner;
@@ -105,7 +108,6 @@ it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
       const id = await newPatient(harness, partner, changes);
       const metadata = { a: [1, { b: 'ö' }] };
       const patient = await db.prisma.patient.update({ where: { tenantId_id: { tenantId, id } }, data: { metadata } });
-      // Some of its columns, and exactly one patient.
       expect([patient]).toMatchObject(await findPatients(lookup(tenantId), changes.email.toUpperCase()));
       const omit = { countryCode: true } as const;
       const state = await db.prisma.refState.findUniqueOrThrow({ where: { id: countryState }, omit });
@@ -126,7 +128,7 @@ it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
     }),
 );
 
-it('refuses a statement that does not mention its tenant, in a transaction and outside of one', async () => {
+it('rejects a statement that does not mention its tenant, inside and outside of a transaction', async () => {
   const { db } = harness.domain;
   const { tenantId } = partner;
   const wrong: [string, Prisma.Sql][] = [
@@ -142,7 +144,7 @@ it('refuses a statement that does not mention its tenant, in a transaction and o
   }
 });
 
-it('undoes the statements of a transaction whose work, last statement or savepoint fails', async () => {
+it('rolls back a transaction whose work or last statement fails, and a savepoint whose work fails', async () => {
   const { db } = harness.domain;
   const { tenantId } = partner;
   const count = Prisma.sql`SELECT count(*) AS n FROM clinic WHERE tenant_id = ${tenantId}`;
@@ -154,9 +156,9 @@ it('undoes the statements of a transaction whose work, last statement or savepoi
   const thrown = db.transaction(async (inside) => {
     await inside.of(tenantId).run(insert());
     expect(await inside.of(tenantId).rows(count)).toEqual([{ n: BigInt(before + 1) }]);
-    throw new Error('no more');
+    throw new Error('given up');
   });
-  await expect(thrown).rejects.toThrow('no more');
+  await expect(thrown).rejects.toThrow('given up');
   const failed = db.transaction(async (inside) => {
     await inside.of(tenantId).run(insert());
     return { result: null, last: Prisma.sql`SELECT 1 / 0` };
@@ -175,7 +177,7 @@ it('undoes the statements of a transaction whose work, last statement or savepoi
   expect(await clinics()).toBe(before + 1);
 });
 
-it("a time of PostgreSQL's JSON is shown as JavaScript shows it, however many decimals it has", async () => {
+it("isoTime formats a time of PostgreSQL's JSON like Date.toISOString, with any number of decimals", async () => {
   const times = [
     '2026-11-22T16:00:00Z',
     '1970-01-01T00:00:00.5Z',

@@ -10,7 +10,7 @@ let database: TestDatabase;
 let harness: Harness;
 let partner: Partner;
 let json: EncounterBody;
-/** Another session, which gets in the way. */
+/** Another session, which takes locks. */
 let other: Client;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -38,25 +38,25 @@ const rows = async (): Promise<{ encounters: number; keys: number; events: numbe
     events: await db.prisma.event.count({ where: { ...where, type: 'encounter_created' } }),
   };
 };
-const grown = ({ encounters, keys, events }: Awaited<ReturnType<typeof rows>>, by: number) => ({
+const increased = ({ encounters, keys, events }: Awaited<ReturnType<typeof rows>>, by: number) => ({
   encounters: encounters + by,
   keys: keys + by,
   events: events + by,
 });
 
-/** Waits until so many sessions wait for a lock. */
+/** Waits until this many sessions wait for a lock. */
 async function waiting(count: number): Promise<void> {
-  const asked = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  // Gives up before jest does, so that what follows is cleaned up.
+  const waitingSessions = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  // Ends before jest's timeout, so that the test can clean up.
   const deadline = Date.now() + 20_000;
   while (Date.now() < deadline) {
-    if ((await other.query(asked)).rows.length >= count) return;
+    if ((await other.query(waitingSessions)).rows.length >= count) return;
     await delay(10);
   }
-  throw new Error(`waited in vain for ${count} sessions that wait for a lock`);
+  throw new Error(`fewer than ${count} sessions wait for a lock`);
 }
 
-/** Does the work while every request stops just before its event, with all the rest of its effect done. */
+/** Does the work while every request waits just before it writes its event, after all its other changes. */
 async function whileEventsWait<T>(work: () => Promise<T>): Promise<T> {
   await other.query('BEGIN');
   try {
@@ -67,8 +67,8 @@ async function whileEventsWait<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-describe('two requests with one key at the same time', () => {
-  it('are one encounter, 200 times', async () => {
+describe('two simultaneous createEncounter requests with one key', () => {
+  it('create one encounter, in each of 200 pairs', async () => {
     const before = await rows();
     const pairs: Answer[][] = [];
     const keys = Array.from({ length: 200 }, (_, number) => `pair ${number}`);
@@ -85,10 +85,10 @@ describe('two requests with one key at the same time', () => {
       expect(new Set(made.map(({ body }) => body.id)).size).toBe(1);
       for (const answer of pair) if (answer.status !== 201) expectProblem(answer, 409, 'idempotency_in_progress');
     }
-    expect(await rows()).toEqual(grown(before, 200));
+    expect(await rows()).toEqual(increased(before, 200));
   });
 
-  it('are one encounter when the second comes while the first is at work: it waits and gets the answer', async () => {
+  it('create one encounter, and the second waits for the response of the first', async () => {
     const before = await rows();
     const answers = await whileEventsWait(async () => {
       const first = create('meeting');
@@ -100,10 +100,10 @@ describe('two requests with one key at the same time', () => {
     const [first, second] = [await answers.first, await answers.second];
     expect([first.status, isReplayed(first)]).toEqual([201, false]);
     expect([second.status, isReplayed(second), second.body]).toEqual([201, true, first.body]);
-    expect(await rows()).toEqual(grown(before, 1));
+    expect(await rows()).toEqual(increased(before, 1));
   });
 
-  it('do not wait for ever: the second is told to come back in a second', async () => {
+  it('answer 409 with Retry-After to the second when the first takes too long', async () => {
     const { tenantId, clientId } = partner;
     const { id } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
     const before = await rows();
@@ -123,8 +123,8 @@ describe('two requests with one key at the same time', () => {
   });
 });
 
-describe('a request that is cut off', () => {
-  it('leaves neither effect nor key when its session dies, and the twin that waited does the work', async () => {
+describe('a createEncounter request that fails', () => {
+  it('leaves neither effect nor key when its session dies, and the waiting duplicate creates the encounter', async () => {
     const before = await rows();
     const answers = await whileEventsWait(async () => {
       const first = create('cut');
@@ -138,7 +138,7 @@ describe('a request that is cut off', () => {
     expectProblem(answers.first, 503, 'dependency_unavailable');
     const second = await answers.second;
     expect([second.status, isReplayed(second)]).toEqual([201, false]);
-    expect(await rows()).toEqual(grown(before, 1));
+    expect(await rows()).toEqual(increased(before, 1));
     expect(isReplayed(await create('cut'))).toBe(true);
   });
 

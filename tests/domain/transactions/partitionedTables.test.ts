@@ -7,17 +7,17 @@ import { newSandbox, reset } from '../../support/sandbox.js';
 import type { Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 
-// An operator may partition a table by tenant. A ctid is then no key: each partition has its own row (0,1).
+// An operator may partition a table by tenant. Then a ctid does not identify a row: each partition has its row (0,1).
 
 let harness: Harness;
-let one: Partner;
+let partner: Partner;
 let other: Partner;
 beforeAll(async () => {
   harness = await startHarness();
-  [one, other] = [await newSandbox(harness), await newSandbox(harness)];
+  [partner, other] = [await newSandbox(harness), await newSandbox(harness)];
   for (const statement of [
     'CREATE TABLE partitioned (LIKE idempotency_key INCLUDING ALL) PARTITION BY LIST (tenant_id)',
-    `CREATE TABLE partition_one PARTITION OF partitioned FOR VALUES IN ('${one.tenantId}')`,
+    `CREATE TABLE partition_one PARTITION OF partitioned FOR VALUES IN ('${partner.tenantId}')`,
     'CREATE TABLE partition_other PARTITION OF partitioned DEFAULT',
     'DROP TABLE idempotency_key',
     'ALTER TABLE partitioned RENAME TO idempotency_key',
@@ -40,17 +40,17 @@ async function useKeys({ clientId, tenantId }: Partner, count: number, age: stri
 const keysOf = ({ tenantId }: Partner): Promise<number> =>
   harness.domain.db.prisma.idempotencyKey.count({ where: { tenantId } });
 
-it('a reset deletes no row of another tenant', async () => {
-  for (const partner of [one, other]) await useKeys(partner, 3, '1 minute');
-  expect((await reset(harness, one)).status).toBe(204);
-  expect([await keysOf(one), await keysOf(other)]).toEqual([0, 3]);
+it('resetSandbox deletes no row of another tenant in a partitioned table', async () => {
+  for (const owner of [partner, other]) await useKeys(owner, 3, '1 minute');
+  expect((await reset(harness, partner)).status).toBe(204);
+  expect([await keysOf(partner), await keysOf(other)]).toEqual([0, 3]);
 });
 
-it('a purge deletes no young row of any tenant', async () => {
-  await useKeys(one, 3, '25 hours');
+it('purgeIdempotencyKeys deletes no young row of any tenant in a partitioned table', async () => {
+  await useKeys(partner, 3, '25 hours');
   await useKeys(other, 3, '1 minute');
   expect(await purgeIdempotencyKeys(harness.domain)).toBe(3);
-  expect([await keysOf(one), await keysOf(other)]).toEqual([0, 3]);
+  expect([await keysOf(partner), await keysOf(other)]).toEqual([0, 3]);
 });
 
 it('no statement identifies a row by its ctid', async () => {

@@ -18,7 +18,7 @@ const category = (tenantId: string, id = v7()) => ({
   createdAt: at,
   updatedAt: at,
 });
-// A model whose id is unique over all tenants.
+// A model with an id that is unique across tenants.
 const secret = (tenantId: string) => ({
   tenantId,
   id: v7(),
@@ -27,8 +27,8 @@ const secret = (tenantId: string) => ({
   hint: 'x',
   createdAt: at,
 });
-/** What a forgotten or lost tenant looks like at run time; the compiler would refuse it. */
-const nothing = JSON.parse('{}') as { tenantId: string };
+/** Lets a tenant be undefined at run time, which the compiler would reject. */
+const missing = JSON.parse('{}') as { tenantId: string };
 
 let database: TestDatabase;
 let db: Database;
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 const withoutTenant: Record<string, (tx: PrismaQueries) => Promise<unknown>> = {
   findMany: (tx) => tx.category.findMany(),
-  'findMany by a tenant that is undefined': (tx) => tx.category.findMany({ where: { tenantId: nothing.tenantId } }),
+  'findMany by a tenant that is undefined': (tx) => tx.category.findMany({ where: { tenantId: missing.tenantId } }),
   'findMany by an empty tenant': (tx) => tx.category.findMany({ where: { tenantId: '' } }),
   'findMany by a tenant in OR': (tx) => tx.category.findMany({ where: { OR: [{ tenantId: 'a' }, {}] } }),
   'findMany by every other tenant': (tx) => tx.category.findMany({ where: { NOT: { tenantId: 'a' } } }),
@@ -59,25 +59,25 @@ const withoutTenant: Record<string, (tx: PrismaQueries) => Promise<unknown>> = {
   count: (tx) => tx.category.count(),
   aggregate: (tx) => tx.category.aggregate({ _count: true }),
   groupBy: (tx) => tx.category.groupBy({ by: ['reviewOften'], _count: true }),
-  create: (tx) => tx.category.create({ data: { ...category('a'), tenantId: nothing.tenantId } }),
-  'createMany with one row that names none': (tx) =>
-    tx.category.createMany({ data: [category('a'), { ...category('a'), tenantId: nothing.tenantId }] }),
+  create: (tx) => tx.category.create({ data: { ...category('a'), tenantId: missing.tenantId } }),
+  'createMany with one row without a tenant': (tx) =>
+    tx.category.createMany({ data: [category('a'), { ...category('a'), tenantId: missing.tenantId }] }),
   createManyAndReturn: (tx) =>
-    tx.category.createManyAndReturn({ data: [{ ...category('a'), tenantId: nothing.tenantId }] }),
+    tx.category.createManyAndReturn({ data: [{ ...category('a'), tenantId: missing.tenantId }] }),
   'update by id': (tx) => tx.apiClientSecret.update({ where: { id: v7() }, data: { hint: 'x' } }),
   updateMany: (tx) => tx.category.updateMany({ data: { reviewOften: 'MONTHLY' } }),
   'updateMany with the tenant only in data': (tx) => tx.category.updateMany({ data: { tenantId: 'a' } }),
   'upsert by id': (tx) => tx.apiClientSecret.upsert({ where: { id: v7() }, create: secret('a'), update: {} }),
-  'upsert that creates for none': (tx) =>
+  'upsert that creates without a tenant': (tx) =>
     tx.category.upsert({
       where: { tenantId_id: { tenantId: 'a', id: v7() } },
       update: {},
-      create: { ...category('a'), tenantId: nothing.tenantId },
+      create: { ...category('a'), tenantId: missing.tenantId },
     }),
   'delete by id': (tx) => tx.apiClientSecret.delete({ where: { id: v7() } }),
   deleteMany: (tx) => tx.category.deleteMany(),
-  'apiClient by its internal id': (tx) => tx.apiClient.findUnique({ where: { id: v7() } }),
-  'every apiClient with a client_id': (tx) => tx.apiClient.findMany({ where: { clientId: 'x' } }),
+  'findUnique of apiClient by its internal id': (tx) => tx.apiClient.findUnique({ where: { id: v7() } }),
+  'findMany of apiClient by client_id': (tx) => tx.apiClient.findMany({ where: { clientId: 'x' } }),
 };
 
 const withTenant: Record<string, (tx: PrismaQueries) => Promise<unknown>> = {
@@ -98,18 +98,18 @@ const withTenant: Record<string, (tx: PrismaQueries) => Promise<unknown>> = {
       create: category('a'),
     }),
   deleteMany: (tx) => tx.category.deleteMany({ where: { tenantId: 'a', categoryName: 'none' } }),
-  'a model that no tenant owns': (tx) => tx.refState.findMany({ take: 1 }),
-  'the caller by its client_id': (tx) => tx.apiClient.findUnique({ where: { clientId: 'x' } }),
+  'findMany of a model that no tenant owns': (tx) => tx.refState.findMany({ take: 1 }),
+  'findUnique of apiClient by client_id': (tx) => tx.apiClient.findUnique({ where: { clientId: 'x' } }),
 };
 
 describe('a query on a tenant-owned model that names no tenant', () => {
-  it.each(Object.keys(withoutTenant))('never reaches the database: %s', async (name) => {
+  it.each(Object.keys(withoutTenant))('is rejected before it reaches the database: %s', async (name) => {
     const query = withoutTenant[name] ?? (() => Promise.resolve());
     await expect((async () => query(db.prisma))()).rejects.toThrow(/names no tenantId/);
     await expect(db.prisma.$transaction(async (tx) => query(tx))).rejects.toThrow(/names no tenantId/);
   });
 
-  it('never reaches the database in a batch either', async () => {
+  it('is rejected in a batch before the batch changes the database', async () => {
     const before = await db.prisma.category.count({ where: { tenantId: 'a' } });
     await expect(
       db.prisma.$transaction([db.prisma.category.create({ data: category('a') }), db.prisma.category.deleteMany()]),
@@ -117,7 +117,7 @@ describe('a query on a tenant-owned model that names no tenant', () => {
     expect(await db.prisma.category.count({ where: { tenantId: 'a' } })).toBe(before);
   });
 
-  it('is refused for every table that has a tenant', async () => {
+  it('is rejected for every table that has a tenant', async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     const { rows } = await client.query(`SELECT table_name FROM information_schema.columns

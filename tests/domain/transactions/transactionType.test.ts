@@ -5,25 +5,25 @@ import { createEncounter, getEncounter } from '../../../src/domain/encounters/en
 import type { EncounterRequest } from '../../../src/domain/encounters/draft.js';
 import type { CallerContext, LookupContext } from '../../../src/domain/transactions/transaction.js';
 
-// `make typecheck` is what fails here.
-it('does not compile code that must be atomic with a context from outside of its transaction', () => {
+// `make typecheck` fails if one of the expected errors is missing.
+it('the compiler rejects atomic work with a context from outside of a transaction', () => {
   const uses = [
     (inside: CallerContext, body: EncounterRequest) => createEncounter(inside, body),
-    // @ts-expect-error A request's context is no transaction.
+    // @ts-expect-error The context of a request is no transaction.
     (outside: Context, body: EncounterRequest) => createEncounter(outside, body),
-    // @ts-expect-error What reads under a lock needs the transaction that holds it.
+    // @ts-expect-error A read under a lock needs the transaction that holds the lock.
     (outside: Context) => getEncounter(outside, 1n),
     // @ts-expect-error The database itself is no transaction.
     (db: Database): Transaction => db,
-    // @ts-expect-error Prisma's queries are no part of a transaction.
+    // @ts-expect-error Prisma's queries bypass the transaction.
     (inside: CallerContext) => inside.db.prisma,
     (inside: CallerContext): LookupContext => inside,
   ];
   expect(uses).toHaveLength(6);
 });
 
-it('keeps all members of a context in a copy of it', () => {
-  // A copy has the type of its source, so what a copy lacked would compile and be undefined.
+it('a copy of a context keeps all members', () => {
+  // A copy has the type of its source, so a missing member would compile and be undefined.
   const copyOf = (context: Context): Context => ({ ...context });
   expect(copyOf({ now: () => new Date(0) } as Context).now()).toEqual(new Date(0));
 });

@@ -25,7 +25,7 @@ import { deliverAll, deliverDue, newEndpoint } from '../../support/webhooks.js';
 let harness: Harness;
 let receiver: Receiver;
 let partner: Partner;
-/** What a path responds; 204 where nothing is said. */
+/** The response status of a path; 204 by default. */
 const statuses = new Map<string, number>();
 const HANGS = 0;
 const hanging: ServerResponse[] = [];
@@ -38,7 +38,7 @@ beforeAll(async () => {
   harness = await startHarness({ environment: { WEBHOOK_ALLOWED_HOSTS: receiver.host } });
 });
 beforeEach(async () => {
-  // Signatures are of real time.
+  // Signatures contain the real time.
   harness.clock.now = new Date();
   statuses.clear();
   partner = await newPartner(harness);
@@ -50,17 +50,17 @@ afterAll(async () => {
 
 let paths = 0;
 const newPath = (): string => `/hooks/${(paths += 1)}`;
-const at = (path: string): Received[] => receiver.received.filter((one) => one.path === path);
+const at = (path: string): Received[] => receiver.received.filter((request) => request.path === path);
 const idsAt = (path: string): unknown[] => at(path).map(({ headers }) => headers['webhook-id']);
 const pay = (count = 1, { tenantId } = partner): Promise<void> =>
   recordPaid(harness, { tenantId, clinicId: null }, 'ORD-101000', count);
-/** With a new token, because days may have gone by. */
+/** Reads with a new token, because tests advance the clock by days. */
 const read = async ({ id }: { readonly id: string }, list = ''): Promise<Answer['body']> =>
   (await call(harness, `GET /webhook-endpoints/${id}${list}`, { token: await newToken(harness, partner) })).body;
 const DAY = 24 * 3600;
 
-describe('an endpoint', () => {
-  it('gets each event of its types once from then on, as the feed has it, signed by its secret', async () => {
+describe('a webhook endpoint', () => {
+  it('receives each later event of its types once, as the feed shows it, signed with its secret', async () => {
     await pay();
     const [all, paid] = [newPath(), newPath()];
     const { secret } = await newEndpoint(harness, partner, { url: receiver.url(all) });
@@ -77,7 +77,7 @@ describe('an endpoint', () => {
     expect(sorted(idsAt(all))).toEqual(sorted(data.map(({ id }) => id)));
     expect(sorted(idsAt(paid))).toEqual(sorted(data.filter(({ type }) => type === 'order.paid').map(({ id }) => id)));
     for (const webhook of at(all)) {
-      const { id, ...event } = data.find((one) => one.id === webhook.headers['webhook-id']) ?? {};
+      const { id, ...event } = data.find((event) => event.id === webhook.headers['webhook-id']) ?? {};
       expect(webhook.body).toBe(JSON.stringify(event));
       expect(verified(webhook, secret)).toEqual(event);
       expect(webhook.headers['content-type']).toBe('application/json');
@@ -85,7 +85,7 @@ describe('an endpoint', () => {
     }
   });
 
-  it('gets nothing that its API client may not see, and nothing once that lost the permission or is deactivated', async () => {
+  it('receives no event that its API client may not see, and none after the client loses its permission or is deactivated', async () => {
     const [own, other] = [await newClinic(harness, partner), await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, [own]);
     const path = newPath();
@@ -110,7 +110,7 @@ describe('an endpoint', () => {
     }
   });
 
-  it('is tried again by the schedule, with the same id, until the delivery has failed', async () => {
+  it('receives ten attempts with one id by the schedule, until the delivery fails', async () => {
     const path = newPath();
     statuses.set(path, 500);
     const endpoint = await newEndpoint(harness, partner, { url: receiver.url(path) });
@@ -130,7 +130,7 @@ describe('an endpoint', () => {
     expect(at(path)).toHaveLength(10);
   });
 
-  it('is tried again at once after a retry, also when an attempt was under way that has failed since', async () => {
+  it('receives an attempt immediately after retryWebhookDelivery, even if an attempt under way fails meanwhile', async () => {
     const { id } = await newEndpoint(harness, partner, { url: receiver.url(newPath()) });
     await pay();
     await makeDeliveries(harness.services);
@@ -147,15 +147,15 @@ describe('an endpoint', () => {
     expect(retried).toMatchObject({ status: 'waiting', next_attempt_at: now, attempts: [{ http_status: 500 }] });
   });
 
-  it('is disabled at once by 410, and after five days without a success; what waits stays', async () => {
+  it('is disabled by 410 immediately, and by five days without a success', async () => {
     const [gone, dead] = [newPath(), newPath()];
     statuses.set(gone, 410).set(dead, 404);
     const endpoints = [
       await newEndpoint(harness, partner, { url: receiver.url(gone) }),
       await newEndpoint(harness, partner, { url: receiver.url(dead) }),
     ] as const;
-    const witness = newPath();
-    await newEndpoint(harness, partner, { url: receiver.url(witness), types: ['webhook.disabled'] });
+    const noticePath = newPath();
+    await newEndpoint(harness, partner, { url: receiver.url(noticePath), types: ['webhook.disabled'] });
     await pay();
     await deliverAll(harness);
     expect(await read(endpoints[0])).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
@@ -167,8 +167,8 @@ describe('an endpoint', () => {
     }
     expect(await read(endpoints[1])).toMatchObject({ status: 'disabled', disabledReason: 'no_success' });
     expect(at(gone)).toHaveLength(1);
-    const told = at(witness).map(({ body }) => JSON.parse(body).data);
-    expect(told).toEqual([
+    const notices = at(noticePath).map(({ body }) => JSON.parse(body).data);
+    expect(notices).toEqual([
       { endpoint_id: endpoints[0].id, reason: 'gone' },
       { endpoint_id: endpoints[1].id, reason: 'no_success' },
     ]);
@@ -178,7 +178,7 @@ describe('an endpoint', () => {
     expect(at(dead)).toHaveLength(count);
   });
 
-  it('is verified by the old secret, too, for a day after a rotation', async () => {
+  it('receives signatures with both secrets for a day after a rotation', async () => {
     const path = newPath();
     const { id, secret } = await newEndpoint(harness, partner, { url: receiver.url(path) });
     const rotated = await call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
@@ -192,7 +192,7 @@ describe('an endpoint', () => {
     expect(at(path)[1]?.headers['webhook-signature']).not.toContain(' ');
   });
 
-  it('of a sandbox is tried again when its clock has moved', async () => {
+  it('of a sandbox receives the next attempt when the sandbox clock moves', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const path = newPath();
     statuses.set(path, 503);
@@ -209,7 +209,7 @@ describe('an endpoint', () => {
   });
 });
 
-it('a fault of the database that concerns one tenant does not stop the webhooks of others', async () => {
+it('a database error in one tenant does not stop the webhooks of others', async () => {
   const other = await newPartner(harness);
   const path = newPath();
   for (const tenant of [partner, other]) await newEndpoint(harness, tenant, { url: receiver.url(path) });
@@ -238,7 +238,7 @@ it('a fault of the database that concerns one tenant does not stop the webhooks 
 });
 
 describe('several processes', () => {
-  it('never send to one endpoint at the same time; one that died holds it up until its lease is over', async () => {
+  it('never serve one endpoint simultaneously, and take over the endpoint of a dead process within 30 seconds', async () => {
     const path = newPath();
     const { id } = await newEndpoint(harness, partner, { url: receiver.url(path) });
     await pay(5);
@@ -260,7 +260,7 @@ describe('several processes', () => {
     expect(at(path)).toHaveLength(5);
   });
 
-  it('send everything once side by side, and a receiver that hangs holds up no other', async () => {
+  it('send every event once, and a hanging receiver does not delay others', async () => {
     const [fast, slow] = [newPath(), newPath()];
     statuses.set(slow, HANGS);
     await newEndpoint(harness, partner, { url: receiver.url(fast) });
@@ -274,7 +274,7 @@ describe('several processes', () => {
     } finally {
       statuses.clear();
       for (const response of hanging.splice(0)) response.writeHead(204).end();
-      await Promise.all(running.map((one) => one.stop(20_000)));
+      await Promise.all(running.map((deliveries) => deliveries.stop(20_000)));
     }
     expect(new Set(idsAt(fast)).size).toBe(100);
     expect(at(fast)).toHaveLength(100);

@@ -8,12 +8,12 @@ import { deliverAll, newEndpoint } from '../../support/webhooks.js';
 let harness: Harness;
 beforeAll(async () => {
   harness = await startHarness();
-  // Signatures are of real time.
+  // Signatures contain the real time.
   harness.clock.now = new Date();
 });
 afterAll(() => harness.close());
 
-it('the receiver of a sandbox keeps the last hundred webhooks as they were sent, and responds as it is told', async () => {
+it('the sandbox inbox keeps the last hundred webhooks as sent, and responds as setWebhookInboxBehavior says', async () => {
   const partner = await newSandbox(harness);
   const ask = async (target: string, json?: object): Promise<Answer['body']> =>
     (await call(harness, target, { token: partner.token, ...(json && { json }) })).body;

@@ -14,7 +14,7 @@ afterAll(() => host.close());
 const send = (url: string, { allowedHosts = [host.host], timeout = 10_000 } = {}) =>
   createWebhookSender({ allowedHosts, timeout })(url, { 'webhook-id': 'one' }, '{}');
 
-it('a response counts by its status, whatever follows it', async () => {
+it('the sender takes a response by its status, even with an endless or stalled body', async () => {
   const cases: [string, Parameters<FileHost['serve']>[1], object][] = [
     ['/ok', (_req, res) => res.writeHead(204).end(), { status: 204, retryAfter: null }],
     ['/later', (_req, res) => res.writeHead(429, { 'retry-after': '60' }).end('x'), { status: 429, retryAfter: '60' }],
@@ -27,7 +27,7 @@ it('a response counts by its status, whatever follows it', async () => {
   expect(await send(stalled, { timeout: 2_000 })).toEqual({ status: 200, retryAfter: null });
 });
 
-it('no response is a timeout, or a receiver that cannot be reached', async () => {
+it('the sender reports a missing response as timeout or unreachable', async () => {
   const closed = await startRawServer('', false);
   closed.close();
   const broken = await startRawServer('no HTTP\r\n\r\n', false);
@@ -42,7 +42,7 @@ it('no response is a timeout, or a receiver that cannot be reached', async () =>
   ).toEqual({ error: 'timeout' });
 });
 
-it('a delivery is tried ten times within four days, later if the receiver wishes, never earlier', () => {
+it('nextAttempt allows ten attempts within four days, and Retry-After can only delay them', () => {
   const now = new Date('2027-01-05T12:00:00.000Z');
   const seconds = (failures: number, wish: string | null, random = 0.5): number | null => {
     const next = nextAttempt(failures, now, wishOf(wish, now), random);

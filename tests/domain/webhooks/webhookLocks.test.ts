@@ -9,7 +9,7 @@ import { call } from '../../support/http.js';
 import { newSandbox, reset } from '../../support/sandbox.js';
 import { newEndpoint } from '../../support/webhooks.js';
 
-// An attempt locks its endpoint, then its deliveries. Whatever locks both in the reverse order deadlocks with it.
+// An attempt locks its endpoint, then its deliveries. Code that locks them in the reverse order can deadlock with it.
 
 let harness: Harness;
 let partner: Partner;
@@ -21,7 +21,7 @@ afterAll(() => harness.close());
 
 const remove = (id: string) => call(harness, `DELETE /webhook-endpoints/${id}`, { token: partner.token });
 
-/** An endpoint of the sandbox's own receiver, with deliveries that are due. */
+/** An endpoint that sends to the sandbox inbox, with eight deliveries that are due. */
 async function newDeliveries(): Promise<string> {
   const { id } = await newEndpoint(harness, partner, { url: `${harness.baseUrl}/sandbox/webhook-inbox` });
   for (let count = 0; count < 8; count += 1) {
@@ -34,7 +34,7 @@ async function newDeliveries(): Promise<string> {
 it.each<[string, (id: string) => Promise<unknown>]>([
   ['resetSandbox', () => reset(harness, partner)],
   ['deleteWebhookEndpoint', remove],
-  ['the purge of old events', () => purgeEvents(harness.services)],
+  ['purgeEvents', () => purgeEvents(harness.services)],
 ])('%s locks an endpoint before its deliveries', async (_name, work) => {
   const { db } = harness.domain;
   const { tenantId } = partner;
@@ -59,7 +59,7 @@ it.each<[string, (id: string) => Promise<unknown>]>([
   await remove(id);
 });
 
-it('attempts, resets, deletions and new deliveries at the same time never deadlock', async () => {
+it('simultaneous attempts, resets, deletions and new deliveries never deadlock', async () => {
   const statuses: number[] = [];
   for (let round = 0; round < 10; round += 1) {
     const id = await newDeliveries();
