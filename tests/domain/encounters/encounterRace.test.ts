@@ -1,6 +1,17 @@
-import { encounterBody, newPartner, newProduct, type Partner } from '../../support/factories.js';
+import { Prisma } from '../../../generated/prisma/client.js';
+import { identifier } from '../../../src/domain/transactions/bulkSql.js';
+import {
+  encounterBody,
+  newDocument,
+  newPartner,
+  newPatient,
+  newProduct,
+  type EncounterBody,
+  type Partner,
+} from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
+import { whileBlocked } from '../../support/lockWaits.js';
 import { reviewed } from '../../support/reviews.js';
 
 let harness: Harness;
@@ -26,44 +37,34 @@ describe('the number of an encounter', () => {
 
   it('is unique when two tenants create 50 encounters at once, and only the owner finds it', async () => {
     const partners = [partner, await newPartner(harness)];
-    const bodies = await Promise.all(partners.map((each) => encounterBody(harness, each)));
-    const made = await times(50, async (index) => {
-      const [owner, json] = [partners[index % 2] ?? partner, bodies[index % 2] ?? {}];
-      return { owner, answer: await create(owner, json) };
+    const bodies = await Promise.all(partners.map((owner) => encounterBody(harness, owner)));
+    const created = await times(50, async (index) => {
+      const owner = partners[index % 2] ?? partner;
+      const { status, body } = await create(owner, bodies[index % 2] ?? {});
+      return { owner, answered: status, ...body };
     });
-    expect(made.map(({ answer }) => answer.status)).toEqual(Array(50).fill(201));
-    const numbers = made.map(({ answer }) => answer.body.encounter_id);
-    expect(new Set(numbers).size).toBe(50);
-    expect(new Set(made.map(({ answer }) => answer.body.gfe_no)).size).toBe(50);
-    expect(new Set(made.map(({ answer }) => answer.body.id)).size).toBe(50);
-    for (const {
-      answer: { body },
-    } of made)
-      expect(body.gfe_no).toBe(`GFE-${body.encounter_id}`);
-
-    const seen = await Promise.all(
-      made.flatMap(({ owner, answer: { body } }) =>
-        partners.map(async ({ token }) => {
-          const { status } = await call(harness, 'POST /encounters/status', { token, json: { gfe_no: body.gfe_no } });
-          return [status, token === owner.token];
-        }),
-      ),
-    );
-    expect(seen.every(([status, isOwner]) => status === (isOwner ? 200 : 404))).toBe(true);
+    for (const { answered, gfe_no, encounter_id } of created) {
+      expect([answered, gfe_no]).toEqual([201, `GFE-${encounter_id}`]);
+    }
+    for (const key of ['encounter_id', 'id']) expect(new Set(created.map((record) => record[key])).size).toBe(50);
+    for (const { token } of partners) {
+      const answers = await Promise.all(
+        created.map(({ gfe_no }) => call(harness, 'POST /encounters/status', { token, json: { gfe_no } })),
+      );
+      const expected = created.map(({ owner }) => (token === owner.token ? 200 : 404));
+      expect(answers.map(({ status }) => status)).toEqual(expected);
+    }
   });
 
   it('is not reused after its encounter is deleted', async () => {
     const json = await encounterBody(harness, partner);
-    const {
-      body: { id, encounter_id },
-    } = await create(partner, json);
-    const { tenantId } = partner;
-    const row = { where: { tenantId, encounterId: id } };
+    const { id, encounter_id } = (await create(partner, json)).body;
     const { db } = harness.domain;
+    const row = { where: { tenantId: partner.tenantId, encounterId: id } };
     await db.prisma.$transaction([
       db.prisma.gfeItem.deleteMany(row),
       db.prisma.encounterTreatment.deleteMany(row),
-      db.prisma.encounter.deleteMany({ where: { tenantId, id } }),
+      db.prisma.encounter.deleteMany({ where: { tenantId: partner.tenantId, id } }),
     ]);
     expect((await create(partner, json)).body.encounter_id).toBeGreaterThan(encounter_id);
   });
@@ -71,29 +72,23 @@ describe('the number of an encounter', () => {
 
 describe('createEncounter while the catalog changes', () => {
   it('freezes the prices of one moment', async () => {
-    const { db } = harness.domain;
-    const { tenantId } = partner;
-    const treatmentIds = await times(2, () =>
-      newProduct(harness, partner, { price: '1.00', shippingType: 'FREE_SHIPPING' }),
-    );
+    const offer = { price: '1.00', shippingType: 'FREE_SHIPPING' } as const;
+    const treatmentIds = await times(2, () => newProduct(harness, partner, offer));
     const json = { ...(await encounterBody(harness, partner)), treatmentIds };
-    const work = { isDone: false, changes: 0 };
-    const changePrices = async (): Promise<void> => {
-      while (!work.isDone) {
-        const price = work.changes % 2 === 0 ? '20.00' : '1.00';
-        await db.prisma.productOffer.updateMany({
-          where: { tenantId, productId: { in: treatmentIds } },
-          data: { price },
-        });
-        work.changes += 1;
+    let isDone = false;
+    const changePrices = async (): Promise<number> => {
+      const where = { tenantId: partner.tenantId, productId: { in: treatmentIds } };
+      let changes = 0;
+      for (; !isDone; changes += 1) {
+        const data = { price: changes % 2 === 0 ? '20.00' : '1.00' };
+        await harness.domain.db.prisma.productOffer.updateMany({ where, data });
       }
+      return changes;
     };
-    const creating = times(40, () => create(partner, json)).finally(() => {
-      work.isDone = true;
-    });
-    const [made] = await Promise.all([creating, changePrices()]);
-    expect(work.changes).toBeGreaterThan(1);
-    for (const { status, body } of made) {
+    const creating = times(40, () => create(partner, json)).finally(() => (isDone = true));
+    const [answers, changes] = await Promise.all([creating, changePrices()]);
+    expect(changes).toBeGreaterThan(1);
+    for (const { status, body } of answers) {
       expect(status).toBe(201);
       expect([2, 40]).toContain(body.estimate.sub_total);
     }
@@ -116,4 +111,46 @@ describe('createEncounter while the catalog changes', () => {
     for (const { treatments, gfeItems } of stored) expect([treatments.length, gfeItems.length]).toEqual([1, 1]);
     expect((await create(partner, json)).body.code).toBe('clinic_inactive');
   });
+});
+
+// createEncounter writes its rows together with its events, while it holds the tenant's event counter. Foreign keys lock
+// the referenced rows: unless they are locked earlier, one locked row would block every change of the tenant.
+describe('the rows that a new encounter references', () => {
+  let body: EncounterBody & { readonly documentIds: readonly string[] };
+  beforeAll(async () => {
+    const valid = await encounterBody(harness, partner);
+    body = { ...valid, documentIds: [await newDocument(harness, partner, valid.patientId)] };
+  });
+
+  /** The tables that the foreign keys of a new encounter reference, with the id of the referenced row. */
+  const referencedRows: Readonly<Record<string, (sent: typeof body) => string | undefined>> = {
+    client: ({ patientId }) => patientId,
+    clinic: ({ clinicId }) => clinicId,
+    document: ({ documentIds }) => documentIds[0],
+    product: ({ treatmentIds }) => treatmentIds[0],
+  };
+
+  it('are in the tables that these tests cover', async () => {
+    const names = await harness.domain.db.prisma.$queryRaw<{ name: string }[]>`
+      SELECT DISTINCT relname::text AS name FROM pg_constraint JOIN pg_class ON pg_class.oid = confrelid
+      WHERE contype = 'f' AND conrelid = ANY (
+        '{encounter,encounter_treatment,encounter_document,gfe_item}'::regclass[]) ORDER BY name`;
+    // A new encounter has no claim, review or order yet. One that reuses an approval is written before its events.
+    const notYet = ['api_client', 'encounter', 'order'];
+    expect(names.map(({ name }) => name).filter((name) => !notYet.includes(name))).toEqual(Object.keys(referencedRows));
+  });
+
+  it.each(Object.entries(referencedRows))(
+    'do not block other changes of the tenant while createEncounter waits for its %s',
+    async (table, idOf) => {
+      const { status } = await whileBlocked(
+        harness,
+        Prisma.sql`SELECT FROM ${identifier(table)} WHERE tenant_id = ${partner.tenantId} AND id = ${idOf(body)}::uuid
+          FOR UPDATE`,
+        () => create(partner, body),
+        () => newPatient(harness, partner),
+      );
+      expect(status).toBe(201);
+    },
+  );
 });

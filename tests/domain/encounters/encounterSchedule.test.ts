@@ -22,39 +22,27 @@ async function claimableFrom(id: string): Promise<string> {
   return row.claimableFrom.toISOString();
 }
 
-describe('the schedule of an encounter', () => {
+const tokyo = { scheduledTimeZone: 'Asia/Tokyo' };
+const day = { scheduledDay: '2027-01-05' };
+const noon = { ...day, scheduledTime: '12:00:00' };
+const repeated = { scheduledDay: '2027-11-07', scheduledTime: '01:30:00', scheduledTimeZone: 'America/New_York' };
+const past = { scheduledDay: '1999-12-31', scheduledTime: '23:59:59', scheduledTimeZone: 'UTC' };
+const legacy = { ...noon, scheduledTimeZone: 'EST' };
+const now = '2026-11-20T16:00:00.000Z';
+
+describe('the schedule of createEncounter', () => {
   it.each([
     [
       'a repeated local time means the earlier instant',
-      { scheduledDay: '2027-11-07', scheduledTime: '01:30:00', scheduledTimeZone: 'America/New_York' },
+      repeated,
       '2027-11-07T05:30:00.000Z',
       '2027-12-07T05:30:00.000Z',
     ],
-    [
-      'a legacy zone is kept as sent',
-      { scheduledDay: '2027-01-05', scheduledTime: '12:00:00', scheduledTimeZone: 'EST' },
-      '2027-01-05T17:00:00.000Z',
-      '2027-02-04T17:00:00.000Z',
-    ],
-    [
-      'the clinic’s zone is the default',
-      { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
-      '2027-01-05T18:00:00.000Z',
-      '2027-02-04T18:00:00.000Z',
-    ],
-    [
-      'a past time is accepted (D-41)',
-      { scheduledDay: '1999-12-31', scheduledTime: '23:59:59', scheduledTimeZone: 'UTC' },
-      '1999-12-31T23:59:59.000Z',
-      '2026-12-20T16:00:00.000Z',
-    ],
-    ['a day is that of the clinic’s zone', { scheduledDay: '2027-01-05' }, null, '2027-02-04T06:00:00.000Z'],
-    [
-      'a day is that of the given zone',
-      { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
-      null,
-      '2027-02-03T15:00:00.000Z',
-    ],
+    ['a legacy zone is kept as sent', legacy, '2027-01-05T17:00:00.000Z', '2027-02-04T17:00:00.000Z'],
+    ['the clinic’s zone is the default', noon, '2027-01-05T18:00:00.000Z', '2027-02-04T18:00:00.000Z'],
+    ['a past time is accepted (D-41)', past, '1999-12-31T23:59:59.000Z', '2026-12-20T16:00:00.000Z'],
+    ['a day is that of the clinic’s zone', day, null, '2027-02-04T06:00:00.000Z'],
+    ['a day is that of the given zone', { ...day, ...tokyo }, null, '2027-02-03T15:00:00.000Z'],
     ['today expires 30 days after creation', { scheduledDay: '2026-11-20' }, null, '2026-12-20T16:00:00.000Z'],
   ])('sets scheduledAt and expiresAt: %s', async (_rule, schedule, scheduledAt, expiresAt) => {
     const { body } = await create({ ...valid, ...schedule });
@@ -64,22 +52,12 @@ describe('the schedule of an encounter', () => {
   });
 
   it.each([
-    ['asynchronous', { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' }, 'at once', '2026-11-20T16:00:00.000Z'],
-    ['asynchronous', { scheduledDay: '2027-01-05' }, 'at once', '2026-11-20T16:00:00.000Z'],
-    ['synchronous', {}, 'at once', '2026-11-20T16:00:00.000Z'],
-    [
-      'synchronous',
-      { scheduledDay: '2027-01-05', scheduledTime: '12:00:00' },
-      'from 15 minutes before',
-      '2027-01-05T17:45:00.000Z',
-    ],
-    ['synchronous', { scheduledDay: '2027-01-05' }, 'from midnight at the clinic', '2027-01-05T06:00:00.000Z'],
-    [
-      'synchronous',
-      { scheduledDay: '2027-01-05', scheduledTimeZone: 'Asia/Tokyo' },
-      'from midnight in the given zone',
-      '2027-01-04T15:00:00.000Z',
-    ],
+    ['asynchronous', noon, 'at once', now],
+    ['asynchronous', day, 'at once', now],
+    ['synchronous', {}, 'at once', now],
+    ['synchronous', noon, 'from 15 minutes before', '2027-01-05T17:45:00.000Z'],
+    ['synchronous', day, 'from midnight at the clinic', '2027-01-05T06:00:00.000Z'],
+    ['synchronous', { ...day, ...tokyo }, 'from midnight in the given zone', '2027-01-04T15:00:00.000Z'],
   ])('lets a provider claim an encounter that is %s with schedule %j %s', async (reviewType, schedule, _rule, from) => {
     const { body } = await create({ ...valid, reviewType, ...schedule });
     expect(await claimableFrom(body.id)).toBe(from);
@@ -87,7 +65,7 @@ describe('the schedule of an encounter', () => {
 
   it('takes the day in UTC and allows claims at once if neither schedule nor clinic has a zone', async () => {
     const clinicId = await newClinic(harness, partner, { places: [{ state: 'TX', timezone: null }] });
-    const { body } = await create({ ...valid, clinicId, reviewType: 'synchronous', scheduledDay: '2027-01-05' });
+    const { body } = await create({ ...valid, clinicId, reviewType: 'synchronous', ...day });
     expect(body).toMatchObject({ scheduledAt: null, expiresAt: '2027-02-04T00:00:00.000Z' });
     expect(await claimableFrom(body.id)).toBe(body.createdAt);
   });

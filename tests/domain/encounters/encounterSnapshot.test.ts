@@ -1,7 +1,11 @@
 import fc from 'fast-check';
+import type { EncounterRequest } from '../../../src/domain/encounters/draft.js';
+import { createEncounter, getEncounter } from '../../../src/domain/encounters/encounters.js';
+import { inCallerTransaction } from '../../../src/domain/transactions/transaction.js';
 import {
   encounterBody,
   newCategory,
+  newDocument,
   newEncounter,
   newPartner,
   newProduct,
@@ -9,6 +13,7 @@ import {
 } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
+import { callerContext } from '../../support/patientLives.js';
 import { recordOf } from '../../support/reviews.js';
 
 let harness: Harness;
@@ -21,97 +26,74 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const read = async (encounterNo: number) =>
-  recordOf((await call(harness, `GET /encounters/${encounterNo}`, { token: partner.token })).body);
-const statusOf = async (encounterNo: number) =>
-  (await call(harness, 'POST /encounters/status', { token: partner.token, json: { encounter_id: encounterNo } })).body;
+const read = async (encounterNo: number, { token } = partner) =>
+  recordOf((await call(harness, `GET /encounters/${encounterNo}`, { token })).body);
+const statusOf = async (encounterNo: number, { token } = partner) =>
+  (await call(harness, 'POST /encounters/status', { token, json: { encounter_id: encounterNo } })).body;
 
-describe('the items of an encounter', () => {
-  it('group the treatments by category and subcategory, in the order of the treatments', async () => {
-    const [first, second] = await Promise.all([newCategory(harness, partner), newCategory(harness, partner)]);
-    const times = { createdAt: harness.domain.now(), updatedAt: harness.domain.now() };
-    const { id: subcategoryId } = await harness.domain.db.prisma.subcategory.create({
-      data: { id: harness.domain.newId(), tenantId, categoryId: first.categoryId, subCategoryName: 'Third', ...times },
-    });
-    const third = { ...first, subcategoryId };
-    const treatmentIds = await Promise.all(
-      [second, first, third, second, first].map((group) => newProduct(harness, partner, group)),
-    );
-    const [a, b, c, d, e] = treatmentIds;
-    const { gfe_data, encounter_id } = await newEncounter(harness, partner, { treatmentIds });
-    expect(gfe_data).toMatchObject([
-      { ...second, status: 'pending_review', treatmentIds: [a, d] },
-      { ...first, status: 'pending_review', treatmentIds: [b, e] },
-      { ...third, status: 'pending_review', treatmentIds: [c], sub_category_name: 'Third' },
-    ]);
-    expect((await statusOf(encounter_id)).gfe_data).toEqual(
-      gfe_data.map(({ category_name, sub_category_name, status }: Record<string, string>) => ({
-        category_name,
-        sub_category_name,
-        status,
-      })),
-    );
+it('createEncounter returns exactly the record that getEncounter reads back', async () => {
+  const body = await encounterBody(harness, partner);
+  const documentIds = [await newDocument(harness, partner, body.patientId)];
+  const treatmentIds = [...body.treatmentIds, await newProduct(harness, partner)];
+  const request = { ...body, documentIds, treatmentIds } as unknown as EncounterRequest;
+  const context = await callerContext(harness, partner, harness.domain.now);
+  const created = await inCallerTransaction(context, (transaction) => createEncounter(transaction, request));
+  const stored = await inCallerTransaction(context, (transaction) => getEncounter(transaction, created.encounterNo));
+  expect(created).toEqual(stored);
+});
+
+it('createEncounter groups the treatments into items by category and subcategory, in their order', async () => {
+  const [first, second] = await Promise.all([newCategory(harness, partner), newCategory(harness, partner)]);
+  const times = { createdAt: harness.domain.now(), updatedAt: harness.domain.now() };
+  const { id: subcategoryId } = await harness.domain.db.prisma.subcategory.create({
+    data: { id: harness.domain.newId(), tenantId, categoryId: first.categoryId, subCategoryName: 'Third', ...times },
   });
+  const third = { ...first, subcategoryId };
+  const groups = [second, first, third, second, first];
+  const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, group)));
+  const [a, b, c, d, e] = treatmentIds;
+  const { gfe_data, encounter_id } = await newEncounter(harness, partner, { treatmentIds });
+  expect(gfe_data).toMatchObject([
+    { ...second, status: 'pending_review', treatmentIds: [a, d] },
+    { ...first, status: 'pending_review', treatmentIds: [b, e] },
+    { ...third, status: 'pending_review', treatmentIds: [c], sub_category_name: 'Third' },
+  ]);
+  const { gfe_data: shown } = await statusOf(encounter_id);
+  expect(shown.map((item: object) => Object.keys(item))).toEqual(
+    Array(3).fill(['category_name', 'sub_category_name', 'status']),
+  );
+  expect(gfe_data).toMatchObject(shown);
 });
 
 describe('the estimate of createEncounter', () => {
-  it('sums the offers’ prices, one unit each, and adds flat-rate shipping only (D-36, D-37)', async () => {
+  it('sums the offers’ prices, one unit each, adds flat-rate shipping only, and takes nothing from the stock (D-36, D-37)', async () => {
     const botox = await newProduct(harness, partner, { price: '240.00', shippingAmount: '15.00' });
-    const semaglutide = await newProduct(harness, partner, {
-      price: '299.00',
-      shippingType: 'FREE_SHIPPING',
-      shippingAmount: '25.00',
-      isRx: true,
-    });
+    const free = { shippingType: 'FREE_SHIPPING', shippingAmount: '25.00' } as const;
+    const semaglutide = await newProduct(harness, partner, { price: '299.00', ...free, isRx: true });
     await harness.domain.db.prisma.product.updateMany({ where: { tenantId, id: botox }, data: { unitPrice: '1.00' } });
-    const { estimate } = await newEncounter(harness, partner, { treatmentIds: [botox, semaglutide] });
+    const { id, estimate } = await newEncounter(harness, partner, { treatmentIds: [botox, semaglutide] });
     expect(estimate).toEqual({ sub_total: 539, total_shipping_amt: 15, grand_total: 554 });
-  });
-
-  it('leaves the stock unchanged and creates no order', async () => {
-    const { id, treatmentIds } = await newEncounter(harness, partner);
-    const offers = await harness.domain.db.prisma.productOffer.findMany({
-      where: { tenantId, productId: { in: treatmentIds } },
-    });
-    expect(offers.map(({ qty }) => qty)).toEqual([10]);
+    const where = { tenantId, productId: { in: [botox, semaglutide] } };
+    const offers = await harness.domain.db.prisma.productOffer.findMany({ where });
+    expect(offers.map(({ qty }) => qty)).toEqual([10, 10]);
     expect(await harness.domain.db.prisma.order.count({ where: { tenantId, encounterId: id } })).toBe(0);
-  });
-
-  it('is zero for a free treatment', async () => {
-    const free = await newProduct(harness, partner, {
-      price: '0.00',
-      shippingType: 'FREE_SHIPPING',
-      shippingAmount: '0.00',
-    });
-    const { estimate } = await newEncounter(harness, partner, { treatmentIds: [free] });
-    expect(estimate).toEqual({ sub_total: 0, total_shipping_amt: 0, grand_total: 0 });
   });
 
   it('is exact to the cent for every cart', async () => {
     const [body, group] = [await encounterBody(harness, partner), await newCategory(harness, partner)];
-    const shelf = await Promise.all(
-      prices().map(async (offer) => ({
-        ...offer,
-        id: await newProduct(harness, partner, { ...group, ...offer }),
-      })),
-    );
+    const offers = prices();
+    const ids = await Promise.all(offers.map((offer) => newProduct(harness, partner, { ...group, ...offer })));
+    const shelf = offers.map((offer, index) => ({ ...offer, id: ids[index] ?? '' }));
     const cart = fc.shuffledSubarray(shelf, { minLength: 1, maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(cart, async (lines) => {
         const treatmentIds = lines.map(({ id }) => id);
-        const json = { ...body, treatmentIds };
-        const {
-          body: { estimate, encounter_id },
-        } = await call(harness, 'POST /encounters', { token: partner.token, json });
+        const { estimate, encounter_id } = await newEncounter(harness, partner, { ...body, treatmentIds });
         const subTotal = sum(lines.map(({ price }) => price));
-        const shipping = sum(
-          lines.filter((line) => line.shippingType === 'FLAT_RATE').map((line) => line.shippingAmount),
-        );
-        expect(estimate).toEqual({
-          sub_total: inUnits(subTotal),
-          total_shipping_amt: inUnits(shipping),
-          grand_total: inUnits(subTotal + shipping),
-        });
+        const flatRates = lines.filter((line) => line.shippingType === 'FLAT_RATE');
+        const shipping = sum(flatRates.map((line) => line.shippingAmount));
+        const [sub_total, total_shipping_amt, grand_total] = [subTotal, shipping, subTotal + shipping].map(inUnits);
+        expect(estimate).toEqual({ sub_total, total_shipping_amt, grand_total });
         expect((await read(encounter_id)).estimate).toEqual(estimate);
       }),
       { numRuns: 40 },
@@ -136,89 +118,54 @@ const sum = (amounts: readonly string[]): bigint =>
 
 describe('an open encounter', () => {
   it('stays unchanged when its catalog, patient or clinic changes', async () => {
+    const owner = await newPartner(harness);
+    const { encounter_id, ...rest } = await newEncounter(harness, owner);
     const { db } = harness.domain;
-    const encounter = await newEncounter(harness, partner);
-    const {
-      encounter_id,
-      clinicId,
-      patientId,
-      treatmentIds: [productId],
-      gfe_data: [item],
-    } = encounter;
-    const status = await statusOf(encounter_id);
-    const [line] = await db.prisma.encounterTreatment.findMany({ where: { tenantId, encounterId: encounter.id } });
-    const owned = { where: { tenantId, productId } };
-
-    await db.prisma.clinicAvailability.create({
-      data: {
-        id: harness.domain.newId(),
-        tenantId,
-        productId,
-        clinicId,
-        isActive: false,
-        createdAt: new Date(),
-        updatedAt: new Date(),
-      },
-    });
-    const data = { price: '999.00', shippingType: 'FREE_SHIPPING', shippingAmount: '0.00' } as const;
-    await db.prisma.productOffer.updateMany({ ...owned, data });
-    await db.prisma.product.updateMany({
-      where: { tenantId, id: productId },
-      data: {
-        name: 'Other',
-        sku: 'OTHER',
-        unitPrice: '999.00',
-        pharmacyId: harness.domain.newId(),
-        pharmacyName: 'Other',
-        isActive: false,
-        isDeleted: true,
-        ...(await newCategory(harness, partner)),
-      },
-    });
-    await db.prisma.subcategory.updateMany({
-      where: { tenantId, id: item.subcategoryId },
-      data: { subCategoryName: 'Other' },
-    });
-    await db.prisma.category.updateMany({
-      where: { tenantId, id: item.categoryId },
-      data: { categoryName: 'Other', reviewOften: 'MONTHLY' },
-    });
-    await db.prisma.clinicLocation.updateMany({ where: { tenantId, clinicId }, data: { timezone: 'Asia/Tokyo' } });
-    await db.prisma.clinic.updateMany({
-      where: { tenantId, id: clinicId },
-      data: { isActive: false, legalName: 'Other' },
-    });
-    await db.prisma.patient.updateMany({ where: { tenantId, id: patientId }, data: { accountIsActive: false } });
-
-    expect(await read(encounter_id)).toEqual(encounter);
-    expect(await statusOf(encounter_id)).toEqual(status);
-    expect(await db.prisma.encounterTreatment.findMany({ where: { tenantId, encounterId: encounter.id } })).toEqual([
-      line,
-    ]);
+    const where = { tenantId: owner.tenantId };
+    const readAll = async () => [
+      await read(encounter_id, owner),
+      await statusOf(encounter_id, owner),
+      await db.prisma.encounterTreatment.findMany({ where }),
+    ];
+    const before = await readAll();
+    expect(before[0]).toEqual({ encounter_id, ...rest });
+    const group = await newCategory(harness, owner);
+    for (const change of [
+      `product_offer SET price = 999, shipping_type = 'FREE_SHIPPING', shipping_amount = 0`,
+      `product SET name = 'Other', sku = 'OTHER', unit_price = 999, pharmacy_id = gen_random_uuid(),
+        pharmacy_name = 'Other', is_active = false, is_deleted = true, category_id = '${group.categoryId}',
+        subcategory_id = '${group.subcategoryId}'`,
+      `subcategory SET sub_category_name = 'Other'`,
+      `category SET category_name = 'Other ' || id, review_often = 'MONTHLY'`,
+      `clinic_location SET timezone = 'Asia/Tokyo'`,
+      `clinic SET is_active = false, legal_name = 'Other'`,
+      `client SET account_is_active = false`,
+    ])
+      expect(
+        await db.prisma.$executeRawUnsafe(`UPDATE ${change} WHERE tenant_id = $1`, owner.tenantId),
+      ).toBeGreaterThan(0);
+    await db.prisma.$executeRaw`
+      INSERT INTO clinic_availability SELECT gen_random_uuid(), tenant_id, product_id, ${rest.clinicId}::uuid, false,
+        now(), now() FROM product_offer WHERE tenant_id = ${owner.tenantId}`;
+    expect(await readAll()).toEqual(before);
   });
 
   it('keeps a copy of each treatment for the later order', async () => {
     const { db } = harness.domain;
     const productId = await newProduct(harness, partner, { price: '19.99', shippingAmount: '4.50' });
     const { id } = await newEncounter(harness, partner, { treatmentIds: [productId] });
-    const product = await db.prisma.product.findUniqueOrThrow({
+    const { sku, name, pharmacyId, pharmacyName, ...product } = await db.prisma.product.findUniqueOrThrow({
       where: { tenantId_id: { tenantId, id: productId } },
       include: { category: true, subcategory: true },
     });
-    const [line] = await db.prisma.encounterTreatment.findMany({ where: { tenantId, encounterId: id } });
-    expect(line).toMatchObject({
-      productId,
-      position: 0,
-      sku: product.sku,
-      name: product.name,
+    const [treatment] = await db.prisma.encounterTreatment.findMany({ where: { tenantId, encounterId: id } });
+    const { categoryId, subcategoryId, category, subcategory } = product;
+    expect(treatment).toMatchObject({
+      ...{ productId, position: 0, sku, name, pharmacyId, pharmacyName, categoryId, subcategoryId },
       shippingType: 'FLAT_RATE',
-      pharmacyId: product.pharmacyId,
-      pharmacyName: product.pharmacyName,
-      categoryId: product.categoryId,
-      categoryName: product.category.categoryName,
-      subcategoryId: product.subcategoryId,
-      subCategoryName: product.subcategory.subCategoryName,
+      categoryName: category.categoryName,
+      subCategoryName: subcategory.subCategoryName,
     });
-    expect([line?.price.toFixed(2), line?.shippingAmount.toFixed(2)]).toEqual(['19.99', '4.50']);
+    expect([treatment?.price.toFixed(2), treatment?.shippingAmount.toFixed(2)]).toEqual(['19.99', '4.50']);
   });
 });

@@ -1,96 +1,62 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { checkSchedule, resolveSchedule, type Schedule } from '../../../src/domain/encounters/schedule.js';
-import { Problem, type FieldError } from '../../../src/problem.js';
+import { Problem } from '../../../src/problem.js';
 
 /** The instant, or the code and the pointers of the problem. */
-function outcomeOf(rule: () => { scheduledAt: Date | null } | undefined): unknown {
+function outcomeOf(rule: () => { scheduledAt: Date | null } | void): unknown {
   try {
     return rule()?.scheduledAt?.toISOString() ?? null;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return [error.code, ...error.errors.map(({ pointer }: FieldError) => pointer)];
+    return [error.code, ...error.errors.map(({ pointer }) => pointer)];
   }
 }
 
-const resolve = (day: string, time: string, zone: string): unknown =>
-  outcomeOf(() => resolveSchedule({ scheduledDay: day, scheduledTime: time, scheduledTimeZone: zone }, null));
+const resolve = (scheduledDay: string, scheduledTime: string, scheduledTimeZone: string): unknown =>
+  outcomeOf(() => resolveSchedule({ scheduledDay, scheduledTime, scheduledTimeZone }, null));
+const check = (schedule: Schedule): unknown => outcomeOf(() => checkSchedule(schedule));
 
 const skippedTime = ['schedule_time_nonexistent', '#/scheduledTime'];
 const skippedDay = ['schedule_time_nonexistent', '#/scheduledDay'];
 
 describe('resolveSchedule with a local time', () => {
   it.each([
-    [
-      'New York',
-      'America/New_York',
-      '2027-03-14',
-      '01:59:59',
-      '02:00:00',
-      '02:30:00',
-      '02:59:59',
-      '03:00:00',
-      '2027-03-14T06:59:59.000Z',
-      '2027-03-14T07:00:00.000Z',
-    ],
-    [
-      'London',
-      'Europe/London',
-      '2027-03-28',
-      '00:59:59',
-      '01:00:00',
-      '01:30:00',
-      '01:59:59',
-      '02:00:00',
-      '2027-03-28T00:59:59.000Z',
-      '2027-03-28T01:00:00.000Z',
-    ],
-    [
-      'Lord Howe (half an hour)',
-      'Australia/Lord_Howe',
-      '2027-10-03',
-      '01:59:59',
-      '02:00:00',
-      '02:15:00',
-      '02:29:59',
-      '02:30:00',
-      '2027-10-02T15:29:59.000Z',
-      '2027-10-02T15:30:00.000Z',
-    ],
-    [
-      'Santiago (at midnight)',
-      'America/Santiago',
-      '2027-09-05',
-      undefined,
-      '00:00:00',
-      '00:30:00',
-      '00:59:59',
-      '01:00:00',
-      undefined,
-      '2027-09-05T04:00:00.000Z',
-    ],
-  ])(
-    'rejects the times that the clocks skip in %s, and accepts those around them',
-    (_place, zone, day, last, first, middle, end, next, lastInstant, nextInstant) => {
-      for (const time of [first, middle, end]) expect(resolve(day, time, zone)).toEqual(skippedTime);
-      if (last !== undefined) expect(resolve(day, last, zone)).toBe(lastInstant);
-      expect(resolve(day, next, zone)).toBe(nextInstant);
-    },
-  );
-
-  it.each([
-    ['New York', 'America/New_York', '2027-11-07', '01:30:00', '2027-11-07T05:30:00.000Z'],
-    ['New York, its first second', 'America/New_York', '2027-11-07', '01:00:00', '2027-11-07T05:00:00.000Z'],
-    ['New York, its last second', 'America/New_York', '2027-11-07', '01:59:59', '2027-11-07T05:59:59.000Z'],
-    ['London', 'Europe/London', '2027-10-31', '01:30:00', '2027-10-31T00:30:00.000Z'],
-    ['Dublin, where winter is the exception', 'Europe/Dublin', '2027-10-31', '01:30:00', '2027-10-31T00:30:00.000Z'],
-    ['Lord Howe', 'Australia/Lord_Howe', '2027-04-04', '01:45:00', '2027-04-03T14:45:00.000Z'],
-  ])('takes the earlier instant of a time that occurs twice in %s', (_place, zone, day, time, instant) => {
-    expect(resolve(day, time, zone)).toBe(instant);
+    ['America/New_York', '2027-03-14', ['02:00:00', '02:30:00', '02:59:59']],
+    ['Europe/London', '2027-03-28', ['01:00:00', '01:30:00', '01:59:59']],
+    ['Australia/Lord_Howe', '2027-10-03', ['02:00:00', '02:15:00', '02:29:59']],
+    ['America/Santiago', '2027-09-05', ['00:00:00', '00:30:00', '00:59:59']],
+  ])('rejects the times that the clocks of %s skip on %s', (zone, day, times) => {
+    for (const time of times) expect(resolve(day, time, zone)).toEqual(skippedTime);
   });
 
-  it('uses the new offset from the end of the repeated hour', () => {
-    expect(resolve('2027-11-07', '02:00:00', 'America/New_York')).toBe('2027-11-07T07:00:00.000Z');
+  it.each([
+    ['before the skipped times', 'America/New_York', '2027-03-14', '01:59:59', '2027-03-14T06:59:59.000Z'],
+    ['after the skipped times', 'America/New_York', '2027-03-14', '03:00:00', '2027-03-14T07:00:00.000Z'],
+    ['before the skipped times', 'Europe/London', '2027-03-28', '00:59:59', '2027-03-28T00:59:59.000Z'],
+    ['after the skipped times', 'Europe/London', '2027-03-28', '02:00:00', '2027-03-28T01:00:00.000Z'],
+    ['before a skipped half hour', 'Australia/Lord_Howe', '2027-10-03', '01:59:59', '2027-10-02T15:29:59.000Z'],
+    ['after a skipped half hour', 'Australia/Lord_Howe', '2027-10-03', '02:30:00', '2027-10-02T15:30:00.000Z'],
+    ['after a skipped midnight', 'America/Santiago', '2027-09-05', '01:00:00', '2027-09-05T04:00:00.000Z'],
+    ['that occurs twice', 'America/New_York', '2027-11-07', '01:30:00', '2027-11-07T05:30:00.000Z'],
+    ['that is the first to occur twice', 'America/New_York', '2027-11-07', '01:00:00', '2027-11-07T05:00:00.000Z'],
+    ['that is the last to occur twice', 'America/New_York', '2027-11-07', '01:59:59', '2027-11-07T05:59:59.000Z'],
+    ['after those that occur twice', 'America/New_York', '2027-11-07', '02:00:00', '2027-11-07T07:00:00.000Z'],
+    ['that occurs twice', 'Europe/London', '2027-10-31', '01:30:00', '2027-10-31T00:30:00.000Z'],
+    ['that occurs twice in negative DST', 'Europe/Dublin', '2027-10-31', '01:30:00', '2027-10-31T00:30:00.000Z'],
+    ['that occurs twice', 'Australia/Lord_Howe', '2027-04-04', '01:45:00', '2027-04-03T14:45:00.000Z'],
+    ['before the skipped day', 'Pacific/Apia', '2011-12-29', '23:59:59', '2011-12-30T09:59:59.000Z'],
+    ['after the skipped day', 'Pacific/Apia', '2011-12-31', '00:00:00', '2011-12-30T10:00:00.000Z'],
+    ['in a legacy zone', 'US/Pacific', '2027-07-01', '12:00:00', '2027-07-01T19:00:00.000Z'],
+    ['in a legacy zone', 'EST', '2027-07-01', '12:00:00', '2027-07-01T17:00:00.000Z'],
+    ['in a legacy zone', 'EST5EDT', '2027-07-01', '12:00:00', '2027-07-01T16:00:00.000Z'],
+    ['in a renamed zone', 'Asia/Calcutta', '2027-07-01', '12:00:00', '2027-07-01T06:30:00.000Z'],
+    ['in a zone with quarter hours', 'Asia/Kathmandu', '2027-07-01', '12:00:00', '2027-07-01T06:15:00.000Z'],
+    ['in UTC', 'UTC', '2027-07-01', '12:00:00', '2027-07-01T12:00:00.000Z'],
+    ['in a fixed zone', 'Etc/GMT+5', '2027-07-01', '12:00:00', '2027-07-01T17:00:00.000Z'],
+    ['in the earliest zone', 'Pacific/Kiritimati', '2027-07-01', '12:00:00', '2027-06-30T22:00:00.000Z'],
+  ])('resolves a time %s: %s %s %s', (_position, zone, day, time, instant) => {
+    expect(resolve(day, time, zone)).toBe(instant);
   });
 
   it.each(['00:00:00', '12:00:00', '23:59:59'])(
@@ -100,134 +66,66 @@ describe('resolveSchedule with a local time', () => {
       expect(resolve('2011-12-30', time, 'Pacific/Fakaofo')).toEqual(skippedDay);
     },
   );
-
-  it('puts the times around the day that Samoa skipped one second apart', () => {
-    expect(resolve('2011-12-29', '23:59:59', 'Pacific/Apia')).toBe('2011-12-30T09:59:59.000Z');
-    expect(resolve('2011-12-31', '00:00:00', 'Pacific/Apia')).toBe('2011-12-30T10:00:00.000Z');
-  });
-
-  it.each([
-    ['US/Pacific', '2027-07-01T19:00:00.000Z'],
-    ['EST', '2027-07-01T17:00:00.000Z'],
-    ['EST5EDT', '2027-07-01T16:00:00.000Z'],
-    ['Asia/Calcutta', '2027-07-01T06:30:00.000Z'],
-    ['Asia/Kathmandu', '2027-07-01T06:15:00.000Z'],
-    ['UTC', '2027-07-01T12:00:00.000Z'],
-    ['Etc/GMT+5', '2027-07-01T17:00:00.000Z'],
-    ['Pacific/Kiritimati', '2027-06-30T22:00:00.000Z'],
-  ])('resolves noon in %s', (zone, noon) => {
-    expect(resolve('2027-07-01', '12:00:00', zone)).toBe(noon);
-  });
 });
 
 describe('checkSchedule with a time zone', () => {
-  const check = (zone: string): unknown =>
-    outcomeOf(() => {
-      checkSchedule({ scheduledDay: '2027-07-01', scheduledTimeZone: zone });
-      return undefined;
-    });
+  const checkZone = (zone: string): unknown => check({ scheduledDay: '2027-07-01', scheduledTimeZone: zone });
 
-  it.each([
-    '+05:30',
-    '-04:00',
-    '+0530',
-    'Z',
-    'z',
-    'GMT+5',
-    'UTC+5',
-    'UTC+05:30',
-    'GMT-05:00',
-    'PST',
-    'CST',
-    'IST',
-    'AST',
-    'America/Nowhere',
-    'America/New York',
-    ' America/New_York',
-    'America/New_York ',
-    'America//New_York',
-    '/America/New_York',
-    '../zoneinfo/UTC',
-    'America/Argentina/Buenos_Aires/x',
-    'local',
-    '',
-    '[America/New_York]',
-    'America/New_York[u-ca=hebrew]',
-    '５',
-  ])('rejects %j', (zone) => {
-    expect(check(zone)).toEqual(['schedule_time_zone_unknown', '#/scheduledTimeZone']);
+  it.each(
+    [
+      '+05:30|-04:00|+0530|Z|z|GMT+5|UTC+5|UTC+05:30|GMT-05:00|PST|CST|IST|AST|local||５|../zoneinfo/UTC',
+      'America/Nowhere|America/New York| America/New_York|America/New_York |America//New_York|/America/New_York',
+      'America/Argentina/Buenos_Aires/x|[America/New_York]|America/New_York[u-ca=hebrew]',
+    ].flatMap((line) => line.split('|')),
+  )('rejects %j', (zone) => {
+    expect(checkZone(zone)).toEqual(['schedule_time_zone_unknown', '#/scheduledTimeZone']);
   });
 
-  it.each([
-    'UTC',
-    'GMT',
-    'GMT0',
-    'EST',
-    'EST5EDT',
-    'US/Pacific',
-    'Etc/GMT+5',
-    'Etc/GMT-14',
-    'Asia/Calcutta',
-    'Asia/Kolkata',
-    'Europe/Kyiv',
-    'America/Argentina/Buenos_Aires',
-    'america/new_york',
-  ])('accepts %s', (zone) => {
-    expect(check(zone)).toBeNull();
+  it('accepts names of the time-zone database, in any case', () => {
+    const zones =
+      'UTC GMT GMT0 EST EST5EDT US/Pacific Etc/GMT+5 Etc/GMT-14 Asia/Calcutta Asia/Kolkata Europe/Kyiv ' +
+      'America/Argentina/Buenos_Aires america/new_york';
+    expect(zones.split(' ').filter((zone) => checkZone(zone) !== null)).toEqual([]);
   });
 
   it('accepts and resolves every zone that the runtime lists', () => {
-    const noon = { scheduledDay: '2027-07-01', scheduledTime: '12:00:00' };
     for (const zone of Intl.supportedValuesOf('timeZone')) {
-      expect(check(zone)).toBeNull();
-      expect(outcomeOf(() => resolveSchedule({ ...noon, scheduledTimeZone: zone }, null))).toMatch(
-        /^2027-0(6-30|7-0[12])T/,
-      );
+      expect(checkZone(zone)).toBeNull();
+      expect(resolve('2027-07-01', '12:00:00', zone)).toMatch(/^2027-0(6-30|7-0[12])T/);
     }
   });
 });
 
 describe('a schedule', () => {
+  const [scheduledDay, scheduledTime] = ['2027-07-01', '12:00:00'];
+  const incomplete = ['schedule_incomplete', '#/scheduledTime'];
   it.each<[string, Schedule, unknown]>([
-    ['time', { scheduledTime: '09:00:00' }, ['schedule_incomplete', '#/scheduledTime']],
-    ['zone', { scheduledTimeZone: 'UTC' }, null],
-    ['unknown zone', { scheduledTimeZone: '+05:30' }, ['schedule_time_zone_unknown', '#/scheduledTimeZone']],
+    ['a time', { scheduledTime }, incomplete],
+    ['a zone', { scheduledTimeZone: 'UTC' }, null],
+    ['an unknown zone', { scheduledTimeZone: '+05:30' }, ['schedule_time_zone_unknown', '#/scheduledTimeZone']],
+    ['a time and a zone', { scheduledTime, scheduledTimeZone: 'UTC' }, incomplete],
     [
-      'time and zone',
-      { scheduledTime: '09:00:00', scheduledTimeZone: 'UTC' },
-      ['schedule_incomplete', '#/scheduledTime'],
+      'a time and an unknown zone',
+      { scheduledTime, scheduledTimeZone: '+05:30' },
+      [...incomplete, '#/scheduledTimeZone'],
     ],
-    [
-      'time and an unknown zone',
-      { scheduledTime: '09:00:00', scheduledTimeZone: '+05:30' },
-      ['schedule_incomplete', '#/scheduledTime', '#/scheduledTimeZone'],
-    ],
-  ])('reports every error of a schedule that has no day but %s', (_parts, schedule, refusal) => {
-    expect(
-      outcomeOf(() => {
-        checkSchedule(schedule);
-        return undefined;
-      }),
-    ).toEqual(refusal);
+  ])('reports every error if there is no day but %s', (_properties, schedule, expected) => {
+    expect(check(schedule)).toEqual(expected);
   });
 
   it('without any property means no time', () => {
-    checkSchedule({});
+    expect(check({})).toBeNull();
     expect(resolveSchedule({}, 'America/Chicago')).toMatchObject({ scheduledAt: null, dayStartsAt: null });
   });
 
   it.each([
-    ['the given zone', 'America/New_York', 'America/Chicago', '2027-07-01T04:00:00.000Z'],
-    ['the clinic’s zone', undefined, 'America/Chicago', '2027-07-01T05:00:00.000Z'],
-    ['UTC without any zone', undefined, null, '2027-07-01T00:00:00.000Z'],
-  ])('with a day only has no instant, and the day starts in %s', (_rule, scheduledTimeZone, clinicZone, start) => {
-    const schedule = { scheduledDay: '2027-07-01', ...(scheduledTimeZone ? { scheduledTimeZone } : {}) };
+    ['by the given zone', scheduledDay, 'America/New_York', 'America/Chicago', '2027-07-01T04:00:00.000Z'],
+    ['by the clinic’s zone', scheduledDay, undefined, 'America/Chicago', '2027-07-01T05:00:00.000Z'],
+    ['by UTC without any zone', scheduledDay, undefined, null, '2027-07-01T00:00:00.000Z'],
+    ['after a skipped midnight', '2027-09-05', undefined, 'America/Santiago', '2027-09-05T04:00:00.000Z'],
+  ])('with a day only has no instant, and the day starts %s', (_rule, day, scheduledTimeZone, clinicZone, start) => {
+    const schedule = { scheduledDay: day, ...(scheduledTimeZone ? { scheduledTimeZone } : {}) };
     expect(resolveSchedule(schedule, clinicZone)).toMatchObject({ scheduledAt: null, dayStartsAt: new Date(start) });
-  });
-
-  it('with a day whose midnight is skipped starts at the first instant of the day', () => {
-    const schedule = { scheduledDay: '2027-09-05', scheduledTimeZone: 'America/Santiago' };
-    expect(resolveSchedule(schedule, null).dayStartsAt).toEqual(new Date('2027-09-05T04:00:00.000Z'));
   });
 
   it('with a day only is rejected if the zone skips that day', () => {
@@ -235,22 +133,20 @@ describe('a schedule', () => {
   });
 
   it('with day and time uses the clinic’s zone, and is rejected without any zone', () => {
-    const schedule = { scheduledDay: '2027-07-01', scheduledTime: '12:00:00' };
-    expect(outcomeOf(() => resolveSchedule(schedule, 'America/Chicago'))).toBe('2027-07-01T17:00:00.000Z');
-    expect(outcomeOf(() => resolveSchedule(schedule, null))).toEqual([
-      'schedule_time_zone_required',
-      '#/scheduledTimeZone',
-    ]);
+    const resolveAt = (clinicZone: string | null) =>
+      outcomeOf(() => resolveSchedule({ scheduledDay, scheduledTime }, clinicZone));
+    expect(resolveAt('America/Chicago')).toBe('2027-07-01T17:00:00.000Z');
+    expect(resolveAt(null)).toEqual(['schedule_time_zone_required', '#/scheduledTimeZone']);
   });
 });
 
 describe('every schedule in every zone', () => {
-  const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'), 'UTC', 'US/Pacific', 'EST', 'Etc/GMT+12');
+  const second = 1_000;
   const anyWall = fc.record({
-    zone: zones,
+    zone: fc.constantFrom(...Intl.supportedValuesOf('timeZone'), 'UTC', 'US/Pacific', 'EST', 'Etc/GMT+12'),
     wall: fc
-      .integer({ min: Date.UTC(1900, 0, 2), max: Date.UTC(2099, 0, 1) })
-      .map((time) => Math.floor(time / 1000) * 1000),
+      .integer({ min: Date.UTC(1900, 0, 2) / second, max: Date.UTC(2099, 0, 1) / second })
+      .map((time) => time * second),
   });
   /** Times around a change of the clocks, which random times rarely hit. */
   const nearChange = fc.tuple(anyWall, fc.integer({ min: -26 * 60, max: 26 * 60 })).map(([{ zone, wall }, minutes]) => {
@@ -263,11 +159,9 @@ describe('every schedule in every zone', () => {
     fc.assert(
       fc.property(fc.oneof(anyWall, nearChange, nearChange), ({ zone, wall }) => {
         const text = new Date(wall).toISOString();
-        const [scheduledDay, scheduledTime] = [text.slice(0, 10), text.slice(11, 19)];
-        const resolved = outcomeOf(() =>
-          resolveSchedule({ scheduledDay, scheduledTime, scheduledTimeZone: zone }, null),
-        );
-        const [earliest] = instantsShownAs(Date.parse(`${scheduledDay}T${scheduledTime}Z`), zone);
+        const [day, time] = [text.slice(0, 10), text.slice(11, 19)];
+        const [earliest] = instantsShownAs(Date.parse(`${day}T${time}Z`), zone);
+        const resolved = resolve(day, time, zone);
         if (earliest !== undefined) expect(resolved).toBe(new Date(earliest).toISOString());
         else expect([skippedTime, skippedDay]).toContainEqual(resolved);
       }),

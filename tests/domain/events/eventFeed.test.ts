@@ -7,6 +7,7 @@ import { systemContext } from '../../../src/runtime/systemContext.js';
 import { feedPage, paid, recordPaid, type ToldEvent } from '../../support/events.js';
 import { newPartner, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
+import { untilBlocked } from '../../support/lockWaits.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 
 const WRITERS = 50;
@@ -119,21 +120,14 @@ describe('listEvents', () => {
       CREATE TRIGGER hold AFTER INSERT ON event FOR EACH ROW WHEN (NEW.data->>'order_no' = 'ORD-100001')
         EXECUTE FUNCTION hold();
       SELECT pg_advisory_lock(1)`);
-    const waiting = async (count: number): Promise<boolean> =>
-      (
-        await observer.query(`
-      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
-      ).rowCount === count;
     const late = recordPaid(harness, placeOf(partner), 'ORD-100001');
-    while (!(await waiting(1))) await delay(5);
-    const next = { isDone: false };
-    const done = recordPaid(harness, placeOf(partner), 'ORD-100002').then(() => {
-      next.isDone = true;
-    });
-    while (!next.isDone && !(await waiting(2))) await delay(5);
+    await untilBlocked(harness);
+    let isDone = false;
+    const next = recordPaid(harness, placeOf(partner), 'ORD-100002').then(() => (isDone = true));
+    await untilBlocked(harness, 2, () => isDone);
     const page = await feedPage(harness, partner, { after });
     await observer.query('SELECT pg_advisory_unlock(1)');
-    await Promise.all([late, done]);
+    await Promise.all([late, next]);
     const rest = await feedPage(harness, partner, { after: page.next_cursor });
     expect([orderNos(page.data), orderNos(rest.data)]).toEqual([[], ['ORD-100001', 'ORD-100002']]);
     await observer.query('DROP TRIGGER hold ON event');

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Prisma } from '../../../generated/prisma/client.js';
 import type { PrismaQueries } from '../../support/prismaQueries.js';
 import { cast } from '../../support/cast.js';
@@ -6,6 +5,7 @@ import { newPatient, patientBody, type Partner } from '../../support/factories.j
 import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
+import { whileBlocked } from '../../support/lockWaits.js';
 import { expectProblem } from '../../support/refusals.js';
 import { newSandbox, reset, setClock, simulate, thingsOf } from '../../support/sandbox.js';
 
@@ -65,24 +65,14 @@ it('resetSandbox neither breaks simultaneous requests nor leaves parts of their 
 });
 
 /** Sends a request that waits for the sandbox's lock; the transaction that holds the lock makes the change and commits. */
-async function waitsForReset(
+const waitsForReset = (
   { tenantId }: Partner,
   send: () => Promise<Answer>,
   change: (db: PrismaQueries) => Promise<unknown>,
-) {
-  const { db } = harness.domain;
-  let waiting: Promise<Answer> | undefined;
-  let answered = false;
-  await db.prisma.$transaction(async (transaction) => {
-    await transaction.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${tenantId}`}, 0))`;
-    waiting = send().finally(() => (answered = true));
-    const waits = Prisma.sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
-    while (!answered && (await db.prisma.$queryRaw<object[]>(waits)).length === 0) await delay(5);
-    await change(transaction);
-  });
-  return waiting as unknown as Promise<Answer>;
-}
+) => {
+  const lock = Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`sandbox ${tenantId}`}, 0))`;
+  return whileBlocked(harness, lock, send, change);
+};
 
 it('createPatient uses the clock that a simultaneous reset left', async () => {
   const day = 86_400_000;

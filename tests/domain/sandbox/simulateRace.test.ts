@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { cast } from '../../support/cast.js';
 import { operationOf } from '../../support/contract.js';
 import type { Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
+import { untilBlocked } from '../../support/lockWaits.js';
 import { newSandbox, simulate } from '../../support/sandbox.js';
 
 let harness: Harness;
@@ -27,23 +27,16 @@ const declared = Object.entries(operationOf('simulateEncounter').responses).flat
 );
 
 it('simulateEncounter answers only declared responses when it races with a claim', async () => {
-  const { db } = harness.domain;
   const requests: Promise<Answer>[] = [];
-  const waiting = async (count: number): Promise<void> => {
-    for (let sessions: unknown[] = []; sessions.length < count; await delay(5)) {
-      sessions = await db.prisma.$queryRaw`
-        SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    }
-  };
-  await db.prisma.$transaction(
+  await harness.domain.db.prisma.$transaction(
     async (transaction) => {
       await transaction.$queryRaw`
-      SELECT 1 FROM encounter WHERE tenant_id = ${partner.tenantId} AND encounter_no = ${encounter_id} FOR UPDATE`;
+        SELECT 1 FROM encounter WHERE tenant_id = ${partner.tenantId} AND encounter_no = ${encounter_id} FOR UPDATE`;
       // The claim is first in the queue for the lock; simulations that read before they wait still see no claim.
       requests.push(claim('another'));
-      await waiting(1);
+      await untilBlocked(harness);
       requests.push(...outcomes.map((outcome) => simulate(harness, partner, encounter_id, { outcome, pay: true })));
-      await waiting(1 + outcomes.length);
+      await untilBlocked(harness, 1 + outcomes.length);
     },
     { timeout: 20_000 },
   );

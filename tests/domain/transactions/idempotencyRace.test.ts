@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { encounterBody, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
+import { untilBlocked } from '../../support/lockWaits.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { expectProblem, withoutTable } from '../../support/refusals.js';
 
@@ -44,18 +44,6 @@ const increased = ({ encounters, keys, events }: Awaited<ReturnType<typeof rows>
   events: events + by,
 });
 
-/** Waits until this many sessions wait for a lock. */
-async function waiting(count: number): Promise<void> {
-  const waitingSessions = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  // Ends before jest's timeout, so that the test can clean up.
-  const deadline = Date.now() + 20_000;
-  while (Date.now() < deadline) {
-    if ((await other.query(waitingSessions)).rows.length >= count) return;
-    await delay(10);
-  }
-  throw new Error(`fewer than ${count} sessions wait for a lock`);
-}
-
 /** Does the work while every request waits just before it writes its event, after all its other changes. */
 async function whileEventsWait<T>(work: () => Promise<T>): Promise<T> {
   await other.query('BEGIN');
@@ -92,9 +80,9 @@ describe('two simultaneous createEncounter requests with one key', () => {
     const before = await rows();
     const answers = await whileEventsWait(async () => {
       const first = create('meeting');
-      await waiting(1);
+      await untilBlocked(harness);
       const second = create('meeting');
-      await waiting(2);
+      await untilBlocked(harness, 2);
       return { first, second };
     });
     const [first, second] = [await answers.first, await answers.second];
@@ -128,9 +116,9 @@ describe('a createEncounter request that fails', () => {
     const before = await rows();
     const answers = await whileEventsWait(async () => {
       const first = create('cut');
-      await waiting(1);
+      await untilBlocked(harness);
       const second = create('cut');
-      await waiting(2);
+      await untilBlocked(harness, 2);
       await other.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
         AND wait_event_type = 'Lock' AND wait_event = 'relation'`);
       return { first: await first, second };

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Prisma } from '../../../generated/prisma/client.js';
 import { serveEndpoint, takeEndpoints } from '../../../src/domain/webhooks/deliver.js';
 import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
@@ -6,6 +5,7 @@ import { purgeEvents } from '../../../src/domain/sweeps/purges.js';
 import type { Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
+import { whileBlocked } from '../../support/lockWaits.js';
 import { newSandbox, reset } from '../../support/sandbox.js';
 import { newEndpoint } from '../../support/webhooks.js';
 
@@ -36,26 +36,20 @@ it.each<[string, (id: string) => Promise<unknown>]>([
   ['deleteWebhookEndpoint', remove],
   ['purgeEvents', () => purgeEvents(harness.services)],
 ])('%s locks an endpoint before its deliveries', async (_name, work) => {
-  const { db } = harness.domain;
   const { tenantId } = partner;
   const id = await newDeliveries();
-  await db.prisma.$executeRaw`
+  await harness.domain.db.prisma.$executeRaw`
     UPDATE event SET recorded_at = now() - interval '31 days' WHERE tenant_id = ${tenantId}`;
-  let working: Promise<unknown> | undefined;
-  let isDone = false;
-  await db.prisma.$transaction(async (holder) => {
-    await holder.$executeRaw`
-      SELECT FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`;
-    working = work(id).finally(() => (isDone = true));
-    const waits = Prisma.sql`SELECT FROM pg_locks WHERE NOT granted
-      AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`;
-    while (!isDone && (await db.prisma.$queryRaw<object[]>(waits)).length === 0) await delay(5);
-    expect(isDone).toBe(false);
-    const free = await db.prisma.$queryRaw<object[]>`
-      SELECT FROM webhook_delivery WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid FOR UPDATE SKIP LOCKED`;
-    expect(free).toHaveLength(8);
-  });
-  await working;
+  await whileBlocked(
+    harness,
+    Prisma.sql`SELECT FROM webhook_endpoint WHERE tenant_id = ${tenantId} AND id = ${id}::uuid FOR NO KEY UPDATE`,
+    () => work(id),
+    async () => {
+      const free = await harness.domain.db.prisma.$queryRaw<object[]>`
+        SELECT FROM webhook_delivery WHERE tenant_id = ${tenantId} AND endpoint_id = ${id}::uuid FOR UPDATE SKIP LOCKED`;
+      expect(free).toHaveLength(8);
+    },
+  );
   await remove(id);
 });
 

@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Prisma } from '../../generated/prisma/client.js';
+import type { Harness } from './harness.js';
+import type { PrismaQueries } from './prismaQueries.js';
+
+type Owner = Pick<Harness, 'domain'>;
+
+/** Waits until this many sessions of the database wait for a lock, or until the work is done without waiting. */
+export async function untilBlocked({ domain }: Owner, sessions = 1, isDone = () => false): Promise<void> {
+  // Ends before jest's timeout, so that the test can clean up.
+  const deadline = Date.now() + 20_000;
+  while (!isDone() && Date.now() < deadline) {
+    const waiting = await domain.db.prisma.$queryRaw<object[]>`
+      SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    if (waiting.length >= sessions) return;
+    await delay(5);
+  }
+  if (!isDone()) throw new Error(`fewer than ${sessions} sessions wait for a lock`);
+}
+
+/**
+ * Starts the work while a transaction holds the lock. When the work waits, the transaction does `meanwhile` and commits.
+ * @returns the result of the work
+ * @throws Error if the work does not wait for the lock
+ */
+export async function whileBlocked<T>(
+  owner: Owner,
+  lock: Prisma.Sql,
+  work: () => Promise<T>,
+  meanwhile: (holder: PrismaQueries) => Promise<unknown>,
+): Promise<T> {
+  let isDone = false;
+  const working = await owner.domain.db.prisma.$transaction(async (holder) => {
+    await holder.$executeRaw(lock);
+    const result = work().finally(() => (isDone = true));
+    await untilBlocked(owner, 1, () => isDone);
+    if (isDone) throw new Error('the work did not wait for the lock');
+    await meanwhile(holder);
+    return { result };
+  });
+  return working.result;
+}
