@@ -39,28 +39,14 @@ afterAll(async () => {
 
 /** The initial state of an encounter with two treatments, of two categories. */
 type Start = Given & Pick<Snapshot, 'claimableFrom' | 'expiresAt' | 'items'>;
+const chart: Start = {
+  ...{ isLive: false, createdAt: start, claimableFrom: start, expiresAt: month },
+  items: ['pending_review', 'pending_review'],
+};
 const kinds: Readonly<Record<string, Start>> = {
-  chart: {
-    isLive: false,
-    createdAt: start,
-    claimableFrom: start,
-    expiresAt: month,
-    items: ['pending_review', 'pending_review'],
-  },
-  live: {
-    isLive: true,
-    createdAt: start,
-    claimableFrom: start + hour,
-    expiresAt: month,
-    items: ['pending_review', 'pending_review'],
-  },
-  'partly-reused': {
-    isLive: false,
-    createdAt: start,
-    claimableFrom: start,
-    expiresAt: month,
-    items: ['approved', 'pending_review'],
-  },
+  chart,
+  live: { ...chart, isLive: true, claimableFrom: start + hour },
+  'partly-reused': { ...chart, items: ['approved', 'pending_review'] },
 };
 
 const id = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
@@ -192,12 +178,8 @@ function scheduleIn(hours: number | null, now: number) {
   return { scheduledDay: time.slice(0, 10), scheduledTime: time.slice(11, 19), scheduledTimeZone: 'UTC' };
 }
 
-/** Minutes from now. A claim is never older than its lease. */
-const visits = {
-  now: { startedAt: 0, endedAt: 0 },
-  early: { startedAt: -24 * 60, endedAt: 0 },
-  late: { startedAt: 0, endedAt: 2 },
-};
+/** Start and end in minutes from now. A claim is never older than its lease. */
+const visits = { now: [0, 0], early: [-24 * 60, 0], late: [0, 2] };
 
 function reviewOf({ by, decisions, visit }: Review, waiting: readonly number[], now: number) {
   const decide = (index: number) =>
@@ -208,17 +190,13 @@ function reviewOf({ by, decisions, visit }: Review, waiting: readonly number[], 
     const group = groups[position] ?? '';
     return { categoryId: group, subcategoryId: group, ...decide(index) };
   });
+  const minutes = visit === 'none' ? [] : visits[visit];
+  const [startedAt, endedAt] = minutes.map((minute) => new Date(now + minute * 60_000).toISOString());
   return {
     reviewerRef: by,
     decisions: decisions === 'incomplete' ? all.slice(1) : all,
-    ...(visit === 'none' ? {} : { visit: visitAt(visit, now) }),
+    ...(visit === 'none' ? {} : { visit: { startedAt: startedAt ?? '', endedAt: endedAt ?? '' } }),
   };
-}
-
-function visitAt(visit: keyof typeof visits, now: number) {
-  const { startedAt, endedAt } = visits[visit];
-  const time = (minutes: number): string => new Date(now + minutes * 60_000).toISOString();
-  return { startedAt: time(startedAt), endedAt: time(endedAt) };
 }
 
 const lives = fc.record({

@@ -1,15 +1,15 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { newCategory, newClient, newClinic, newPartner, newPatient, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import type { Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
 import { genericPlan, ownStatementsOf, type Statement } from '../../support/statements.js';
 
 const ENCOUNTERS = 20_000;
 
-let database: TestDatabase;
-let observer: Client;
+let service: ObservedHarness;
 let harness: Harness;
+let observer: Client;
 /** A tenant with thousands of encounters, one a minute, of many clinics and patients. */
 let large: Partner;
 /** A client of that tenant that is limited to one clinic. */
@@ -17,10 +17,8 @@ let limited: Partner;
 let clinicId: string;
 let patientId: string;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.url });
-  observer = new Client({ connectionString: database.url });
-  await observer.connect();
+  service = await startObservedHarness();
+  ({ harness, observer } = service);
   large = await newPartner(harness);
   const { categoryId, subcategoryId } = await newCategory(harness, large);
   clinicId = await newClinic(harness, large);
@@ -53,11 +51,7 @@ beforeAll(async () => {
       gen_random_uuid(), '', category_id, '', subcategory_id, '' FROM gfe_item`);
   await observer.query('ANALYZE');
 });
-afterAll(async () => {
-  await harness.close();
-  await observer.end();
-  await database.drop();
-});
+afterAll(() => service.close());
 
 interface PlanNode {
   readonly 'Relation Name'?: string;
@@ -94,45 +88,34 @@ async function expectCheap(target: string, { token }: Partner, maxRows = 60): Pr
   for (const statement of statements) expect(await rowsRead(statement)).toBeLessThanOrEqual(maxRows);
 }
 
-it.each([
-  ['without a filter', {}],
-  ['far back in the list', { cursor: after(ENCOUNTERS / 2) }],
-  ['filtered by a rare status', { status: 'pending_review' }],
-  ['filtered by status, far back', { status: 'pending_review', cursor: after(ENCOUNTERS / 2) }],
-  ['filtered by clinic', { clinicId: 'CLINIC' }],
-  ['filtered by clinic, far back', { clinicId: 'CLINIC', cursor: after(ENCOUNTERS / 2) }],
-  ['filtered by clinic and status', { clinicId: 'CLINIC', status: 'pending_review' }],
-  ['filtered by patient', { patientId: 'PATIENT' }],
-  ['filtered by patient and clinic', { patientId: 'PATIENT', clinicId: 'CLINIC' }],
+const FAR_BACK = after(ENCOUNTERS / 2);
+
+it.each<[filter: string, query: () => object, as?: () => Partner]>([
+  ['without a filter', () => ({})],
+  ['far back in the list', () => ({ cursor: FAR_BACK })],
+  ['filtered by a rare status', () => ({ status: 'pending_review' })],
+  ['filtered by status, far back', () => ({ status: 'pending_review', cursor: FAR_BACK })],
+  ['filtered by clinic', () => ({ clinicId })],
+  ['filtered by clinic, far back', () => ({ clinicId, cursor: FAR_BACK })],
+  ['filtered by clinic and status', () => ({ clinicId, status: 'pending_review' })],
+  ['filtered by patient', () => ({ patientId })],
+  ['filtered by patient and clinic', () => ({ patientId, clinicId })],
   [
     'filtered by patient and created_after, far back',
-    {
-      patientId: 'PATIENT',
-      created_after: '2026-01-02T00:00:00Z',
-      cursor: after(ENCOUNTERS / 2),
-    },
+    () => ({ patientId, created_after: '2026-01-02T00:00:00Z', cursor: FAR_BACK }),
   ],
-  ['for a client that is limited to a clinic', { limited: 'yes' }],
-  ['for a limited client, filtered by status', { limited: 'yes', status: 'pending_review' }],
-])(
-  'listEncounters %s reads little more than the page, in one statement',
-  async (_filter, { limited: isLimited, ...query }: Record<string, string>) => {
-    const search = new URLSearchParams({ ...query, limit: '10' })
-      .toString()
-      .replace('CLINIC', clinicId)
-      .replace('PATIENT', patientId);
-    await expectCheap(`GET /encounters?${search}`, isLimited ? limited : large);
-  },
-);
+  ['for a client that is limited to a clinic', () => ({}), () => limited],
+  ['for a limited client, filtered by status', () => ({ status: 'pending_review' }), () => limited],
+])('listEncounters %s reads little more than the page, in one statement', async (_filter, query, as = () => large) => {
+  await expectCheap(`GET /encounters?${new URLSearchParams({ ...query(), limit: '10' })}`, as());
+});
 
 it('listReviewQueue reads little more than the head of the queue, in one statement for every short page', async () => {
   const head = (limit: number): string => `GET /review-queue?serviceQueue=provider_network&limit=${limit}`;
   // Every page of up to twenty reads twenty-one encounters, so that they share one prepared statement.
   await expectCheap(head(10), large, 90);
-  const textsOf = async (limit: number): Promise<string[]> => {
-    const statements = await ownStatementsOf(() => call(harness, head(limit), { token: large.token }));
-    return statements.map(({ text }) => text);
-  };
+  const textsOf = async (limit: number): Promise<string[]> =>
+    (await ownStatementsOf(() => call(harness, head(limit), large))).map(({ text }) => text);
   expect(await textsOf(1)).toEqual(await textsOf(20));
   expect(await textsOf(21)).toEqual(await textsOf(100));
 });

@@ -72,7 +72,7 @@ export function step(before: Snapshot, given: Given, action: Action, now: number
   if (action.type === 'sweepClaims') return isLapsed ? { answer: 'done', after: lapsed } : stays('done');
   if (action.type === 'sweepExpired') {
     const isDue = waiting.includes(before.status) && before.expiresAt <= now;
-    return isDue ? { answer: 'done', after: ended(before, 'expired', 'expired') } : stays('done');
+    return isDue ? { answer: 'done', after: ended(before, 'expired') } : stays('done');
   }
   // A deadline that has passed counts even before a sweep.
   const current = isLapsed ? lapsed : before;
@@ -143,9 +143,9 @@ function changed(current: Snapshot, given: Given, action: Action, now: number): 
     case 'review':
       return decided(current, action.decisions);
     case 'cancel':
-      return ended(current, 'cancelled', 'cancelled');
+      return ended(current, 'cancelled');
     default:
-      return ended(current, 'expired', 'expired');
+      return ended(current, 'expired');
   }
 }
 
@@ -166,30 +166,20 @@ function decided(current: Snapshot, decisions: string): Snapshot {
   });
   const lines = items.filter((item) => item === 'approved').length;
   const status = lines > 0 ? 'completed' : 'denied';
-  return {
-    ...current,
-    status,
-    items,
-    lines,
-    orders: lines > 0 ? 1 : 0,
-    leaseEnds: null,
-    hasVisitUrl: false,
-    version: current.version + 1,
-    events: [...current.events, status],
-  };
+  return { ...closed(current, status, items), lines, orders: lines > 0 ? 1 : 0 };
 }
 
-function ended(current: Snapshot, status: Status, item: ItemStatus): Snapshot {
-  const items = current.items.map((each) => (each === 'pending_review' ? item : each));
-  return {
-    ...current,
+function ended(current: Snapshot, status: 'cancelled' | 'expired'): Snapshot {
+  return closed(
+    current,
     status,
-    items,
-    leaseEnds: null,
-    hasVisitUrl: false,
-    version: current.version + 1,
-    events: [...current.events, status],
-  };
+    current.items.map((item) => (item === 'pending_review' ? status : item)),
+  );
+}
+
+function closed(current: Snapshot, status: Status, items: readonly ItemStatus[]): Snapshot {
+  const [version, events] = [current.version + 1, [...current.events, status]];
+  return { ...current, status, items, leaseEnds: null, hasVisitUrl: false, version, events };
 }
 
 /** The rules of the domain guide that a snapshot breaks, alone or as the successor of `before`. */

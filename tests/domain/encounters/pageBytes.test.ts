@@ -1,5 +1,5 @@
 import { addAddenda, addRefunds } from '../../support/fullRecords.js';
-import { encounterBody, newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { encounterBody, newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { claimedEncounter, completedEncounter, reviewer } from '../../support/reviews.js';
@@ -36,10 +36,8 @@ async function allPages(path: string): Promise<Answer['body'][]> {
 it('listEncounters and listReviewQueue end a page with long notes at 1 MiB, and the cursor reaches every encounter', async () => {
   const body = await encounterBody(harness, partner);
   // Four bytes per character.
-  const json = { ...body, additionalNotes: '\u{1F489}'.repeat(10_000) };
-  for (let count = 0; count < ENCOUNTERS; count += 1) {
-    await call(harness, 'POST /encounters', { token: partner.token, json });
-  }
+  const changes = { ...body, additionalNotes: '\u{1F489}'.repeat(10_000) };
+  for (let count = 0; count < ENCOUNTERS; count += 1) await newEncounter(harness, partner, changes);
   const numbers = (await allPages('/encounters')).map(({ encounter_id }) => encounter_id);
   expect(new Set(numbers).size).toBe(ENCOUNTERS);
   expect(numbers).toHaveLength(ENCOUNTERS);
@@ -70,12 +68,8 @@ it('getChart omits earlier reviews beyond 1 MiB, sets hasMoreReviews, and always
   const chart = async () => (await get(`/encounters/${encounter_id}/chart?reviewerRef=${reviewer}`)).body;
   const whole = await chart();
   expect([whole.earlierReviews.length, whole.hasMoreReviews]).toEqual([3, false]);
-  for (const { encounter_id: number } of reviewed) {
-    await addAddenda(harness, partner, number, 100, '\u{1F489}'.repeat(4_000));
-  }
-  const part = await chart();
-  expect(part.earlierReviews.map(({ encounter_id: number }: Answer['body']) => number)).toEqual([
-    reviewed.at(-1)?.encounter_id,
-  ]);
-  expect(part.hasMoreReviews).toBe(true);
+  const long = '\u{1F489}'.repeat(4_000);
+  for (const earlier of reviewed) await addAddenda(harness, partner, earlier.encounter_id, 100, long);
+  const latest = { encounter_id: reviewed.at(-1)?.encounter_id };
+  expect(await chart()).toMatchObject({ earlierReviews: [latest], hasMoreReviews: true });
 });

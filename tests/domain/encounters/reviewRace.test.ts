@@ -36,10 +36,8 @@ describe('twenty simultaneous requests', () => {
     const claimed = await claimedEncounter(harness, partner, body);
     const answers = await times(20, () => send(claimed, 'review', reviewBody(claimed)));
     expect(statusesOf(answers)).toEqual([200, ...Array(19).fill(409)]);
-    for (const {
-      body: { code, current_status },
-    } of answers.filter(({ status }) => status === 409)) {
-      expect([code, current_status]).toEqual(['invalid_state', 'completed']);
+    for (const { status, body: problem } of answers) {
+      if (status === 409) expect(problem).toMatchObject({ code: 'invalid_state', current_status: 'completed' });
     }
     expect(await ordersOf(claimed)).toBe(1);
     expect((await stored(claimed)).version).toBe(3);
@@ -108,20 +106,21 @@ describe('simultaneous ends of a review', () => {
 describe('the expiry of an encounter', () => {
   it('either wins or loses against a simultaneous claim or cancellation', async () => {
     const waiting = await times(12, () => newEncounter(harness, partner, body));
-    const month = 30 * 24 * 3_600;
+    const sweep = () => expireDueEncounters(inSeconds(30 * 24 * 3_600), partner.tenantId);
     const [, , ...answers] = await Promise.all([
-      expireDueEncounters(inSeconds(month), partner.tenantId),
-      expireDueEncounters(inSeconds(month), partner.tenantId),
-      ...waiting.map((encounter, index) => {
-        if (index % 2) return send(encounter, 'claim', { reviewerRef: reviewer });
-        return send(encounter, 'cancel', { reason: 'other' });
-      }),
+      sweep(),
+      sweep(),
+      ...waiting.map((encounter, index) =>
+        index % 2
+          ? send(encounter, 'claim', { reviewerRef: reviewer })
+          : send(encounter, 'cancel', { reason: 'other' }),
+      ),
     ]);
     for (const [index, answer] of answers.entries()) {
       const { status } = await stored(waiting[index]);
-      const wanted = index % 2 ? 'in_review' : 'cancelled';
+      const successful = index % 2 ? 'in_review' : 'cancelled';
       expect([answer.status, answer.body.current_status, status]).toEqual(
-        status === 'expired' ? [409, 'expired', 'expired'] : [200, undefined, wanted],
+        status === 'expired' ? [409, 'expired', 'expired'] : [200, undefined, successful],
       );
       expect(await eventTypesOf(harness, waiting[index])).toHaveLength(1);
     }

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { openDatabase, type Database } from '../../../src/adapters/database/database.js';
 import { recordEvent } from '../../../src/domain/events/record.js';
 import { inTransaction } from '../../../src/domain/transactions/transaction.js';
 import { systemContext } from '../../../src/runtime/systemContext.js';
 import { feedPage, paid, recordPaid, type ToldEvent } from '../../support/events.js';
 import { newPartner, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import type { Harness } from '../../support/harness.js';
 import { untilBlocked } from '../../support/lockWaits.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
 
 const WRITERS = 50;
 /** Transactions of each writer, one after the other. */
@@ -18,23 +18,16 @@ const MAX_PAUSE_MS = 20;
 /** The statement timeout of a writer: on a slow machine it waits long for the other writers of its tenant. */
 const WRITER_TIMEOUT_MS = 60_000;
 
-let database: TestDatabase;
+let service: ObservedHarness;
 let harness: Harness;
-let writers: Database;
 let observer: Client;
+let writers: Database;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.url });
-  writers = openDatabase(database.url, { poolSize: WRITERS, timeoutMs: WRITER_TIMEOUT_MS });
-  observer = new Client({ connectionString: database.url });
-  await observer.connect();
+  service = await startObservedHarness();
+  ({ harness, observer } = service);
+  writers = openDatabase(service.databaseUrl, { poolSize: WRITERS, timeoutMs: WRITER_TIMEOUT_MS });
 });
-afterAll(async () => {
-  await observer.end();
-  await writers.close();
-  await harness.close();
-  await database.drop();
-});
+afterAll(() => writers.close().then(service.close));
 
 const orderNos = (events: readonly ToldEvent[]) => events.map(({ data }) => data['order_no']);
 const placeOf = ({ tenantId }: Partner) => ({ tenantId, clinicId: null });
@@ -89,8 +82,7 @@ describe('listEvents', () => {
         WHEN (NEW.data->>'order_status' = '${refused.order_status}') EXECUTE FUNCTION refuse()`);
     const last = 'ORD-999999999';
     const writeAll = async (partner: Partner): Promise<string[]> => {
-      const writing = Array.from({ length: WRITERS / 2 }, (_, writer) => write(writer, partner));
-      const written = await Promise.all(writing);
+      const written = await Promise.all(Array.from({ length: WRITERS / 2 }, (_, writer) => write(writer, partner)));
       await recordPaid(harness, placeOf(partner), last);
       return [...written.flat(), last];
     };
@@ -148,10 +140,10 @@ describe('listEvents', () => {
   });
 
   it('does not block one tenant while the event counter of another is locked', async () => {
-    const [one, other] = [await newPartner(harness), await newPartner(harness)];
-    await recordPaid(harness, placeOf(one));
+    const [partner, other] = [await newPartner(harness), await newPartner(harness)];
+    await recordPaid(harness, placeOf(partner));
     await observer.query('BEGIN');
-    await observer.query('SELECT FROM event_counter WHERE tenant_id = $1 FOR UPDATE', [one.tenantId]);
+    await observer.query('SELECT FROM event_counter WHERE tenant_id = $1 FOR UPDATE', [partner.tenantId]);
     await recordPaid(harness, placeOf(other));
     await observer.query('ROLLBACK');
     expect((await feedPage(harness, other)).data).toHaveLength(1);

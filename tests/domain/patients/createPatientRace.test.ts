@@ -2,7 +2,7 @@ import { Prisma } from '../../../generated/prisma/client.js';
 import type { Database } from '../../../src/adapters/database/database.js';
 import type { Statements } from '../../../src/adapters/database/statements.js';
 import { Problem } from '../../../src/problem.js';
-import { newPartner, patientBody, type Partner } from '../../support/factories.js';
+import { newPartner, newPatient, patientBody, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
@@ -65,10 +65,8 @@ describe('simultaneous createPatient requests', () => {
 
   it('with different e-mails create one patient each', async () => {
     const partner = await newPartner(harness);
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, () => call(harness, 'POST /clients', { token: partner.token, json: patientBody() })),
-    );
-    expect(new Set(withStatus(answers, 201).map(({ body }) => body.user_id)).size).toBe(40);
+    const ids = await Promise.all(Array.from({ length: 40 }, () => newPatient(harness, partner)));
+    expect(new Set(ids).size).toBe(40);
     expect(await patientsOf(partner)).toHaveLength(40);
   });
 });
@@ -123,7 +121,9 @@ function beforeInsert(db: Database, act: (tenantId: string, email: string) => Pr
         const rows: Statements['rows'] = async (sql, ...values) => {
           const { text, values: sent } = 'raw' in sql ? Prisma.sql(sql, ...values) : sql;
           if (text.includes('INSERT INTO "client"')) {
-            await act(tenantId, onlyRow<{ email: string }>(JSON.parse(String(sent[1]))).email);
+            const [row, ...more] = [JSON.parse(String(sent[1]))].flat();
+            if (!row || more.length > 0) throw new Error('not one patient');
+            await act(tenantId, row.email);
           }
           return inside.of(tenantId).rows(sql, ...values);
         };
@@ -132,10 +132,4 @@ function beforeInsert(db: Database, act: (tenantId: string, email: string) => Pr
       return work({ ...inside, of });
     });
   return { ...db, transaction };
-}
-
-function onlyRow<Row>(data: Row | readonly Row[]): Row {
-  const [row, ...more] = [data].flat() as Row[];
-  if (!row || more.length > 0) throw new Error('not one patient');
-  return row;
 }

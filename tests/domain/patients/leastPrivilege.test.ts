@@ -7,12 +7,13 @@ import {
   newPatient,
   newDocument,
   newProduct,
+  patientBody,
   type Partner,
 } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
-import { approve, claimedEncounter, reviewBody } from '../../support/reviews.js';
+import { claimedEncounter, reviewBody } from '../../support/reviews.js';
 import { newSandbox, reset, simulate } from '../../support/sandbox.js';
 
 let harness: Harness;
@@ -35,50 +36,31 @@ const ask = (target: string, json?: unknown, { token } = limited): Promise<Answe
 async function answersAbout(patientId: string, email: string, documentId: string): Promise<Record<string, unknown>> {
   const treatmentIds = [await newProduct(harness, partner)];
   const encounter = { clinicId: here, treatmentIds, reviewType: 'asynchronous', serviceQueue: 'provider_network' };
+  const preview = (changes: object) => ask('POST /encounters/preview', { ...encounter, ...changes });
   const own = await newPatient(harness, limited);
-  const upload = await ask(`POST /clients-documents/${patientId}/upload-url/lab-results`, {
-    url: 'https://127.0.0.1/x.pdf',
-  });
-  const duplicate = await ask('POST /clients', {
-    firstName: 'J',
-    lastName: 'M',
-    email,
-    dateOfBirth: '1990-06-30',
-    countryCode: '+1',
-    phone: '5125550142',
-  });
+  const url = 'https://127.0.0.1/x.pdf';
+  const upload = await ask(`POST /clients-documents/${patientId}/upload-url/lab-results`, { url });
+  const duplicate = await ask('POST /clients', patientBody({ email }));
+  const events: Answer['body'][] = (await ask('GET /events?limit=100')).body.data;
   return {
     getPatient: (await ask(`GET /clients/${patientId}`)).status,
     findPatients: (await ask(`GET /clients?email=${email}`)).body.data.length,
     upload: [upload.status, upload.body.code],
-    preview: (await ask('POST /encounters/preview', { ...encounter, patientId })).status,
-    document: (await ask('POST /encounters/preview', { ...encounter, patientId: own, documentIds: [documentId] })).body
-      .code,
+    preview: (await preview({ patientId })).status,
+    document: (await preview({ patientId: own, documentIds: [documentId] })).body.code,
     duplicate: [duplicate.status, 'existing_user_id' in duplicate.body],
-    events: (await ask('GET /events?limit=100')).body.data.filter(
-      ({ data }: Answer['body']) => data.user_id === patientId,
-    ).length,
+    events: events.filter(({ data }) => data.user_id === patientId).length,
   };
 }
 
 describe('a client that is limited to clinics', () => {
   const unseen = {
-    getPatient: 404,
-    findPatients: 0,
-    upload: [401, 'patient_access_denied'],
-    preview: 404,
-    document: 'document_not_found',
-    duplicate: [409, false],
-    events: 0,
+    ...{ getPatient: 404, findPatients: 0, upload: [401, 'patient_access_denied'], preview: 404 },
+    ...{ document: 'document_not_found', duplicate: [409, false], events: 0 },
   };
   const seen = {
-    getPatient: 200,
-    findPatients: 1,
-    upload: [400, 'document_url_forbidden'],
-    preview: 200,
-    document: undefined,
-    duplicate: [409, true],
-    events: 1,
+    ...{ getPatient: 200, findPatients: 1, upload: [400, 'document_url_forbidden'], preview: 200 },
+    ...{ document: undefined, duplicate: [409, true], events: 1 },
   };
   let count = 0;
   const newPerson = async (owner: Partner): Promise<[string, string, string]> => {
@@ -101,9 +83,7 @@ describe('a client that is limited to clinics', () => {
     ];
     await newEncounter(harness, partner, { patientId: visiting[0], clinicId: here });
     await newDocument(harness, limited, documented[0]);
-    expect(await answersAbout(...created)).toEqual(seen);
-    expect(await answersAbout(...visiting)).toEqual(seen);
-    expect(await answersAbout(...documented)).toEqual(seen);
+    for (const person of [created, visiting, documented]) expect(await answersAbout(...person)).toEqual(seen);
   });
 
   it('answers 403 to identifiers of another clinic, even if they contradict each other', async () => {
@@ -121,14 +101,13 @@ describe('a client that is limited to clinics', () => {
 
 it('a revoked permission ends within 30 seconds, even for tokens that contain it', async () => {
   const { token, clientId, tenantId } = await newClient(harness, partner.tenantId);
-  expect((await ask('GET /clinics', undefined, { ...partner, token })).status).toBe(200);
-  await harness.domain.db.prisma.apiClient.updateMany({
-    where: { tenantId, clientId },
-    data: { permissions: ['read:client'] },
-  });
+  const get = (path: string) => call(harness, `GET ${path}`, { token });
+  expect((await get('/clinics')).status).toBe(200);
+  const data = { permissions: ['read:client'] };
+  await harness.domain.db.prisma.apiClient.updateMany({ where: { tenantId, clientId }, data });
   harness.clock.advance(30);
-  expectProblem(await ask('GET /clinics', undefined, { ...partner, token }), 403, 'insufficient_permission');
-  expect((await ask(`GET /clients?email=unknown@example.com`, undefined, { ...partner, token })).status).toBe(200);
+  expectProblem(await get('/clinics'), 403, 'insufficient_permission');
+  expect((await get('/clients?email=unknown@example.com')).status).toBe(200);
 });
 
 describe('a claim', () => {
@@ -136,24 +115,16 @@ describe('a claim', () => {
     const other = await newClient(harness, partner.tenantId);
     const claimed = await claimedEncounter(harness, partner);
     const { encounter_id, reviewerRef } = claimed;
-    const requests: [string, object][] = [
-      ['claim', { reviewerRef }],
-      ['release', { reviewerRef }],
-      ['review', reviewBody(claimed, approve)],
-    ];
-    for (const [action, json] of requests) {
+    const review = reviewBody(claimed);
+    for (const [action, json] of Object.entries({ claim: { reviewerRef }, release: { reviewerRef }, review })) {
       expectProblem(await ask(`POST /encounters/${encounter_id}/${action}`, json, other), 409, 'claimed_by_other');
     }
-    expect((await ask(`POST /encounters/${encounter_id}/review`, reviewBody(claimed, approve), partner)).status).toBe(
-      200,
-    );
+    expect((await ask(`POST /encounters/${encounter_id}/review`, review, partner)).status).toBe(200);
     const { tenantId, clientId } = partner;
     const { id } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
     const where = { tenantId_encounterNo: { tenantId, encounterNo: BigInt(encounter_id) } };
-    expect(await harness.domain.db.prisma.encounter.findUniqueOrThrow({ where })).toMatchObject({
-      claimedById: id,
-      reviewedById: id,
-    });
+    const encounter = await harness.domain.db.prisma.encounter.findUniqueOrThrow({ where });
+    expect([encounter.claimedById, encounter.reviewedById]).toEqual([id, id]);
   });
 
   it('can be taken by another API client after its release', async () => {

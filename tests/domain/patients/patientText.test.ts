@@ -19,22 +19,9 @@ const create = (changes: Record<string, unknown>, caller = partner) =>
   send(caller, JSON.stringify(patientBody(changes)));
 const get = (id: string) => call(harness, `GET /clients/${id}`, { token: partner.token });
 
-const texts = [
-  'firstName',
-  'lastName',
-  'address',
-  'address2',
-  'postalCode',
-  'notes',
-  'emergencyContact',
-  'emergencyContactCode',
-  'emergencyContactName',
-  'employer',
-  'workMobile',
-  'maritalStatus',
-  'insuranceInfo',
-  'medicalHistory',
-];
+const texts =
+  'firstName lastName address address2 postalCode notes emergencyContact emergencyContactCode emergencyContactName ' +
+  'employer workMobile maritalStatus insuranceInfo medicalHistory';
 
 describe('a text in createPatient', () => {
   it.each([
@@ -68,7 +55,7 @@ describe('a text in createPatient', () => {
     expect((await send(partner, raw)).body.firstName).toBe('😀é😀');
   });
 
-  it.each(texts)('with a NUL is rejected in %s (D-45)', async (name) => {
+  it.each(texts.split(' '))('with a NUL is rejected in %s (D-45)', async (name) => {
     for (const text of ['\0', 'Secret\0Name', 'Secret\0']) {
       const answer = await create({ [name]: text }, untouched);
       expectProblem(answer, 400, 'validation_failed', [{ pointer: `#/${name}`, code: 'pattern' }]);
@@ -85,14 +72,14 @@ describe('a text in createPatient', () => {
     ['a half after a pair', String.raw`\ud83d\ude00\ud83dSecret`],
   ])('with %s of a surrogate pair is malformed JSON, anywhere in the body (D-45)', async (_half, escapes) => {
     const json = JSON.stringify(patientBody({ notes: 'HERE' }));
-    const bodies = [
-      json.replace('HERE', escapes),
-      json.replace('"notes"', `"${escapes}"`),
-      json.replace('"HERE"', `["${escapes}"]`),
-      json.replace('"HERE"', `{"a":{"${escapes}":1}}`),
+    const values = [
+      `"notes":"${escapes}"`,
+      `"${escapes}":1`,
+      `"notes":["${escapes}"]`,
+      `"notes":{"a":{"${escapes}":1}}`,
     ];
-    for (const raw of bodies) {
-      const answer = await send(untouched, raw);
+    for (const value of values) {
+      const answer = await send(untouched, json.replace('"notes":"HERE"', value));
       expectProblem(answer, 400, 'malformed_json');
       expect(answer.text).not.toContain('Secret');
     }

@@ -1,32 +1,26 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
 import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import type { Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
 import { claim, claimedEncounter, completedEncounter, eventTypesOf, recordOf } from '../../support/reviews.js';
 import { scansOf, statementsOf } from '../../support/statements.js';
 
 type Encounter = Answer['body'];
 
-let database: TestDatabase;
+let service: ObservedHarness;
 let harness: Harness;
 let observer: Client;
 let partner: Partner;
 let body: EncounterBody;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.url });
-  observer = new Client({ connectionString: database.url });
-  await observer.connect();
+  service = await startObservedHarness();
+  ({ harness, observer } = service);
   partner = await newPartner(harness);
   body = await encounterBody(harness, partner);
 });
-afterAll(async () => {
-  await observer.end();
-  await harness.close();
-  await database.drop();
-});
+afterAll(() => service.close());
 
 const day = 24 * 3_600;
 /** The context of a sweep that runs this many seconds later. */
@@ -37,37 +31,33 @@ const inSeconds = (seconds: number) => ({
 const stored = async ({ encounter_id }: Encounter, { token } = partner): Promise<Encounter> =>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token })).body);
 
-/** Copies an encounter in its current state. */
+/** Copies an encounter with its item and treatment in its current state. */
 async function multiply({ id, encounter_id }: Encounter, copies: number): Promise<void> {
+  const columnsOf = async (table: string, ...without: string[]): Promise<string> => {
+    const { rows } = await observer.query(
+      `SELECT column_name AS name FROM information_schema.columns WHERE table_name = $1 AND table_schema = 'public'
+        AND is_generated = 'NEVER' AND is_identity = 'NO' AND column_name <> ALL ($2)`,
+      [table, ['id', ...without]],
+    );
+    return rows.map(({ name }) => name).join(', ');
+  };
   await observer.query('BEGIN');
+  const columns = await columnsOf('encounter', 'encounter_no');
   await observer.query(
-    `INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue,
-      sub_total, total_shipping_amt, grand_total, reviewer_ref, claimed_at, lease_expires_at, claimable_from,
-      expires_at, created_at, updated_at, version)
-    SELECT gen_random_uuid(), tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
-      total_shipping_amt, grand_total, reviewer_ref, claimed_at, lease_expires_at, claimable_from, expires_at,
-      created_at, updated_at, version
-    FROM encounter, generate_series(1, $2) WHERE encounter_no = $1`,
+    `INSERT INTO encounter (id, ${columns}) SELECT gen_random_uuid(), ${columns}
+      FROM encounter, generate_series(1, $2) WHERE encounter_no = $1`,
     [encounter_id, copies],
   );
-  await observer.query(
-    `INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name,
-      subcategory_id, sub_category_name, review_often, review_recurring, status)
-    SELECT gen_random_uuid(), tenant_id, e.id, position, category_id, category_name, subcategory_id, sub_category_name,
-      review_often, review_recurring, i.status FROM encounter e JOIN gfe_item i USING (tenant_id)
-    WHERE i.encounter_id = $1 AND NOT EXISTS (SELECT FROM gfe_item x WHERE x.encounter_id = e.id)`,
-    [id],
-  );
-  await observer.query(
-    `INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name,
-      price, shipping_type, shipping_amount, pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id,
-      sub_category_name)
-    SELECT gen_random_uuid(), tenant_id, e.id, product_id, position, sku, name, price, shipping_type, shipping_amount,
-      pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id, sub_category_name
-    FROM encounter e JOIN encounter_treatment t USING (tenant_id)
-    WHERE t.encounter_id = $1 AND NOT EXISTS (SELECT FROM encounter_treatment x WHERE x.encounter_id = e.id)`,
-    [id],
-  );
+  for (const table of ['gfe_item', 'encounter_treatment']) {
+    const parts = await columnsOf(table, 'encounter_id', 'tenant_id');
+    await observer.query(
+      `INSERT INTO ${table} (id, tenant_id, encounter_id, ${parts}) SELECT gen_random_uuid(), e.tenant_id, e.id, p.*
+        FROM encounter e, (SELECT ${parts} FROM ${table} WHERE encounter_id = $1) p
+        WHERE tenant_id = (SELECT tenant_id FROM encounter WHERE id = $1)
+          AND NOT EXISTS (SELECT FROM ${table} x WHERE x.encounter_id = e.id)`,
+      [id],
+    );
+  }
   await observer.query('COMMIT');
 }
 

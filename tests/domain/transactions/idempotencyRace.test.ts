@@ -1,48 +1,46 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { encounterBody, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
-import { startHarness, type Harness } from '../../support/harness.js';
+import type { Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { untilBlocked } from '../../support/lockWaits.js';
-import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
+import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
 import { expectProblem, withoutTable } from '../../support/refusals.js';
 
-let database: TestDatabase;
+let service: ObservedHarness;
 let harness: Harness;
 let partner: Partner;
 let json: EncounterBody;
 /** Another session, which takes locks. */
 let other: Client;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  harness = await startHarness({ databaseUrl: database.url });
-  other = new Client({ connectionString: database.url });
-  await other.connect();
+  service = await startObservedHarness();
+  ({ harness, observer: other } = service);
   partner = await newPartner(harness);
   json = await encounterBody(harness, partner);
 });
-afterAll(async () => {
-  await harness.close();
-  await other.end();
-  await database.drop();
-});
+afterAll(() => service.close());
 
 const create = (key: string): Promise<Answer> =>
   call(harness, 'POST /encounters', { token: partner.token, json, headers: { 'Idempotency-Key': key } });
 const isReplayed = ({ headers }: Answer): boolean => headers.get('Idempotent-Replayed') === 'true';
-const rows = async (): Promise<{ encounters: number; keys: number; events: number }> => {
-  const { db } = harness.domain;
+/** The numbers of encounters, keys and events. */
+const rows = async (): Promise<number[]> => {
+  const { prisma } = harness.domain.db;
   const where = { tenantId: partner.tenantId };
-  return {
-    encounters: await db.prisma.encounter.count({ where }),
-    keys: await db.prisma.idempotencyKey.count({ where }),
-    events: await db.prisma.event.count({ where: { ...where, type: 'encounter_created' } }),
-  };
+  const events = await prisma.event.count({ where: { ...where, type: 'encounter_created' } });
+  return [await prisma.encounter.count({ where }), await prisma.idempotencyKey.count({ where }), events];
 };
-const increased = ({ encounters, keys, events }: Awaited<ReturnType<typeof rows>>, by: number) => ({
-  encounters: encounters + by,
-  keys: keys + by,
-  events: events + by,
-});
+const increased = (before: readonly number[], by: number): number[] => before.map((count) => count + by);
+/** Two requests with one key, of which the second waits for the first, while events cannot be written. */
+const waitingPair = (key: string, meanwhile: (first: Promise<Answer>) => Promise<unknown> = async () => undefined) =>
+  whileEventsWait(async () => {
+    const first = create(key);
+    await untilBlocked(harness);
+    const second = create(key);
+    await untilBlocked(harness, 2);
+    await meanwhile(first);
+    return { first, second };
+  });
 
 /** Does the work while every request waits just before it writes its event, after all its other changes. */
 async function whileEventsWait<T>(work: () => Promise<T>): Promise<T> {
@@ -78,13 +76,7 @@ describe('two simultaneous createEncounter requests with one key', () => {
 
   it('create one encounter, and the second waits for the response of the first', async () => {
     const before = await rows();
-    const answers = await whileEventsWait(async () => {
-      const first = create('meeting');
-      await untilBlocked(harness);
-      const second = create('meeting');
-      await untilBlocked(harness, 2);
-      return { first, second };
-    });
+    const answers = await waitingPair('meeting');
     const [first, second] = [await answers.first, await answers.second];
     expect([first.status, isReplayed(first)]).toEqual([201, false]);
     expect([second.status, isReplayed(second), second.body]).toEqual([201, true, first.body]);
@@ -92,14 +84,12 @@ describe('two simultaneous createEncounter requests with one key', () => {
   });
 
   it('answer 409 with Retry-After to the second when the first takes too long', async () => {
-    const { tenantId, clientId } = partner;
-    const { id } = await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
     const before = await rows();
     await other.query('BEGIN');
     await other.query(
       `INSERT INTO idempotency_key (tenant_id, api_client_id, operation_id, key, fingerprint)
-      VALUES ($1, $2, 'createEncounter', 'slow', sha256(''))`,
-      [tenantId, id],
+      SELECT tenant_id, id, 'createEncounter', 'slow', sha256('') FROM api_client WHERE client_id = $1`,
+      [partner.clientId],
     );
     const answer = await create('slow');
     await other.query('ROLLBACK');
@@ -114,16 +104,12 @@ describe('two simultaneous createEncounter requests with one key', () => {
 describe('a createEncounter request that fails', () => {
   it('leaves neither effect nor key when its session dies, and the waiting duplicate creates the encounter', async () => {
     const before = await rows();
-    const answers = await whileEventsWait(async () => {
-      const first = create('cut');
-      await untilBlocked(harness);
-      const second = create('cut');
-      await untilBlocked(harness, 2);
+    const answers = await waitingPair('cut', async (first) => {
       await other.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
         AND wait_event_type = 'Lock' AND wait_event = 'relation'`);
-      return { first: await first, second };
+      await first;
     });
-    expectProblem(answers.first, 503, 'dependency_unavailable');
+    expectProblem(await answers.first, 503, 'dependency_unavailable');
     const second = await answers.second;
     expect([second.status, isReplayed(second)]).toEqual([201, false]);
     expect(await rows()).toEqual(increased(before, 1));
