@@ -17,7 +17,7 @@ import {
 import { sampleFiles, startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type CallOptions } from '../../support/http.js';
-import { pay } from '../../support/orders.js';
+import { getOrder, pay } from '../../support/orders.js';
 import {
   cancelled,
   claim,
@@ -63,9 +63,7 @@ async function provokeEveryEvent(): Promise<void> {
     employer: text('employer'),
   });
   await send(`PATCH /clients/${patientId}`, { json: { notes: text('more'), metadata: { [MARK]: text('own') } } });
-  await inTransaction(domain, (transaction) =>
-    recordVerification(transaction, partner.tenantId, patientId, 'VERIFIED'),
-  );
+  await inTransaction(domain, (work) => recordVerification(work, partner.tenantId, patientId, 'VERIFIED'));
   const url = files.serve(`/${MARK}.pdf`, { content: sampleFiles.pdf });
   const file = { url, fileName: `${text('file')}.pdf` };
   await send(`POST /clients-documents/${patientId}/upload-url/lab-results`, { json: file });
@@ -91,15 +89,14 @@ async function provokeEveryEvent(): Promise<void> {
   const claimed = await claim(harness, partner, encounter, { reviewerRef: text('provider') });
   const json = { ...reviewBody(claimed, decide), reviewerRef: text('provider'), notes: text('review') };
   await send(`POST /encounters/${claimed.encounter_id}/review`, { json });
-  const { token } = partner;
-  const {
-    body: { order_no },
-  } = await call(harness, `GET /encounters/${claimed.encounter_id}`, { token });
-  const { status } = await pay(harness, partner, order_no, { amount: '100.00', reference: text('payment') });
-  expect(status).toBe(201);
-  expect((await pay(harness, partner, order_no, { amount: '155.00', reference: text('rest') })).status).toBe(201);
-
-  const order = (await call(harness, `GET /orders/${order_no}`, { token })).body;
+  const { order_no } = (await call(harness, `GET /encounters/${claimed.encounter_id}`, partner)).body;
+  for (const [amount, reference] of [
+    ['100.00', text('payment')],
+    ['155.00', text('rest')],
+  ]) {
+    expect((await pay(harness, partner, order_no, { amount, reference })).status).toBe(201);
+  }
+  const order = (await getOrder(harness, partner, order_no)).body;
   const { pharmacyId } = order.lines[0];
   const fulfilment = { pharmacyId, status: 'accepted', carrier: text('carrier'), reason: text('late') };
   await send(`POST /orders/${order_no}/fulfilments`, { json: fulfilment });

@@ -9,8 +9,9 @@ import { feedPage, paid, recordEndpointEvents } from '../../support/events.js';
 import { newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
 import { startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startHarness, type Harness } from '../../support/harness.js';
-import { call } from '../../support/http.js';
+import { call, type Answer } from '../../support/http.js';
 import { keyedRequests } from '../../support/keyedRequests.js';
+import { getOrder } from '../../support/orders.js';
 import { claimedEncounter, completedEncounter, deny, reviewed, reviewer } from '../../support/reviews.js';
 import { reset, setClock, simulate } from '../../support/sandbox.js';
 import { newWebhooks } from '../../support/webhooks.js';
@@ -39,41 +40,32 @@ const webhookChanges: readonly (readonly [string, string, string, object?])[] = 
   ['retryWebhookDelivery', 'POST', '/deliveries/{}/retry'],
   ['deleteWebhookEndpoint', 'DELETE', ''],
 ];
+const send = (target: string, json: object): Promise<Answer> => call(harness, target, { token: partner.token, json });
 /** The changing operations without an idempotency key. */
 const keyless: Readonly<Record<string, () => Promise<{ readonly status: number }>>> = {
   async releaseEncounter() {
     const { encounter_id } = await claimedEncounter(harness, partner);
-    const json = { reviewerRef: reviewer };
-    return call(harness, `POST /encounters/${encounter_id}/release`, { token: partner.token, json });
+    return send(`POST /encounters/${encounter_id}/release`, { reviewerRef: reviewer });
   },
   async simulateEncounter() {
     const { encounter_id } = await newEncounter(harness, partner);
     return simulate(harness, partner, encounter_id, { outcome: 'approve_all', pay: true });
   },
-  async updatePatient() {
-    const json = { notes: 'Prefers mornings.' };
-    return call(harness, `PATCH /clients/${await newPatient(harness, partner)}`, { token: partner.token, json });
-  },
-  async simulateVerification() {
-    const target = `POST /sandbox/clients/${await newPatient(harness, partner)}/verification`;
-    return call(harness, target, { token: partner.token, json: { status: 'VERIFIED' } });
-  },
+  updatePatient: async () =>
+    send(`PATCH /clients/${await newPatient(harness, partner)}`, { notes: 'Prefers mornings.' }),
+  simulateVerification: async () =>
+    send(`POST /sandbox/clients/${await newPatient(harness, partner)}/verification`, { status: 'VERIFIED' }),
   async cancelOrder() {
     const { order_no } = await completedEncounter(harness, partner);
-    const json = { reason: 'The patient changed their mind.' };
-    return call(harness, `POST /orders/${order_no}/cancel`, { token: partner.token, json });
+    return send(`POST /orders/${order_no}/cancel`, { reason: 'The patient changed their mind.' });
   },
   async recordFulfilment() {
     const { order_no } = await completedEncounter(harness, partner);
-    const { body } = await call(harness, `GET /orders/${order_no}`, { token: partner.token });
-    const json = { pharmacyId: body.lines[0].pharmacyId, status: 'accepted' };
-    return call(harness, `POST /orders/${order_no}/fulfilments`, { token: partner.token, json });
+    const [{ pharmacyId }] = (await getOrder(harness, partner, order_no)).body.lines;
+    return send(`POST /orders/${order_no}/fulfilments`, { pharmacyId, status: 'accepted' });
   },
   setClock: () => setClock(harness, partner, 100),
-  setWebhookInboxBehavior: () => {
-    const json = { status: 500, delay_ms: 0 };
-    return call(harness, 'PUT /sandbox/webhook-inbox/behavior', { token: partner.token, json });
-  },
+  setWebhookInboxBehavior: () => send('PUT /sandbox/webhook-inbox/behavior', { status: 500, delay_ms: 0 }),
   ...Object.fromEntries(
     webhookChanges.map(([operationId, method, path, json]) => [operationId, () => ofNewWebhook(method, path, json)]),
   ),
@@ -95,20 +87,24 @@ function requireSuccess(operationId: string, { status }: { readonly status: numb
 
 const day = 24 * 3_600_000;
 
+/** Every changing operation, with a request that succeeds; each call needs another key. */
+function changes(key: string): [operationId: string, run: () => Promise<{ readonly status: number }>][] {
+  const keyed = Object.entries(keyedRequests).map(([operationId, make]) => {
+    const run = async () => {
+      const { right } = await make({ harness, fileHost, partner });
+      const headers = { 'Idempotency-Key': `${operationId} ${key}` };
+      return call(harness, right.target, { token: partner.token, json: right.json, headers });
+    };
+    return [operationId, run] satisfies [string, unknown];
+  });
+  return [...Object.entries(keyless), ...keyed];
+}
+
 /** Runs all writers of events: the operations, the jobs at several times, the operator's commands. */
 async function writeAllEvents(): Promise<void> {
-  const {
-    domain,
-    services: { objects, config, log },
-  } = harness;
-  for (const [operationId, run] of Object.entries(keyless)) requireSuccess(operationId, await run());
-  for (const [operationId, make] of Object.entries(keyedRequests)) {
-    const {
-      right: { target, json },
-    } = await make({ harness, fileHost, partner });
-    const headers = { 'Idempotency-Key': operationId };
-    requireSuccess(operationId, await call(harness, target, { token: partner.token, json, headers }));
-  }
+  const { domain, services } = harness;
+  const { objects, config, log } = services;
+  for (const [operationId, run] of changes('written')) requireSuccess(operationId, await run());
   const { order_no, clinicId, patientId, treatmentIds } = await completedEncounter(harness, partner);
   await reviewed(harness, partner, await newEncounter(harness, partner, { clinicId, patientId, treatmentIds }), deny);
   await inTransaction(domain, (transaction) => cancelOrderOf(transaction, partner.tenantId, order_no));
@@ -144,17 +140,9 @@ it('every transaction commits directly after it has written its events', async (
 });
 
 it('every operation that changes a record commits its audit row in the same transaction', async () => {
-  const keyed = Object.entries(keyedRequests).map(([operationId, make]) => {
-    const run = async () => {
-      const { right } = await make({ harness, fileHost, partner });
-      const headers = { 'Idempotency-Key': `${operationId} recorded` };
-      return call(harness, right.target, { token: partner.token, json: right.json, headers });
-    };
-    return [operationId, run] as const;
-  });
   const isChange = (text: string): boolean => /\b(INSERT INTO|UPDATE|DELETE FROM) /.test(text) && !isAudit({ text });
   const apart: string[] = [];
-  for (const [operationId, run] of [...Object.entries(keyless), ...keyed]) {
+  for (const [operationId, run] of changes('recorded')) {
     const sent = await statementsOf(async () => requireSuccess(operationId, await run()));
     const at = sent.findIndex(
       (statement) => statement.text.includes('"audit_event"') && recordsSuccess(statement, operationId),

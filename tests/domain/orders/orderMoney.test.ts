@@ -11,7 +11,7 @@ import {
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { eventsAbout, getOrder, orderEvents, pay } from '../../support/orders.js';
-import { approve, deny, reviewed } from '../../support/reviews.js';
+import { approve, completedEncounter, deny, reviewed } from '../../support/reviews.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -53,18 +53,12 @@ async function moneyOf(orderNo: string): Promise<Record<'record' | 'numbers', Re
   const { body: order } = await getOrder(harness, partner, orderNo);
   const { body: status } = await call(harness, 'POST /encounters/status', { token: partner.token, json });
   const keys = ['sub_total', 'total_shipping_amt', 'grand_total', 'paid_amt', 'balance_amt'] as const;
-  expect(status.order_details).toMatchObject({
-    order_no: order.order_no,
-    order_status: order.order_status,
-    created_date: order.created_date,
-  });
+  const { order_no, order_status, created_date, sub_total, total_shipping_amt, grand_total } = order;
+  expect(status.order_details).toMatchObject({ order_no, order_status, created_date });
   const lines: readonly Readonly<Record<string, string>>[] = order.lines;
   const total = (key: string): string => inText(sumOf(lines.map((line) => inCents(line[key] ?? ''))));
-  expect([total('unit_price'), total('shipping_amt'), total('line_total')]).toEqual([
-    order.sub_total,
-    order.total_shipping_amt,
-    order.grand_total,
-  ]);
+  const totals = ['unit_price', 'shipping_amt', 'line_total'].map(total);
+  expect(totals).toEqual([sub_total, total_shipping_amt, grand_total]);
   const pick = (from: Record<string, unknown>) => Object.fromEntries(keys.map((key) => [key, from[key]]));
   return { record: pick(order), numbers: pick(status.order_details) };
 }
@@ -128,4 +122,14 @@ describe('the money of an order', () => {
       { numRuns: 50, seed },
     );
   });
+});
+
+it('an order of free treatments is created as paid (scenario D)', async () => {
+  const free = await newProduct(harness, partner, { price: '0.00', shippingType: 'FREE_SHIPPING' });
+  const { order_no: orderNo } = await completedEncounter(harness, partner, { ...body, treatmentIds: [free] });
+  const amounts = { grand_total: '0.00', paid_amt: '0.00', balance_amt: '0.00' };
+  const { body: order } = await getOrder(harness, partner, orderNo);
+  expect(order).toMatchObject({ order_status: 'paid', ...amounts, payments: [] });
+  const events = await eventsAbout(harness, partner, { order_no: orderNo }, ...orderEvents);
+  expect(events.map(({ type }) => type)).toEqual(['order.created', 'order.paid']);
 });

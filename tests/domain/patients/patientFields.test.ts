@@ -42,6 +42,39 @@ describe('a text in createPatient', () => {
     await expectRefused(name, 7, 'type');
   });
 
+  it.each([
+    ['accents', 'José Ñúñez-Ångström'],
+    ['combining accents (not normalised)', 'Jose\u0301'],
+    ['Chinese', '李小龍'],
+    ['Arabic', 'مريم عبد الله'],
+    ['characters beyond 16 bits', '𠮷野家 𝒥ane'],
+    ['composed emoji', '👩🏽‍⚕️👨‍👩‍👧‍👦🇺🇸'],
+    ['quotes and markup', `O'Brien "Bob" <b>&amp;</b> \\ / ; -- $1 %s {{x}}`],
+    ['line breaks and tabs', 'a\r\nb\tc\n'],
+    ['control characters other than NUL', '\u0001\u001f\u007f\u0085\u200b\u202e\ufeff'],
+    ['the last characters of Unicode', 'x\uffff\u{10ffff}'],
+    ['white space around it', '  Jane  '],
+  ])('with %s is returned as sent', async (_content, text) => {
+    const changes = { firstName: text, address: text, notes: text, employer: text, insuranceInfo: text };
+    const { status, body } = await create(changes);
+    expect(status).toBe(201);
+    expect([body.firstName, body.address1]).toEqual([text, text]);
+    const read = (await call(harness, `GET /clients/${body.user_id}`, partner)).body;
+    expect([read.firstName, read.address1, read.notes, read.employer]).toEqual([text, text, text, text]);
+    expect(read.adminUser.name).toBe(`${text} Miller`);
+    const where = { tenantId: partner.tenantId, id: body.user_id };
+    const stored = await harness.domain.db.prisma.patient.findFirst({ where });
+    expect(stored?.insuranceInfo).toBe(text);
+  });
+
+  it('may be sent as escapes, including the two halves of a surrogate pair', async () => {
+    const json = JSON.stringify(patientBody({ firstName: 'HERE' }));
+    const raw = json.replace('HERE', String.raw`\ud83d\ude00\u00e9\uD83D\uDE00`);
+    const headers = { 'Content-Type': 'application/json' };
+    const { body } = await call(harness, 'POST /clients', { token: partner.token, raw, headers });
+    expect(body.firstName).toBe('😀é😀');
+  });
+
   it.each(['', ' ', '\t\n', '\u00a0', '\u3000 \u2003'])('must not be blank as a name: %j', async (name) => {
     await expectRefused('firstName', name, 'pattern');
     await expectRefused('lastName', name, 'pattern');

@@ -35,10 +35,8 @@ it('createDemo creates two sandbox tenants with working credentials, and does no
   const created = await createDemo(context, store);
   expect(created.map(({ name }) => name)).toEqual(['demo', 'Harbor Wellness']);
   for (const { name, clientId, clientSecret } of created) {
-    const client = await db.prisma.apiClient.findUnique({
-      where: { clientId },
-      include: { tenant: true, secrets: true },
-    });
+    const include = { tenant: true, secrets: true };
+    const client = await db.prisma.apiClient.findUnique({ where: { clientId }, include });
     expect(client).toMatchObject({ isActive: true, tenant: { name, mode: 'sandbox' } });
     expect(client?.permissions).toEqual(expect.arrayContaining([...presets.partner]));
     expect(client?.secrets.map(({ secretHash }) => Buffer.from(secretHash))).toEqual([
@@ -56,13 +54,12 @@ it('createDemo creates two sandbox tenants with working credentials, and does no
 
 it.each(['demo', 'harbor'])('createDemo gives the tenant %s a catalog with every kind of record', async (tenantId) => {
   const { clinics, categories, products } = await storedCatalog(db, tenantId);
+  const states = new Set(clinics.flatMap(({ locations }) => locations.map(({ state }) => state)));
+  const hasZone = ({ locations }: (typeof clinics)[number]) =>
+    locations.some(({ isPrimary, timezone }) => isPrimary && timezone !== null);
   expect(clinics.length).toBeGreaterThanOrEqual(6);
-  expect(new Set(clinics.flatMap(({ locations }) => locations.map(({ state }) => state))).size).toBeGreaterThanOrEqual(
-    3,
-  );
-  expect(
-    clinics.every(({ locations }) => locations.some(({ isPrimary, timezone }) => isPrimary && timezone !== null)),
-  ).toBe(true);
+  expect(states.size).toBeGreaterThanOrEqual(3);
+  expect(clinics.every(hasZone)).toBe(true);
   expect(clinics.filter(({ isActive }) => !isActive)).toHaveLength(1);
   expect(products.length).toBeGreaterThanOrEqual(12);
   expect(new Set(products.map(({ categoryId }) => categoryId)).size).toBeGreaterThanOrEqual(4);
@@ -75,21 +72,16 @@ it.each(['demo', 'harbor'])('createDemo gives the tenant %s a catalog with every
 
 it('createDemo gives the first tenant the clinics and products of the contract’s examples', async () => {
   const { clinics, products } = await storedCatalog(db, 'demo');
-  expect(clinics.map(({ id, displayName }) => [id, displayName])).toEqual(
-    expect.arrayContaining([
-      ['01a05c32-5e80-7000-8000-00000000c101', 'Northwind Austin'],
-      ['01a05c32-5e80-7000-8000-00000000c102', 'Northwind Phoenix'],
-      ['01a05c32-5e80-7000-8000-00000000c103', 'Northwind Denver'],
-    ]),
-  );
-  expect(products.map(({ id, sku }) => [id, sku])).toEqual(
-    expect.arrayContaining([
-      ['01a05c32-5e80-7000-8000-00000000b201', 'BTX-100'],
-      ['01a05c32-5e80-7000-8000-00000000b202', 'SEMA-25'],
-      ['01a05c32-5e80-7000-8000-00000000b203', 'B12-10'],
-      ['01a05c32-5e80-7000-8000-00000000b204', 'LHR-01'],
-    ]),
-  );
+  const names = [
+    ...clinics.map(({ id, displayName }) => [id, displayName]),
+    ...products.map(({ id, sku }) => [id, sku]),
+  ];
+  const examples = {
+    ...{ c101: 'Northwind Austin', c102: 'Northwind Phoenix', c103: 'Northwind Denver' },
+    ...{ b201: 'BTX-100', b202: 'SEMA-25', b203: 'B12-10', b204: 'LHR-01' },
+  };
+  const expected = Object.entries(examples).map(([end, name]) => [`01a05c32-5e80-7000-8000-00000000${end}`, name]);
+  expect(names).toEqual(expect.arrayContaining(expected));
 });
 
 it('createDemo gives the first tenant the sandbox fixtures, and the second only a catalog', async () => {

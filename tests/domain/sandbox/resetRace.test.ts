@@ -29,11 +29,8 @@ const records = () => thingsOf(harness, partner.tenantId);
 const post = (path: string, json: unknown): Promise<Answer> =>
   call(harness, `POST ${path}`, { token: partner.token, json });
 const encounter = {
-  clinicId: cast.clinics.austin,
-  patientId: cast.jane.id,
-  treatmentIds: [cast.products.botox],
-  reviewType: 'asynchronous',
-  serviceQueue: 'provider_network',
+  ...{ clinicId: cast.clinics.austin, patientId: cast.jane.id, treatmentIds: [cast.products.botox] },
+  ...{ reviewType: 'asynchronous', serviceQueue: 'provider_network' },
 };
 
 it('resetSandbox restores the initial records when six resets race', async () => {

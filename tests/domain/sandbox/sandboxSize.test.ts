@@ -8,17 +8,12 @@ import { fillSandbox, newSandbox, reset } from '../../support/sandbox.js';
 // The size of a sandbox is limited, so that its reset can finish within the request.
 
 let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
+beforeAll(async () => void (harness = await startHarness()));
 afterAll(() => harness.close());
 
 const encounter = {
-  clinicId: cast.clinics.austin,
-  patientId: cast.jane.id,
-  treatmentIds: [cast.products.botox],
-  reviewType: 'asynchronous',
-  serviceQueue: 'provider_network',
+  ...{ clinicId: cast.clinics.austin, patientId: cast.jane.id, treatmentIds: [cast.products.botox] },
+  ...{ reviewType: 'asynchronous', serviceQueue: 'provider_network' },
 };
 
 it('createPatient and createEncounter answer 409 sandbox_full from 5,000 records until the sandbox is reset', async () => {

@@ -7,12 +7,10 @@ import { eventsAbout } from '../../support/orders.js';
 import { withoutTable } from '../../support/refusals.js';
 import { completedEncounter, deny, reviewed } from '../../support/reviews.js';
 
-const HOUR = 3600;
+const DAY_MS = 24 * 3_600_000;
 
 let harness: Harness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
+beforeAll(async () => void (harness = await startHarness()));
 afterAll(() => harness.close());
 
 const noticesOf = (partner: Partner, { encounter_id }: Answer['body']) =>
@@ -37,24 +35,27 @@ async function sweepAt({ tenantId }: Partner, moment: number): Promise<[expiring
 
 describe('the sweeps of ending approvals', () => {
   it.each([
-    ['YEARLY', 30 * 24 * HOUR],
-    ['MONTHLY', 5 * 24 * HOUR],
-  ])('record one gfe.expiring before the end and one gfe.expired at the end: %s', async (reviewOften, notice) => {
-    const { partner, encounter, end } = await approval(reviewOften);
-    const before = end - notice * 1000;
-    expect(await sweepAt(partner, before - 1)).toEqual([0, 0]);
-    expect(await sweepAt(partner, before)).toEqual([1, 0]);
-    expect(await sweepAt(partner, end - 1)).toEqual([0, 0]);
-    expect(await sweepAt(partner, end)).toEqual([0, 1]);
-    expect(await sweepAt(partner, end + 1)).toEqual([0, 0]);
-    const { encounter_id, gfe_no, patientId, clinicId, gfe_data } = encounter;
-    const [{ categoryId, subcategoryId, validUntil }] = gfe_data;
-    const data = { encounter_id, gfe_no, patientId, categoryId, subcategoryId, validUntil };
-    expect(await noticesOf(partner, encounter)).toEqual([
-      { type: 'gfe.expiring', clinic_id: clinicId, timestamp: new Date(before), data },
-      { type: 'gfe.expired', clinic_id: clinicId, timestamp: new Date(end), data },
-    ]);
-  });
+    ['YEARLY', 30],
+    ['MONTHLY', 5],
+  ])(
+    'for a %s approval record one gfe.expiring %i days before its end and one gfe.expired at its end',
+    async (reviewOften, days) => {
+      const { partner, encounter, end } = await approval(reviewOften);
+      const before = end - days * DAY_MS;
+      expect(await sweepAt(partner, before - 1)).toEqual([0, 0]);
+      expect(await sweepAt(partner, before)).toEqual([1, 0]);
+      expect(await sweepAt(partner, end - 1)).toEqual([0, 0]);
+      expect(await sweepAt(partner, end)).toEqual([0, 1]);
+      expect(await sweepAt(partner, end + 1)).toEqual([0, 0]);
+      const { encounter_id, gfe_no, patientId, clinicId, gfe_data } = encounter;
+      const [{ categoryId, subcategoryId, validUntil }] = gfe_data;
+      const data = { encounter_id, gfe_no, patientId, categoryId, subcategoryId, validUntil };
+      expect(await noticesOf(partner, encounter)).toEqual([
+        { type: 'gfe.expiring', clinic_id: clinicId, timestamp: new Date(before), data },
+        { type: 'gfe.expired', clinic_id: clinicId, timestamp: new Date(end), data },
+      ]);
+    },
+  );
 
   it('record only gfe.expired if the first sweep runs after the end', async () => {
     const { partner, encounter, end } = await approval('YEARLY');
@@ -82,34 +83,23 @@ describe('the sweeps of ending approvals', () => {
     expect(await noticesOf(partner, encounter)).toHaveLength(1);
   });
 
-  it('use the clock of a sandbox', async () => {
-    const { partner, encounter, end } = await approval('MONTHLY', true, 'sandbox');
-    const { db } = harness.domain;
-    const realNow = harness.clock.now.getTime();
-    const setAhead = (moment: number) =>
-      db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: moment - realNow } });
-    const sweep = () => sweepAt(partner, realNow);
-    await setAhead(end - 1);
-    expect(await sweep()).toEqual([1, 0]);
-    await setAhead(end);
-    expect(await sweep()).toEqual([0, 1]);
-    const times = (await noticesOf(partner, encounter)).map(({ timestamp }) => timestamp);
-    expect(times).toEqual([new Date(end - 1), new Date(end)]);
-  });
-
-  it('cover every tenant by its clock, or only the given one', async () => {
-    const live = await approval('MONTHLY');
-    const sandbox = await approval('MONTHLY', true, 'sandbox');
-    const { db } = harness.domain;
-    const day = 24 * HOUR * 1000;
-    await db.prisma.tenant.update({ where: { id: sandbox.partner.tenantId }, data: { clockOffsetMs: day } });
+  it('use the clock of each tenant, and cover every tenant or only the given one', async () => {
+    const [live, sandbox] = [await approval('MONTHLY'), await approval('MONTHLY', true, 'sandbox')];
+    const { id } = await harness.domain.db.prisma.tenant.update({
+      where: { id: sandbox.partner.tenantId },
+      data: { clockOffsetMs: DAY_MS },
+    });
+    const noticeTimes = async () =>
+      (await noticesOf(sandbox.partner, sandbox.encounter)).map(({ timestamp }) => timestamp);
     const at = (moment: number) => ({ ...harness.domain, now: () => new Date(moment) });
-    expect(await announceExpiredApprovals(at(live.end), live.partner.tenantId)).toBe(1);
-    expect(await noticesOf(sandbox.partner, sandbox.encounter)).toEqual([]);
-    await announceExpiredApprovals(at(sandbox.end - day - 1));
-    expect(await noticesOf(sandbox.partner, sandbox.encounter)).toEqual([]);
-    await announceExpiredApprovals(at(sandbox.end - day));
-    expect(await noticesOf(sandbox.partner, sandbox.encounter)).toHaveLength(1);
+    expect(await sweepAt(live.partner, live.end)).toEqual([0, 1]);
+    expect(await noticeTimes()).toEqual([]);
+    const end = sandbox.end - DAY_MS;
+    expect(await announceExpiringApprovals(at(end - 1), id)).toBe(1);
+    await announceExpiredApprovals(at(end - 1));
+    expect(await noticeTimes()).toEqual([new Date(sandbox.end - 1)]);
+    await announceExpiredApprovals(at(end));
+    expect(await noticeTimes()).toEqual([new Date(sandbox.end - 1), new Date(sandbox.end)]);
   });
 });
 
@@ -137,17 +127,15 @@ describe('simultaneous sweeps of ending approvals', () => {
     const groups = await Promise.all(Array.from({ length: 20 }, () => newCategory(harness, partner)));
     const treatmentIds = await Promise.all(groups.map((group) => newProduct(harness, partner, group)));
     const encounters: Answer['body'][] = [];
-    for (let count = 0; count < 6; count += 1) {
-      encounters.push(await completedEncounter(harness, partner, { treatmentIds }));
-    }
+    while (encounters.length < 6) encounters.push(await completedEncounter(harness, partner, { treatmentIds }));
     const moment = Date.parse(encounters[0].gfe_data[0].validUntil);
     expect(await sweepAt(partner, moment - 1)).toEqual([120, 0]);
     const sweeps = await Promise.all(Array.from({ length: 4 }, () => sweepAt(partner, moment)));
     expect(sweeps.reduce((sum, [, expired]) => sum + expired, 0)).toBe(120);
     expect(await harness.domain.db.prisma.event.count({ where: { tenantId, type: 'gfe_expired' } })).toBe(120);
-    const perEncounter = await Promise.all(encounters.map((encounter) => noticesOf(partner, encounter)));
-    for (const about of perEncounter) {
-      expect(new Set(about.map(({ data }) => data['categoryId'])).size).toBe(20);
+    for (const encounter of encounters) {
+      const categories = (await noticesOf(partner, encounter)).map(({ data }) => data['categoryId']);
+      expect(new Set(categories).size).toBe(20);
     }
   });
 });

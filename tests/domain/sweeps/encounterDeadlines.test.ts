@@ -72,13 +72,6 @@ describe('lapseDueClaims', () => {
     expect(await stored(encounter)).toEqual({ ...encounter, updatedAt, version: 3 });
     expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.review_started', 'encounter.released']);
   });
-
-  it('lapses a renewed claim at the end of its new lease', async () => {
-    const claimed = await claimedEncounter(harness, partner, body);
-    await claim(harness, partner, claimed, { leaseSeconds: 7_200 });
-    expect(await lapseDueClaims(inSeconds(7_199))).toBe(0);
-    expect(await lapseDueClaims(inSeconds(7_200))).toBe(1);
-  });
 });
 
 describe('expireDueEncounters', () => {

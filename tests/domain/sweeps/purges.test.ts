@@ -17,10 +17,8 @@ let partner: Partner;
 beforeAll(async () => {
   [database, files] = await Promise.all([createTestDatabase(), startFileHost()]);
   // With the rights of the service's role only.
-  harness = await startHarness({
-    databaseUrl: database.serviceUrl,
-    environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
-  });
+  const { serviceUrl: databaseUrl } = database;
+  harness = await startHarness({ databaseUrl, environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
   partner = await newPartner(harness);
 });
 afterAll(async () => {
@@ -38,11 +36,13 @@ async function run(settings: Settings): Promise<void> {
 }
 
 /** Ages records by 100 days. */
-const age = async (table: 'encounter' | 'document', ids: readonly string[]): Promise<void> => {
-  const at = `now() - interval '100 days'`;
-  const list = ids.map((id) => `'${id}'`).join(', ');
-  await rowsOf(database.url, `UPDATE ${table} SET created_at = ${at}, updated_at = ${at} WHERE id IN (${list})`);
+const age = (table: 'encounter' | 'document', ...ids: readonly string[]): Promise<unknown> => {
+  const [at, list] = [`now() - interval '100 days'`, ids.map((id) => `'${id}'`).join(', ')];
+  return rowsOf(database.url, `UPDATE ${table} SET created_at = ${at}, updated_at = ${at} WHERE id IN (${list})`);
 };
+/** The ids of the rows of a table, in the order of their creation. */
+const remaining = async (table: 'encounter' | 'document'): Promise<unknown[]> =>
+  (await rowsOf(database.url, `SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => id);
 const endApprovals = ({ id }: Answer['body']): Promise<unknown> =>
   rowsOf(database.url, `UPDATE gfe_item SET valid_until = now() - interval '1 s' WHERE encounter_id = '${id}'`);
 
@@ -56,27 +56,22 @@ it('retention removes encounters that ended longer ago than encounterDays, and k
   const completed = await paid(await completedEncounter(harness, partner));
   await endApprovals(completed);
   const denied = await reviewed(harness, partner, await newEncounter(harness, partner), deny);
-  const ended = [completed, denied, await cancelled(harness, partner, await newEncounter(harness, partner))];
+  const newCancelled = async () => cancelled(harness, partner, await newEncounter(harness, partner));
+  const ended = [completed, denied, await newCancelled()];
   const unpaid = await completedEncounter(harness, partner);
   await endApprovals(unpaid);
   const open = [await newEncounter(harness, partner), await claimedEncounter(harness, partner)];
   const inForce = await paid(await completedEncounter(harness, partner));
-  await age(
-    'encounter',
-    [...ended, unpaid, ...open, inForce].map(({ id }) => id),
-  );
-  const young = await cancelled(harness, partner, await newEncounter(harness, partner));
-
-  const remaining = async (): Promise<unknown[]> =>
-    (await rowsOf(database.url, 'SELECT id FROM encounter ORDER BY encounter_no')).map(({ id }) => id);
-  const before = await remaining();
+  await age('encounter', ...[...ended, unpaid, ...open, inForce].map(({ id }) => id));
+  const young = await newCancelled();
+  const before = await remaining('encounter');
   await run({});
   await run({ encounterDays: 101 });
-  expect(await remaining()).toEqual(before);
+  expect(await remaining('encounter')).toEqual(before);
   await run({ encounterDays: 99 });
-  expect(await remaining()).toEqual([unpaid, ...open, inForce, young].map(({ id }) => id));
+  expect(await remaining('encounter')).toEqual([unpaid, ...open, inForce, young].map(({ id }) => id));
   await run({ encounterDays: 99 });
-  expect(await remaining()).toHaveLength(5);
+  expect(await remaining('encounter')).toHaveLength(5);
   expect((await call(harness, `GET /encounters/${completed.encounter_id}`, partner)).status).toBe(404);
   expect((await call(harness, `GET /orders/${completed.order_no}`, partner)).status).toBe(404);
 });
@@ -91,18 +86,16 @@ it('retention removes documents older than documentDays with their objects, and 
   };
   const [old, used, young] = [await uploaded(), await uploaded(), await uploaded()];
   const encounter = await newEncounter(harness, partner, { patientId, documentIds: [used.id] });
-  await age('document', [old.id, used.id]);
-  const remaining = async (): Promise<unknown[]> =>
-    (await rowsOf(database.url, 'SELECT id FROM document ORDER BY id')).map(({ id }) => id);
+  await age('document', old.id, used.id);
   await run({});
-  expect(await remaining()).toEqual([old.id, used.id, young.id]);
+  expect(await remaining('document')).toEqual([old.id, used.id, young.id]);
   await run({ documentDays: 99 });
-  expect(await remaining()).toEqual([used.id, young.id]);
+  expect(await remaining('document')).toEqual([used.id, young.id]);
   await expect(access(old.file)).rejects.toThrow('ENOENT');
   await Promise.all([access(used.file), access(young.file)]);
 
   await cancelled(harness, partner, encounter);
-  await age('encounter', [encounter.id]);
+  await age('encounter', encounter.id);
   await run({ encounterDays: 99, documentDays: 99 });
-  expect(await remaining()).toEqual([young.id]);
+  expect(await remaining('document')).toEqual([young.id]);
 });

@@ -1,5 +1,4 @@
 import { Prisma } from '../../../generated/prisma/client.js';
-import type { Caller } from '../../../src/context.js';
 import { getEncounter } from '../../../src/domain/encounters/encounters.js';
 import { showEncounter } from '../../../src/domain/encounters/lookup.js';
 import { findPatients, getPatient } from '../../../src/domain/patients/patients.js';
@@ -44,9 +43,8 @@ async function statementsPerRequest(caller: Partner, target: string, json?: unkn
 }
 
 /** A context with only the database and a caller. */
-function lookup(tenantId: string): LookupContext {
-  return { db: harness.domain.db, caller: { tenantId, allowedClinicIds: null } as unknown as Caller };
-}
+const lookup = (tenantId: string): LookupContext =>
+  ({ db: harness.domain.db, caller: { tenantId, allowedClinicIds: null } }) as unknown as LookupContext;
 
 it('a read sends one statement, in a sandbox as in a live tenant', async () => {
   for (const caller of [partner, sandbox]) {
@@ -120,11 +118,8 @@ it.each(['UTC', 'America/New_York', 'Pacific/Kiritimati'])(
       expect(shown.order?.grandTotal).toBeInstanceOf(Prisma.Decimal);
       const { information: _information, addenda: _addenda, ...record } = shown;
       expect(stored).toMatchObject(record);
-      expect(shown).toMatchObject({
-        documents: [{}, {}],
-        treatments: [{}],
-        gfeItems: [{ decidedAt: expect.any(Date) }],
-      });
+      const gfeItems = [{ decidedAt: expect.any(Date) }];
+      expect(shown).toMatchObject({ documents: [{}, {}], treatments: [{}], gfeItems });
     }),
 );
 

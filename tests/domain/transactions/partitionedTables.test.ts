@@ -25,10 +25,7 @@ beforeAll(async () => {
     await harness.domain.db.prisma.$executeRawUnsafe(statement);
 });
 afterAll(() => harness.close());
-
-beforeEach(async () => {
-  await harness.domain.db.prisma.$executeRaw`TRUNCATE idempotency_key`;
-});
+beforeEach(() => harness.domain.db.prisma.$executeRaw`TRUNCATE idempotency_key`);
 
 async function useKeys({ clientId, tenantId }: Partner, count: number, age: string): Promise<void> {
   await harness.domain.db.prisma.$executeRaw`

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { deactivateApiClient } from '../../../src/domain/access/apiClients.js';
+import type { Permission } from '../../../src/contract.js';
 import { webhookBacklog } from '../../../src/domain/webhooks/backlog.js';
 import { takeEndpoints } from '../../../src/domain/webhooks/deliver.js';
 import { makeDeliveries } from '../../../src/domain/webhooks/fanOut.js';
@@ -50,6 +51,13 @@ afterAll(async () => {
 
 let paths = 0;
 const newPath = (): string => `/hooks/${(paths += 1)}`;
+/** An endpoint of the partner at this path. */
+const endpointAt = (path: string, changes: object = {}, owner = partner): Promise<Answer['body']> =>
+  newEndpoint(harness, owner, { url: receiver.url(path), ...changes });
+const advanceAndDeliver = (seconds: number): Promise<void> => {
+  harness.clock.advance(seconds);
+  return deliverAll(harness);
+};
 const at = (path: string): Received[] => receiver.received.filter((request) => request.path === path);
 const idsAt = (path: string): unknown[] => at(path).map(({ headers }) => headers['webhook-id']);
 const pay = (count = 1, { tenantId } = partner): Promise<void> =>
@@ -63,8 +71,8 @@ describe('a webhook endpoint', () => {
   it('receives each later event of its types once, as the feed shows it, signed with its secret', async () => {
     await pay();
     const [all, paid] = [newPath(), newPath()];
-    const { secret } = await newEndpoint(harness, partner, { url: receiver.url(all) });
-    await newEndpoint(harness, partner, { url: receiver.url(paid), types: ['order.paid'] });
+    const { secret } = await endpointAt(all);
+    await endpointAt(paid, { types: ['order.paid'] });
     const before = (await feedPage(harness, partner)).next_cursor;
     await pay(2);
     await newPatient(harness, partner);
@@ -73,9 +81,9 @@ describe('a webhook endpoint', () => {
     await deliverAll(harness);
 
     const { data } = await feedPage(harness, partner, { after: before, limit: 100 });
-    const sorted = (ids: unknown[]): unknown[] => [...ids].sort();
-    expect(sorted(idsAt(all))).toEqual(sorted(data.map(({ id }) => id)));
-    expect(sorted(idsAt(paid))).toEqual(sorted(data.filter(({ type }) => type === 'order.paid').map(({ id }) => id)));
+    const idsOf = (events: typeof data) => events.map(({ id }) => id).sort();
+    expect(idsAt(all).sort()).toEqual(idsOf(data));
+    expect(idsAt(paid).sort()).toEqual(idsOf(data.filter(({ type }) => type === 'order.paid')));
     for (const webhook of at(all)) {
       const { id, ...event } = data.find((event) => event.id === webhook.headers['webhook-id']) ?? {};
       expect(webhook.body).toBe(JSON.stringify(event));
@@ -89,21 +97,18 @@ describe('a webhook endpoint', () => {
     const [own, other] = [await newClinic(harness, partner), await newClinic(harness, partner)];
     const limited = await newClient(harness, partner.tenantId, permissions, [own]);
     const path = newPath();
-    await newEndpoint(harness, limited, { url: receiver.url(path), types: ['encounter.created'] });
+    await endpointAt(path, { types: ['encounter.created'] }, limited);
     const seen = await newEncounter(harness, partner, { clinicId: own });
     await newEncounter(harness, partner, { clinicId: other });
     await deliverAll(harness);
     expect(at(path).map(({ body }) => JSON.parse(body).data.encounter_id)).toEqual([seen.encounter_id]);
-    const { db } = harness.domain;
     const { clientId, tenantId } = limited;
-    const where = { clientId, tenantId };
-    for (const lost of [
-      () => db.prisma.apiClient.update({ where, data: { permissions: ['read:event'] } }),
-      () => deactivateApiClient(harness.domain, clientId),
-    ]) {
-      await db.prisma.apiClient.update({ where, data: { permissions: [...permissions] } });
+    const grant = (granted: readonly Permission[]) =>
+      harness.domain.db.prisma.apiClient.update({ where: { clientId, tenantId }, data: { permissions: [...granted] } });
+    for (const revoke of [() => grant(['read:event']), () => deactivateApiClient(harness.domain, clientId)]) {
+      await grant(permissions);
       await newEncounter(harness, partner, { clinicId: own });
-      await lost();
+      await revoke();
       await newEncounter(harness, partner, { clinicId: own });
       await deliverAll(harness);
       expect(at(path)).toHaveLength(1);
@@ -113,14 +118,12 @@ describe('a webhook endpoint', () => {
   it('receives ten attempts with one id by the schedule, until the delivery fails', async () => {
     const path = newPath();
     statuses.set(path, 500);
-    const endpoint = await newEndpoint(harness, partner, { url: receiver.url(path) });
+    const endpoint = await endpointAt(path);
     await pay();
     const longest = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => 1.2 * seconds);
     for (const seconds of [0, ...longest]) {
-      harness.clock.advance(seconds * 0.6);
-      await deliverAll(harness);
-      harness.clock.advance(seconds * 0.4);
-      await deliverAll(harness);
+      await advanceAndDeliver(seconds * 0.6);
+      await advanceAndDeliver(seconds * 0.4);
     }
     const [delivery] = (await read(endpoint, '/deliveries')).data;
     expect(delivery).toMatchObject({ status: 'failed', next_attempt_at: null });
@@ -131,7 +134,7 @@ describe('a webhook endpoint', () => {
   });
 
   it('receives an attempt immediately after retryWebhookDelivery, even if an attempt under way fails meanwhile', async () => {
-    const { id } = await newEndpoint(harness, partner, { url: receiver.url(newPath()) });
+    const { id } = await endpointAt(newPath());
     await pay();
     await makeDeliveries(harness.services);
     const [delivery] = (await read({ id }, '/deliveries')).data;
@@ -150,20 +153,16 @@ describe('a webhook endpoint', () => {
   it('is disabled by 410 immediately, and by five days without a success', async () => {
     const [gone, dead] = [newPath(), newPath()];
     statuses.set(gone, 410).set(dead, 404);
-    const endpoints = [
-      await newEndpoint(harness, partner, { url: receiver.url(gone) }),
-      await newEndpoint(harness, partner, { url: receiver.url(dead) }),
-    ] as const;
+    const endpoints = [await endpointAt(gone), await endpointAt(dead)] as const;
     const noticePath = newPath();
-    await newEndpoint(harness, partner, { url: receiver.url(noticePath), types: ['webhook.disabled'] });
+    await endpointAt(noticePath, { types: ['webhook.disabled'] });
     await pay();
     await deliverAll(harness);
     expect(await read(endpoints[0])).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
     expect(await read(endpoints[1])).toMatchObject({ status: 'active', disabledReason: null });
     for (let day = 0; day < 5; day += 1) {
-      harness.clock.advance(DAY);
       await pay();
-      await deliverAll(harness);
+      await advanceAndDeliver(DAY);
     }
     expect(await read(endpoints[1])).toMatchObject({ status: 'disabled', disabledReason: 'no_success' });
     expect(at(gone)).toHaveLength(1);
@@ -180,15 +179,14 @@ describe('a webhook endpoint', () => {
 
   it('receives signatures with both secrets for a day after a rotation', async () => {
     const path = newPath();
-    const { id, secret } = await newEndpoint(harness, partner, { url: receiver.url(path) });
+    const { id, secret } = await endpointAt(path);
     const rotated = await call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
     await pay();
     await deliverAll(harness);
     const [both] = at(path);
     for (const known of [secret, rotated.body.secret]) expect(verified(both as Received, known)).toBeDefined();
-    harness.clock.advance(DAY + 1);
     await pay();
-    await deliverAll(harness);
+    await advanceAndDeliver(DAY + 1);
     expect(at(path)[1]?.headers['webhook-signature']).not.toContain(' ');
   });
 
@@ -196,7 +194,7 @@ describe('a webhook endpoint', () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const path = newPath();
     statuses.set(path, 503);
-    await newEndpoint(harness, sandbox, { url: receiver.url(path) });
+    await endpointAt(path, {}, sandbox);
     await pay(1, sandbox);
     await deliverAll(harness);
     await deliverAll(harness);
@@ -212,11 +210,9 @@ describe('a webhook endpoint', () => {
 it('a database error in one tenant does not stop the webhooks of others', async () => {
   const other = await newPartner(harness);
   const path = newPath();
-  for (const tenant of [partner, other]) await newEndpoint(harness, tenant, { url: receiver.url(path) });
-  for (const [faulty, sound] of [
-    [partner, other],
-    [other, partner],
-  ] as const) {
+  for (const tenant of [partner, other]) await endpointAt(path, {}, tenant);
+  for (const faulty of [partner, other]) {
+    const sound = faulty === partner ? other : partner;
     const count = at(path).length;
     await withSql(
       harness,
@@ -240,7 +236,7 @@ it('a database error in one tenant does not stop the webhooks of others', async 
 describe('several processes', () => {
   it('never serve one endpoint simultaneously, and take over the endpoint of a dead process within 30 seconds', async () => {
     const path = newPath();
-    const { id } = await newEndpoint(harness, partner, { url: receiver.url(path) });
+    const { id } = await endpointAt(path);
     await pay(5);
     const { services, domain } = harness;
     expect((await webhookBacklog(domain.db)).behind).toBe(5);
@@ -263,8 +259,8 @@ describe('several processes', () => {
   it('send every event once, and a hanging receiver does not delay others', async () => {
     const [fast, slow] = [newPath(), newPath()];
     statuses.set(slow, HANGS);
-    await newEndpoint(harness, partner, { url: receiver.url(fast) });
-    await newEndpoint(harness, partner, { url: receiver.url(slow) });
+    await endpointAt(fast);
+    await endpointAt(slow);
     const running = [startDeliveries(harness.services), startDeliveries(harness.services)];
     try {
       await pay(100);

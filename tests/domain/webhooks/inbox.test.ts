@@ -21,26 +21,24 @@ it('the sandbox inbox keeps the last hundred webhooks as sent, and responds as s
   const url = `${harness.baseUrl}/sandbox/webhook-inbox`;
   const { id, secret } = await newEndpoint(harness, partner, { url, types: ['order.paid'] });
   const before = await inbox();
-  const place = { tenantId: partner.tenantId, clinicId: null };
-  await recordPaid(harness, place, 'ORD-100001');
-  await deliverAll(harness);
+  const deliver = async (orderNo: string, count = 1): Promise<void> => {
+    await recordPaid(harness, { tenantId: partner.tenantId, clinicId: null }, orderNo, count);
+    await deliverAll(harness);
+  };
+  await deliver('ORD-100001');
   const [message, ...others] = await inbox();
   expect(others).toEqual(before);
   expect(message).toMatchObject({ endpoint_id: id, status: 204 });
   expect(verified(message, secret)).toMatchObject({ type: 'order.paid', data: { order_no: 'ORD-100001' } });
 
-  await recordPaid(harness, place, 'ORD-100002', 110);
-  await deliverAll(harness);
+  await deliver('ORD-100002', 110);
   expect(await inbox()).toHaveLength(100);
 
-  const attempts = async (): Promise<Answer['body']> =>
-    (await ask(`GET /webhook-endpoints/${id}/deliveries?limit=1`)).data[0].attempts;
   await ask('PUT /sandbox/webhook-inbox/behavior', { status: 500, delay_ms: 0 });
-  await recordPaid(harness, place, 'ORD-100003');
-  await deliverAll(harness);
-  expect(await attempts()).toMatchObject([{ http_status: 500 }]);
+  await deliver('ORD-100003');
+  const [{ attempts }] = (await ask(`GET /webhook-endpoints/${id}/deliveries?limit=1`)).data;
+  expect(attempts).toMatchObject([{ http_status: 500 }]);
   await ask('PUT /sandbox/webhook-inbox/behavior', { status: 410, delay_ms: 10 });
-  await recordPaid(harness, place, 'ORD-100004');
-  await deliverAll(harness);
+  await deliver('ORD-100004');
   expect(await ask(`GET /webhook-endpoints/${id}`)).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
 });

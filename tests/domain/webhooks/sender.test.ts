@@ -5,9 +5,7 @@ import { startFileHost, type FileHost } from '../../support/fileHost.js';
 import { startRawServer } from '../../support/rawServer.js';
 
 let host: FileHost;
-beforeAll(async () => {
-  host = await startFileHost();
-});
+beforeAll(async () => void (host = await startFileHost()));
 afterEach(() => until(() => host.openConnections() === 0));
 afterAll(() => host.close());
 
@@ -28,18 +26,15 @@ it('the sender takes a response by its status, even with an endless or stalled b
 });
 
 it('the sender reports a missing response as timeout or unreachable', async () => {
-  const closed = await startRawServer('', false);
+  const [closed, broken] = [await startRawServer('', false), await startRawServer('no HTTP\r\n\r\n', false)];
   closed.close();
-  const broken = await startRawServer('no HTTP\r\n\r\n', false);
-  expect(await send(`http://${closed.host}/`, { allowedHosts: [closed.host] })).toEqual({ error: 'unreachable' });
-  expect(await send(`http://${broken.host}/`, { allowedHosts: [broken.host] })).toEqual({ error: 'unreachable' });
+  for (const server of [closed, broken]) {
+    const answer = await send(`http://${server.host}/`, { allowedHosts: [server.host] });
+    expect(answer).toEqual({ error: 'unreachable' });
+  }
   broken.close();
-  expect(
-    await send(
-      host.serve('/silent', () => undefined),
-      { timeout: 500 },
-    ),
-  ).toEqual({ error: 'timeout' });
+  const silent = host.serve('/silent', () => undefined);
+  expect(await send(silent, { timeout: 500 })).toEqual({ error: 'timeout' });
 });
 
 it('nextAttempt allows ten attempts within four days, and Retry-After can only delay them', () => {

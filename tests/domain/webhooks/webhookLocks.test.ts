@@ -55,13 +55,11 @@ it.each<[string, (id: string) => Promise<unknown>]>([
 
 it('simultaneous attempts, resets, deletions and new deliveries never deadlock', async () => {
   const statuses: number[] = [];
+  const replay = { token: partner.token, json: { after: '2026-01-01T00:00:00Z' } };
   for (let round = 0; round < 10; round += 1) {
     const id = await newDeliveries();
     const taken = await takeEndpoints(harness.services, 100);
-    await call(harness, `POST /webhook-endpoints/${id}/replay`, {
-      token: partner.token,
-      json: { after: '2026-01-01T00:00:00Z' },
-    });
+    await call(harness, `POST /webhook-endpoints/${id}/replay`, replay);
     const [resetting, removal] = await Promise.all([
       reset(harness, partner),
       remove(id),
