@@ -7,7 +7,10 @@ import { rescheduleEncounter } from '../../../src/domain/encounters/rescheduling
 import { claimEncounter, releaseEncounter, submitReview } from '../../../src/domain/reviews/review.js';
 import { inCallerTransaction, type CallerContext } from '../../../src/domain/transactions/transaction.js';
 import { Problem } from '../../../src/problem.js';
+import { columnsOf } from '../../support/columns.js';
+import { newEncounter, newPartner, newProduct } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
+import { oncePerName } from '../../support/oncePerName.js';
 import { callerContext } from '../../support/patientLives.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { action } from './encounterActions.js';
@@ -20,7 +23,6 @@ const lanes = 4;
 const batch = 50;
 const start = Date.parse('2026-11-20T16:00:00.000Z');
 const hour = 3_600_000;
-const month = start + 30 * 24 * hour;
 
 let database: TestDatabase;
 let harness: Harness;
@@ -37,69 +39,46 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The initial state of an encounter with two treatments, of two categories. */
-type Start = Given & Pick<Snapshot, 'claimableFrom' | 'expiresAt' | 'items'>;
-const chart: Start = {
-  ...{ isLive: false, createdAt: start, claimableFrom: start, expiresAt: month },
-  items: ['pending_review', 'pending_review'],
-};
-const kinds: Readonly<Record<string, Start>> = {
-  chart,
-  live: { ...chart, isLive: true, claimableFrom: start + hour },
-  'partly-reused': { ...chart, items: ['approved', 'pending_review'] },
-};
+/** A tenant whose only encounter has two treatments of two categories; each life starts with a copy. */
+interface Template extends Given {
+  readonly tenantId: string;
+  readonly groups: readonly Readonly<Record<'categoryId' | 'subcategoryId', string>>[];
+}
+const kinds = ['chart', 'live', 'partly-reused'] as const;
+const schedule = { scheduledDay: '2026-11-20', scheduledTime: '17:15:00', scheduledTimeZone: 'UTC' };
 
-const id = (number: number): string => `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`;
-const [clinic, patient, encounter, first, second] = [id(1), id(2), id(3), id(4), id(5)] as const;
-/** Ids of category, subcategory and product alike, which are in separate tables. */
-const groups = [first, second];
+async function newTemplate(kind: (typeof kinds)[number]): Promise<Template> {
+  const partner = await newPartner(harness);
+  const { tenantId } = partner;
+  const treatmentIds = [await newProduct(harness, partner), await newProduct(harness, partner)];
+  const changes = kind === 'live' ? { reviewType: 'synchronous', ...schedule } : {};
+  const { gfe_data } = await newEncounter(harness, partner, { treatmentIds, ...changes });
+  const approve = `UPDATE gfe_item SET status = 'approved', decided_at = $2 WHERE tenant_id = $1 AND position = 0`;
+  if (kind === 'partly-reused') await pool.query(approve, [tenantId, new Date(start)]);
+  return { tenantId, groups: gfe_data, isLive: kind === 'live', createdAt: start };
+}
+
+const copied = 'tenant api_client clinic client category subcategory product encounter encounter_treatment gfe_item';
 
 /**
- * Creates tenants with one encounter each, one tenant per life, so that lives cannot affect each other. All tenants
- * share the same ids, as sandbox fixtures do.
+ * Creates copies of the tenant, one per life, so that lives cannot affect each other. All tenants share the same ids, as
+ * sandbox fixtures do.
  */
-async function createTenants(prefix: string, given: Start, from: number): Promise<void> {
-  const { isLive, claimableFrom, expiresAt, items } = given;
-  const [time, claimable, end] = [start, claimableFrom, expiresAt].map((ms) => `'${new Date(ms).toISOString()}'`);
-  const tenants = `FROM generate_series(${from}, ${from + batch - 1}) AS n`;
-  const tenant = `'${prefix}-' || n`;
-  const statements = [
-    `INSERT INTO tenant (id, name, mode, created_at, updated_at)
-      SELECT ${tenant}, ${tenant}, 'live', ${time}, ${time} ${tenants}`,
-    `INSERT INTO api_client (id, tenant_id, client_id, name, permissions, allowed_clinic_ids, created_at, updated_at)
-      SELECT gen_random_uuid(), ${tenant}, ${tenant}, 'x', '{}', '{}', ${time}, ${time} ${tenants}`,
-    `INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
-      SELECT '${clinic}', ${tenant}, 'x', 'x', 'x', true, ${time}, ${time} ${tenants}`,
-    `INSERT INTO client (id, tenant_id, first_name, last_name, email, date_of_birth, phone, country_code, is_verified,
-        is_home_address_same_as_shipping, created_at, updated_at)
-      SELECT '${patient}', ${tenant}, 'x', 'x', 'x', '1990-06-30', '1', '1', 'VERIFIED', false, ${time}, ${time}
-      ${tenants}`,
-    `INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
-        total_shipping_amt, grand_total, claimable_from, expires_at, created_at, updated_at)
-      SELECT '${encounter}', ${tenant}, 'pending_review', '${clinic}', '${patient}',
-        '${isLive ? 'synchronous' : 'asynchronous'}', 'provider_network', 2, 0, 2, ${claimable}, ${end}, ${time},
-        ${time} ${tenants}`,
-    ...groups.flatMap((group, position) => [
-      `INSERT INTO category (id, tenant_id, category_name, review_often, review_recurring, created_at, updated_at)
-        SELECT '${group}', ${tenant}, '${group}', 'YEARLY', true, ${time}, ${time} ${tenants}`,
-      `INSERT INTO subcategory (id, tenant_id, category_id, sub_category_name, created_at, updated_at)
-        SELECT '${group}', ${tenant}, '${group}', 'x', ${time}, ${time} ${tenants}`,
-      `INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
-          external_code, category_id, subcategory_id, created_at, updated_at)
-        SELECT '${group}', ${tenant}, '${group}', 'x', 'x', 1, true, '${group}', 'x', 'x', '${group}', '${group}',
-          ${time}, ${time} ${tenants}`,
-      `INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name, price,
-          shipping_type, shipping_amount, pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id,
-          sub_category_name)
-        SELECT '${group}', ${tenant}, '${encounter}', '${group}', ${position}, 'x', 'x', 1, 'FREE_SHIPPING', 0,
-          '${group}', 'x', '${group}', 'x', '${group}', 'x' ${tenants}`,
-      `INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
-          sub_category_name, review_often, review_recurring, status, decided_at)
-        SELECT '${group}', ${tenant}, '${encounter}', ${position}, '${group}', 'x', '${group}', 'x', 'YEARLY', true,
-          '${items[position]}', ${items[position] === 'approved' ? time : 'NULL'} ${tenants}`,
-    ]),
-  ];
-  await harness.domain.db.prisma.$transaction(statements.map((sql) => harness.domain.db.prisma.$executeRawUnsafe(sql)));
+async function copyTenant({ tenantId }: Template, prefix: string, from: number): Promise<void> {
+  const copy = `'${prefix}-' || n`;
+  const statements = copied.split(' ').map(async (table) => {
+    const changed: Readonly<Record<string, string>> = {
+      ...{ tenant_id: copy, client_id: copy, created_by_api_client_id: 'NULL' },
+      ...(table === 'tenant' ? { id: copy, name: copy } : {}),
+      ...(table === 'api_client' ? { id: 'gen_random_uuid()' } : {}),
+    };
+    const columns = await columnsOf(pool, table);
+    return `INSERT INTO ${table} (${columns.join()}) SELECT ${columns.map((name) => changed[name] ?? name).join()}
+      FROM ${table}, generate_series(${from}, ${from + batch - 1}) AS n
+      WHERE ${table === 'tenant' ? 'id' : 'tenant_id'} = '${tenantId}'`;
+  });
+  // One query of several statements is one transaction.
+  await pool.query((await Promise.all(statements)).join('; '));
 }
 
 /** The stored state of a tenant's only encounter. */
@@ -123,8 +102,11 @@ async function stored(tenantId: string): Promise<Snapshot & { readonly encounter
   return { ...rows[0], encounterNo: BigInt(rows[0].encounterNo) };
 }
 
+/** The groups of the pending items. */
+type Waiting = Template['groups'];
+
 /** The domain function that performs the action. */
-function workOf(action: Action, encounterNo: bigint, waiting: readonly number[], now: number) {
+function workOf(action: Action, encounterNo: bigint, waiting: Waiting, now: number) {
   return (context: CallerContext): Promise<unknown> => {
     switch (action.type) {
       case 'claim': {
@@ -155,7 +137,7 @@ async function act(
   tenantId: string,
   encounterNo: bigint,
   action: Action,
-  waiting: readonly number[],
+  waiting: Waiting,
   now: number,
 ): Promise<string> {
   const context = await callerContext(harness, { tenantId }, () => new Date(now));
@@ -181,15 +163,12 @@ function scheduleIn(hours: number | null, now: number) {
 /** Start and end in minutes from now. A claim is never older than its lease. */
 const visits = { now: [0, 0], early: [-24 * 60, 0], late: [0, 2] };
 
-function reviewOf({ by, decisions, visit }: Review, waiting: readonly number[], now: number) {
+function reviewOf({ by, decisions, visit }: Review, waiting: Waiting, now: number) {
   const decide = (index: number) =>
     decisions === 'all' || (decisions === 'first' && index === 0)
       ? ({ decision: 'approved' } as const)
       : ({ decision: 'denied', reason: 'x' } as const);
-  const all = waiting.map((position, index) => {
-    const group = groups[position] ?? '';
-    return { categoryId: group, subcategoryId: group, ...decide(index) };
-  });
+  const all = waiting.map(({ categoryId, subcategoryId }, index) => ({ categoryId, subcategoryId, ...decide(index) }));
   const minutes = visit === 'none' ? [] : visits[visit];
   const [startedAt, endedAt] = minutes.map((minute) => new Date(now + minute * 60_000).toISOString());
   return {
@@ -200,7 +179,7 @@ function reviewOf({ by, decisions, visit }: Review, waiting: readonly number[], 
 }
 
 const lives = fc.record({
-  kind: fc.constantFrom(...Object.keys(kinds)),
+  kind: fc.constantFrom(...kinds),
   actions: fc.array(action, { minLength: 3, maxLength: 7, size: 'max' }),
 });
 const claim = { type: 'claim', by: 'A', leaseSeconds: 3_600, hasUrl: false } as const;
@@ -215,24 +194,23 @@ const rare: [typeof lives extends fc.Arbitrary<infer Life> ? Life : never][] = [
   [{ kind: 'chart', actions: [{ type: 'wait', seconds: 30 * 86_400 }, { type: 'sweepExpired' }] }],
 ];
 const seen = new Set<string>();
+const templates = oncePerName<Template>();
 
 /** Runs lives one after the other, each in its tenant. */
 const live = (lane: number, numRuns: number): Promise<void> => {
-  const used: Record<string, number> = {};
+  const used = { chart: 0, live: 0, 'partly-reused': 0 };
   return fc.assert(
     fc.asyncProperty(lives, async ({ kind, actions }) => {
-      const { [kind]: given } = kinds;
-      if (!given) throw new Error(`no ${kind}`);
-      const number = used[kind] ?? 0;
-      used[kind] = number + 1;
-      if (number % batch === 0) await createTenants(`${kind}-${lane}`, given, number);
-      await liveOnce(`${kind}-${lane}-${number}`, given, actions);
+      const template = await templates(kind, () => newTemplate(kind));
+      const number = used[kind]++;
+      if (number % batch === 0) await copyTenant(template, `${kind}-${lane}`, number);
+      await liveOnce(`${kind}-${lane}-${number}`, template, actions);
     }),
     { numRuns, examples: rare },
   );
 };
 
-async function liveOnce(tenantId: string, given: Start, actions: readonly Action[]): Promise<void> {
+async function liveOnce(tenantId: string, template: Template, actions: readonly Action[]): Promise<void> {
   const { encounterNo, ...initial } = await stored(tenantId);
   let [model, now]: [Snapshot, number] = [initial, start];
   for (const each of actions) {
@@ -241,8 +219,8 @@ async function liveOnce(tenantId: string, given: Start, actions: readonly Action
       continue;
     }
     const before = model;
-    const waiting = before.items.flatMap((item, position) => (item === 'pending_review' ? [position] : []));
-    const expected = step(before, given, each, now);
+    const waiting = template.groups.filter((_, position) => before.items[position] === 'pending_review');
+    const expected = step(before, template, each, now);
     const answer = await act(tenantId, encounterNo, each, waiting, now);
     const { encounterNo: _, ...after } = await stored(tenantId);
     expect({ answer, after }).toEqual(expected);

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
+import { columnsOf } from '../../support/columns.js';
 import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
 import type { Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
@@ -32,29 +33,19 @@ const stored = async ({ encounter_id }: Encounter, { token } = partner): Promise
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token })).body);
 
 /** Copies an encounter with its item and treatment in its current state. */
-async function multiply({ id, encounter_id }: Encounter, copies: number): Promise<void> {
-  const columnsOf = async (table: string, ...without: string[]): Promise<string> => {
-    const { rows } = await observer.query(
-      `SELECT column_name AS name FROM information_schema.columns WHERE table_name = $1 AND table_schema = 'public'
-        AND is_generated = 'NEVER' AND is_identity = 'NO' AND column_name <> ALL ($2)`,
-      [table, ['id', ...without]],
-    );
-    return rows.map(({ name }) => name).join(', ');
-  };
+async function multiply({ id }: Encounter, copies: number): Promise<void> {
   await observer.query('BEGIN');
-  const columns = await columnsOf('encounter', 'encounter_no');
   await observer.query(
-    `INSERT INTO encounter (id, ${columns}) SELECT gen_random_uuid(), ${columns}
-      FROM encounter, generate_series(1, $2) WHERE encounter_no = $1`,
-    [encounter_id, copies],
+    'CREATE TEMP TABLE copy ON COMMIT DROP AS SELECT gen_random_uuid() AS id FROM generate_series(1, $1)',
+    [copies],
   );
-  for (const table of ['gfe_item', 'encounter_treatment']) {
-    const parts = await columnsOf(table, 'encounter_id', 'tenant_id');
+  for (const table of ['encounter', 'gfe_item', 'encounter_treatment']) {
+    const changed = table === 'encounter' ? { id: 'copy.id' } : { id: 'gen_random_uuid()', encounter_id: 'copy.id' };
+    const columns = await columnsOf(observer, table);
+    const values = columns.map((name) => Object(changed)[name] ?? `original.${name}`);
     await observer.query(
-      `INSERT INTO ${table} (id, tenant_id, encounter_id, ${parts}) SELECT gen_random_uuid(), e.tenant_id, e.id, p.*
-        FROM encounter e, (SELECT ${parts} FROM ${table} WHERE encounter_id = $1) p
-        WHERE tenant_id = (SELECT tenant_id FROM encounter WHERE id = $1)
-          AND NOT EXISTS (SELECT FROM ${table} x WHERE x.encounter_id = e.id)`,
+      `INSERT INTO ${table} (${columns.join()}) SELECT ${values.join()} FROM ${table} AS original, copy
+        WHERE original.${table === 'encounter' ? 'id' : 'encounter_id'} = $1`,
       [id],
     );
   }
