@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
-import { newCategory, newClient, newClinic, newPartner, newPatient, type Partner } from '../../support/factories.js';
+import { copyEncounter } from '../../support/copies.js';
+import { newClient, newClinic, newEncounter, newPartner, newPatient, type Partner } from '../../support/factories.js';
 import type { Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { startObservedHarness, type ObservedHarness } from '../../support/observedHarness.js';
@@ -20,35 +21,20 @@ beforeAll(async () => {
   service = await startObservedHarness();
   ({ harness, observer } = service);
   large = await newPartner(harness);
-  const { categoryId, subcategoryId } = await newCategory(harness, large);
   clinicId = await newClinic(harness, large);
   patientId = await newPatient(harness, large);
   limited = await newClient(harness, large.tenantId, undefined, [clinicId]);
-  // Without constraints, which would only slow the inserts down.
+  const { id } = await newEncounter(harness, large);
+  // Without triggers and foreign keys, which would only slow the inserts down.
   await observer.query('SET session_replication_role = replica');
-  await observer.query(
-    `
-    INSERT INTO encounter (id, tenant_id, status, clinic_id, patient_id, review_type, service_queue, sub_total,
-      total_shipping_amt, grand_total, claimable_from, expires_at, created_at, updated_at, completed_at)
-    SELECT gen_random_uuid(), $1, (CASE WHEN n % 50 = 0 THEN 'pending_review' ELSE 'denied' END)::encounter_status,
-      CASE WHEN n % 20 = 0 THEN $2 ELSE md5('clinic' || n % 97)::uuid END,
-      CASE WHEN n % 500 = 0 THEN $3 ELSE md5('patient' || n % 1999)::uuid END,
-      'asynchronous', 'provider_network', 1, 0, 1, t, timestamptz '2027-01-01', t, t, CASE WHEN n % 50 = 0 THEN NULL ELSE t END
-    FROM generate_series(1, ${ENCOUNTERS}) n, LATERAL (SELECT timestamptz '2026-01-01' + n * interval '1 minute' AS t) AS at`,
-    [large.tenantId, clinicId, patientId],
-  );
-  await observer.query(
-    `
-    INSERT INTO gfe_item (id, tenant_id, encounter_id, position, category_id, category_name, subcategory_id,
-      sub_category_name, review_often, review_recurring, status)
-    SELECT gen_random_uuid(), tenant_id, id, 0, $1, '', $2, '', 'YEARLY', true, 'pending_review' FROM encounter`,
-    [categoryId, subcategoryId],
-  );
-  await observer.query(`
-    INSERT INTO encounter_treatment (id, tenant_id, encounter_id, product_id, position, sku, name, price, shipping_type,
-      shipping_amount, pharmacy_id, pharmacy_name, category_id, category_name, subcategory_id, sub_category_name)
-    SELECT gen_random_uuid(), tenant_id, encounter_id, gen_random_uuid(), 0, '', '', 1, 'FREE_SHIPPING', 0,
-      gen_random_uuid(), '', category_id, '', subcategory_id, '' FROM gfe_item`);
+  const time = `timestamptz '2026-01-01' + copy.n * interval '1 minute'`;
+  await copyEncounter(observer, id, ENCOUNTERS, {
+    status: `(CASE WHEN copy.n % 50 = 0 THEN 'pending_review' ELSE 'denied' END)::encounter_status`,
+    clinic_id: `CASE WHEN copy.n % 20 = 0 THEN '${clinicId}' ELSE md5('clinic' || copy.n % 97)::uuid END`,
+    patient_id: `CASE WHEN copy.n % 500 = 0 THEN '${patientId}' ELSE md5('patient' || copy.n % 1999)::uuid END`,
+    completed_at: `CASE WHEN copy.n % 50 = 0 THEN NULL ELSE ${time} END`,
+    ...{ claimable_from: time, created_at: time, updated_at: time, expires_at: `timestamptz '2027-01-01'` },
+  });
   await observer.query('ANALYZE');
 });
 afterAll(() => service.close());

@@ -181,28 +181,3 @@ function closed(current: Snapshot, status: Status, items: readonly ItemStatus[])
   const [version, events] = [current.version + 1, [...current.events, status]];
   return { ...current, status, items, leaseEnds: null, hasVisitUrl: false, version, events };
 }
-
-/** The rules of the domain guide that a snapshot breaks, alone or as the successor of `before`. */
-export function brokenInvariants(before: Snapshot, after: Snapshot): string[] {
-  const { status, items, orders, lines, reviewer, claimedAt, leaseEnds } = after;
-  const claim = [reviewer, claimedAt, leaseEnds].filter((part) => part !== null).length;
-  const approved = items.filter((item) => item === 'approved').length;
-  const isSame = JSON.stringify(before) === JSON.stringify(after);
-  const rules: [string, boolean][] = [
-    ['completed ⇔ exactly one order, with a line', (status === 'completed') === (orders === 1 && lines > 0)],
-    ['not completed ⇒ no order', status === 'completed' || orders === 0],
-    ['a line for each approved item', status !== 'completed' || lines === approved],
-    ['in_review ⇔ claim present', status === 'in_review' ? claim === 3 : leaseEnds === null],
-    ['in the queue or waiting for information ⇒ no claim', !waiting.includes(status) || claim === 0],
-    ['awaiting_information ⇒ an open question', status !== 'awaiting_information' || after.openQuestion !== null],
-    [
-      'in the queue or under review ⇒ no open question',
-      !open.includes(status) || status === 'awaiting_information' || after.openQuestion === null,
-    ],
-    ['a link to the visit ⇒ under review', status === 'in_review' || !after.hasVisitUrl],
-    ['a pending item ⇔ an open encounter', items.includes('pending_review') === open.includes(status)],
-    ['final states never change', open.includes(before.status) || isSame],
-    ['the version rises with every change', after.version > before.version || isSame],
-  ];
-  return rules.filter(([, holds]) => !holds).map(([rule]) => rule);
-}

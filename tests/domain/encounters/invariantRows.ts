@@ -36,19 +36,11 @@ export const tenantRows = (tenant: string): string[] => [
       ${times})`,
 ];
 
-export const statuses = [
-  'pending_review',
-  'in_review',
-  'awaiting_information',
-  'completed',
-  'denied',
-  'cancelled',
-  'expired',
-] as const;
-export type Status = (typeof statuses)[number];
 export const open = ['pending_review', 'in_review', 'awaiting_information'] as const;
 /** The statuses that never change. */
 export const final = ['completed', 'denied', 'cancelled', 'expired'] as const;
+export const statuses = [...open, ...final];
+export type Status = (typeof statuses)[number];
 
 /** The columns that a status requires. */
 const columnsOf: Record<Status, Record<string, string>> = {
@@ -60,10 +52,9 @@ const columnsOf: Record<Status, Record<string, string>> = {
   cancelled: { cancelled_at: at, cancel_reason: `'other'` },
   expired: {},
 };
+const pending = { status: `'pending_review'` };
 export const itemColumnsOf: Record<Status, Record<string, string>> = {
-  pending_review: { status: `'pending_review'` },
-  in_review: { status: `'pending_review'` },
-  awaiting_information: { status: `'pending_review'` },
+  ...{ pending_review: pending, in_review: pending, awaiting_information: pending },
   completed: { status: `'approved'`, decided_at: at, valid_until: later },
   denied: { status: `'denied'`, decided_at: at, denial_reason: `'Allergy'` },
   cancelled: { status: `'cancelled'` },
@@ -73,84 +64,74 @@ export const itemColumnsOf: Record<Status, Record<string, string>> = {
 export const insert = (table: string, row: Record<string, string>): string =>
   `INSERT INTO "${table}" (${Object.keys(row).join(', ')}) OVERRIDING SYSTEM VALUE VALUES (${Object.values(row).join(', ')})`;
 
+const text = (value: string): string => `'${value}'`;
+const keyOf = (id: string = v7()) => ({ id: text(id), tenant_id: text('a') });
+const partOf = (encounter: string) => ({ ...keyOf(), encounter_id: text(encounter) });
+const record = { sub_total: '1', total_shipping_amt: '0', grand_total: '1', created_at: at, updated_at: at };
+
 export const encounterRow = (id: string, status: Status, changes: Record<string, string> = {}): string =>
   insert('encounter', {
-    id: `'${id}'`,
-    tenant_id: `'a'`,
-    status: `'${status}'`,
-    clinic_id: `'${clinic}'`,
-    patient_id: `'${patient}'`,
-    review_type: `'asynchronous'`,
-    service_queue: `'provider_network'`,
-    sub_total: '1',
-    total_shipping_amt: '0',
-    grand_total: '1',
+    ...keyOf(id),
+    ...record,
+    status: text(status),
+    clinic_id: text(clinic),
+    patient_id: text(patient),
+    review_type: text('asynchronous'),
+    service_queue: text('provider_network'),
     expires_at: later,
     claimable_from: at,
-    created_at: at,
-    updated_at: at,
     ...columnsOf[status],
     ...changes,
   });
 export const itemRow = (encounter: string, changes: Record<string, string>): string =>
   insert('gfe_item', {
-    id: `'${v7()}'`,
-    tenant_id: `'a'`,
-    encounter_id: `'${encounter}'`,
+    ...partOf(encounter),
     position: '0',
-    category_id: `'${category}'`,
-    category_name: `'x'`,
-    subcategory_id: `'${subcategory}'`,
-    sub_category_name: `'x'`,
-    review_often: `'YEARLY'`,
+    category_id: text(category),
+    category_name: text('x'),
+    subcategory_id: text(subcategory),
+    sub_category_name: text('x'),
+    review_often: text('YEARLY'),
     review_recurring: 'true',
     ...changes,
   });
 /** A provider's request for information. */
 export const questionRow = (encounter: string, changes: Record<string, string> = {}): string =>
   insert('encounter_information', {
-    id: `'${v7()}'`,
-    tenant_id: `'a'`,
-    encounter_id: `'${encounter}'`,
+    ...partOf(encounter),
     requested_at: at,
-    reviewer_ref: `'x'`,
-    message: `'x'`,
+    reviewer_ref: text('x'),
+    message: text('x'),
     expires_at: later,
     ...changes,
   });
 /** The order has the id of its encounter. */
 export const orderRow = (encounter: string, changes: Record<string, string> = {}): string =>
   insert('order', {
-    id: `'${encounter}'`,
-    tenant_id: `'a'`,
-    encounter_id: `'${encounter}'`,
-    clinic_id: `'${clinic}'`,
-    order_status: `'pending'`,
-    currency: `'USD'`,
-    sub_total: '1',
-    total_shipping_amt: '0',
-    grand_total: '1',
+    ...keyOf(encounter),
+    ...record,
+    encounter_id: text(encounter),
+    clinic_id: text(clinic),
+    order_status: text('pending'),
+    currency: text('USD'),
     paid_amt: '0',
-    created_at: at,
-    updated_at: at,
     ...changes,
   });
 export const lineRow = (order: string, changes: Record<string, string> = {}): string =>
   insert('order_line', {
-    id: `'${v7()}'`,
-    tenant_id: `'a'`,
-    order_id: `'${order}'`,
+    ...keyOf(),
+    order_id: text(order),
     position: '0',
-    product_id: `'${product}'`,
-    sku: `'x'`,
-    name: `'x'`,
+    product_id: text(product),
+    sku: text('x'),
+    name: text('x'),
     quantity: '1',
     unit_price: '1',
-    shipping_type: `'FLAT_RATE'`,
+    shipping_type: text('FLAT_RATE'),
     shipping_amt: '0',
     line_total: '1',
-    pharmacy_id: `'${pharmacy}'`,
-    pharmacy_name: `'x'`,
+    pharmacy_id: text(pharmacy),
+    pharmacy_name: text('x'),
     ...changes,
   });
 

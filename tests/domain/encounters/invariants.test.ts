@@ -105,10 +105,11 @@ describe('a constraint on one row', () => {
     ['order_line_money', ['completed'], 'shipping_amt = -1, line_total = 0'],
     ['order_line_shipping', ['completed'], `shipping_type = 'FREE_SHIPPING', shipping_amt = 1, line_total = 2`],
   ];
-  it.each(rows)('%s rejects, for an encounter that is %s, the change to %s', async (constraint, of, set) => {
+  it.each(rows)('%s rejects, for an encounter that is %s, the change to %s', async (constraint, affected, set) => {
     // The name of a constraint begins with that of its table.
     const table = tables.find((name) => constraint.startsWith(name)) ?? '';
-    for (const status of of) expect(await refusal(change(table, set, await newEncounter(status)))).toBe(constraint);
+    for (const status of affected)
+      expect(await refusal(change(table, set, await newEncounter(status)))).toBe(constraint);
   });
 
   it.each([
@@ -233,7 +234,7 @@ describe('an encounter, its items and its order', () => {
     ],
   };
   const cases = Object.entries(mistakes).flatMap(([constraint, rows]) =>
-    rows.flatMap(([mistake, of, make]) => of.map((status) => [constraint, status, mistake, make] as const)),
+    rows.flatMap(([mistake, affected, make]) => affected.map((status) => [constraint, status, mistake, make] as const)),
   );
   it.each(cases)('%s rejects, for an encounter that is %s, %s', async (constraint, status, _mistake, make) => {
     expect(await refusal(...make(await newEncounter(status), status))).toBe(constraint);

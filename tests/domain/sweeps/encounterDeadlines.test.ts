@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { expireDueEncounters, lapseDueClaims } from '../../../src/domain/sweeps/encounterDeadlines.js';
-import { columnsOf } from '../../support/columns.js';
+import { copyEncounter } from '../../support/copies.js';
 import { encounterBody, newEncounter, newPartner, type EncounterBody, type Partner } from '../../support/factories.js';
 import type { Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
@@ -31,26 +31,6 @@ const inSeconds = (seconds: number) => ({
 });
 const stored = async ({ encounter_id }: Encounter, { token } = partner): Promise<Encounter> =>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token })).body);
-
-/** Copies an encounter with its item and treatment in its current state. */
-async function multiply({ id }: Encounter, copies: number): Promise<void> {
-  await observer.query('BEGIN');
-  await observer.query(
-    'CREATE TEMP TABLE copy ON COMMIT DROP AS SELECT gen_random_uuid() AS id FROM generate_series(1, $1)',
-    [copies],
-  );
-  for (const table of ['encounter', 'gfe_item', 'encounter_treatment']) {
-    const changed = table === 'encounter' ? { id: 'copy.id' } : { id: 'gen_random_uuid()', encounter_id: 'copy.id' };
-    const columns = await columnsOf(observer, table);
-    const values = columns.map((name) => Object(changed)[name] ?? `original.${name}`);
-    await observer.query(
-      `INSERT INTO ${table} (${columns.join()}) SELECT ${values.join()} FROM ${table} AS original, copy
-        WHERE original.${table === 'encounter' ? 'id' : 'encounter_id'} = $1`,
-      [id],
-    );
-  }
-  await observer.query('COMMIT');
-}
 
 describe('lapseDueClaims', () => {
   it('returns an encounter to the queue once, at the end of its lease', async () => {
@@ -121,7 +101,7 @@ describe('encounters whose update fails', () => {
   it('do not block others, are logged without values, and are retried with a growing delay', async () => {
     const [owner, other] = [await newPartner(harness), await newPartner(harness)];
     // More than one batch, due before the sound encounters.
-    await multiply(await newEncounter(harness, owner), 60);
+    await copyEncounter(observer, (await newEncounter(harness, owner)).id, 60);
     await observer.query(`
       CREATE TABLE broken AS SELECT id FROM encounter WHERE tenant_id = '${owner.tenantId}';
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -159,7 +139,7 @@ describe('many due encounters', () => {
     ['waiting encounters', newEncounter, expireDueEncounters, 'encounter.expired'],
   ])('%s end once each when three sweeps run simultaneously', async (_records, make, sweep, type) => {
     const owner = await newPartner(harness);
-    await multiply(await make(harness, owner), 249);
+    await copyEncounter(observer, (await make(harness, owner)).id, 249);
     const counts = await Promise.all([1, 2, 3].map(() => sweep(inSeconds(30 * day), owner.tenantId)));
     expect(counts.reduce((sum, count) => sum + count)).toBe(250);
     const events = await observer.query('SELECT FROM event WHERE tenant_id = $1 AND type = $2', [owner.tenantId, type]);
@@ -168,8 +148,8 @@ describe('many due encounters', () => {
 
   it('are found by an index, like the head of the queue', async () => {
     const owner = await newPartner(harness);
-    await multiply(await newEncounter(harness, owner), 3_000);
-    await multiply(await claimedEncounter(harness, owner), 3_000);
+    await copyEncounter(observer, (await newEncounter(harness, owner)).id, 3_000);
+    await copyEncounter(observer, (await claimedEncounter(harness, owner)).id, 3_000);
     await observer.query('ANALYZE');
     const head = async (limit: number): Promise<void> => {
       const {

@@ -85,7 +85,7 @@ describe('a webhook endpoint', () => {
     expect(idsAt(all).sort()).toEqual(idsOf(data));
     expect(idsAt(paid).sort()).toEqual(idsOf(data.filter(({ type }) => type === 'order.paid')));
     for (const webhook of at(all)) {
-      const { id, ...event } = data.find((event) => event.id === webhook.headers['webhook-id']) ?? {};
+      const { id, ...event } = data.find((candidate) => candidate.id === webhook.headers['webhook-id']) ?? {};
       expect(webhook.body).toBe(JSON.stringify(event));
       expect(verified(webhook, secret)).toEqual(event);
       expect(webhook.headers['content-type']).toBe('application/json');
