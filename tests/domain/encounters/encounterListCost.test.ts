@@ -93,7 +93,7 @@ it.each<[filter: string, query: () => object, as?: () => Partner]>([
   ['for a client that is limited to a clinic', () => ({}), () => limited],
   ['for a limited client, filtered by status', () => ({ status: 'pending_review' }), () => limited],
 ])('listEncounters %s reads little more than the page, in one statement', async (_filter, query, as = () => large) => {
-  await expectCheap(`GET /encounters?${new URLSearchParams({ ...query(), limit: '10' })}`, as());
+  await expectCheap(`GET /encounters?${new URLSearchParams({ ...query(), limit: '10' }).toString()}`, as());
 });
 
 it('listReviewQueue reads little more than the head of the queue, in one statement for every short page', async () => {

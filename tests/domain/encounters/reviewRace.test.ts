@@ -72,57 +72,51 @@ describe('twenty simultaneous requests', () => {
   });
 });
 
-describe('simultaneous ends of a review', () => {
-  it('leave one final status, and an order only if it is completed', async () => {
-    const ends = await times(12, () => claimedEncounter(harness, partner, body));
-    await Promise.all(
-      ends.map(async (claimed, index) => {
-        const actions = [
-          () => send(claimed, 'review', reviewBody(claimed)),
-          () => send(claimed, 'cancel', { reason: 'patient_no_show' }),
-          () => send(claimed, 'release', { reviewerRef: reviewer }),
-          () => lapseDueClaims(inSeconds(3_600), partner.tenantId),
-        ];
-        // Rotated, so that each action starts first in some rounds.
-        const rotated = [...actions.slice(index % 4), ...actions.slice(0, index % 4)];
-        const results = await Promise.all(rotated.map(async (act) => act()));
-        const answers = results.filter((result) => typeof result === 'object');
-        for (const { status } of answers) expect([200, 409]).toContain(status);
-        const done = answers.filter(({ status }) => status === 200).map((answer) => answer.body.status);
-        const after = await stored(claimed);
-        const isFinal = ['completed', 'cancelled'].includes(after.status);
-        expect(done.filter((status) => status !== 'pending_review')).toEqual(isFinal ? [after.status] : []);
-        expect(isFinal || after.status === 'pending_review').toBe(true);
-        expect(await ordersOf(claimed)).toBe(after.status === 'completed' ? 1 : 0);
-        // One event for each change.
-        const events = (await eventTypesOf(harness, claimed)).filter((type) => type.startsWith('encounter.'));
-        expect(events).toHaveLength(after.version - 1);
-        expect(new Set(events).size).toBe(events.length);
-      }),
-    );
-  });
+it('simultaneous ends of a review leave one final status, and an order only if it is completed', async () => {
+  const ends = await times(12, () => claimedEncounter(harness, partner, body));
+  await Promise.all(
+    ends.map(async (claimed, index) => {
+      const actions = [
+        () => send(claimed, 'review', reviewBody(claimed)),
+        () => send(claimed, 'cancel', { reason: 'patient_no_show' }),
+        () => send(claimed, 'release', { reviewerRef: reviewer }),
+        () => lapseDueClaims(inSeconds(3_600), partner.tenantId),
+      ];
+      // Rotated, so that each action starts first in some rounds.
+      const rotated = [...actions.slice(index % 4), ...actions.slice(0, index % 4)];
+      const results = await Promise.all(rotated.map(async (act) => act()));
+      const answers = results.filter((result) => typeof result === 'object');
+      for (const { status } of answers) expect([200, 409]).toContain(status);
+      const done = answers.filter(({ status }) => status === 200).map((answer) => answer.body.status);
+      const after = await stored(claimed);
+      const isFinal = ['completed', 'cancelled'].includes(after.status);
+      expect(done.filter((status) => status !== 'pending_review')).toEqual(isFinal ? [after.status] : []);
+      expect(isFinal || after.status === 'pending_review').toBe(true);
+      expect(await ordersOf(claimed)).toBe(after.status === 'completed' ? 1 : 0);
+      // One event for each change.
+      const events = (await eventTypesOf(harness, claimed)).filter((type) => type.startsWith('encounter.'));
+      expect(events).toHaveLength(after.version - 1);
+      expect(new Set(events).size).toBe(events.length);
+    }),
+  );
 });
 
-describe('the expiry of an encounter', () => {
-  it('either wins or loses against a simultaneous claim or cancellation', async () => {
-    const waiting = await times(12, () => newEncounter(harness, partner, body));
-    const sweep = () => expireDueEncounters(inSeconds(30 * 24 * 3_600), partner.tenantId);
-    const [, , ...answers] = await Promise.all([
-      sweep(),
-      sweep(),
-      ...waiting.map((encounter, index) =>
-        index % 2
-          ? send(encounter, 'claim', { reviewerRef: reviewer })
-          : send(encounter, 'cancel', { reason: 'other' }),
-      ),
-    ]);
-    for (const [index, answer] of answers.entries()) {
-      const { status } = await stored(waiting[index]);
-      const successful = index % 2 ? 'in_review' : 'cancelled';
-      expect([answer.status, answer.body.current_status, status]).toEqual(
-        status === 'expired' ? [409, 'expired', 'expired'] : [200, undefined, successful],
-      );
-      expect(await eventTypesOf(harness, waiting[index])).toHaveLength(1);
-    }
-  });
+it('the expiry of an encounter either wins or loses against a simultaneous claim or cancellation', async () => {
+  const waiting = await times(12, () => newEncounter(harness, partner, body));
+  const sweep = () => expireDueEncounters(inSeconds(30 * 24 * 3_600), partner.tenantId);
+  const [, , ...answers] = await Promise.all([
+    sweep(),
+    sweep(),
+    ...waiting.map((encounter, index) =>
+      index % 2 ? send(encounter, 'claim', { reviewerRef: reviewer }) : send(encounter, 'cancel', { reason: 'other' }),
+    ),
+  ]);
+  for (const [index, answer] of answers.entries()) {
+    const { status } = await stored(waiting[index]);
+    const successful = index % 2 ? 'in_review' : 'cancelled';
+    expect([answer.status, answer.body.current_status, status]).toEqual(
+      status === 'expired' ? [409, 'expired', 'expired'] : [200, undefined, successful],
+    );
+    expect(await eventTypesOf(harness, waiting[index])).toHaveLength(1);
+  }
 });

@@ -4,7 +4,7 @@ import { checkSchedule, resolveSchedule, type Schedule } from '../../../src/doma
 import { Problem } from '../../../src/problem.js';
 
 /** The instant, or the code and the pointers of the problem. */
-function outcomeOf(rule: () => { scheduledAt: Date | null } | void): unknown {
+function outcomeOf(rule: () => { scheduledAt: Date | null } | undefined): unknown {
   try {
     return rule()?.scheduledAt?.toISOString() ?? null;
   } catch (error) {
@@ -15,7 +15,7 @@ function outcomeOf(rule: () => { scheduledAt: Date | null } | void): unknown {
 
 const resolve = (scheduledDay: string, scheduledTime: string, scheduledTimeZone: string): unknown =>
   outcomeOf(() => resolveSchedule({ scheduledDay, scheduledTime, scheduledTimeZone }, null));
-const check = (schedule: Schedule): unknown => outcomeOf(() => checkSchedule(schedule));
+const check = (schedule: Schedule): unknown => outcomeOf(() => checkSchedule(schedule) as undefined);
 
 const skippedTime = ['schedule_time_nonexistent', '#/scheduledTime'];
 const skippedDay = ['schedule_time_nonexistent', '#/scheduledDay'];

@@ -21,21 +21,21 @@ afterAll(() => harness.close());
 const setRequired = (requireLicensedProvider: boolean) =>
   harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { requireLicensedProvider } });
 
-interface Licence {
-  readonly state?: string;
-  readonly expiresOn?: string;
-  readonly asynchronousAllowed?: boolean;
-}
+const valid = { state: 'TX', expiresOn: '2026-11-20', asynchronousAllowed: true };
 
-/** A provider with one licence. */
-async function newProvider(licence: Licence = {}, isActive = true, { tenantId } = partner): Promise<string> {
-  const { state = 'TX', expiresOn = '2026-11-20', asynchronousAllowed = true } = licence;
+/** A provider with one licence, valid by default. */
+async function newProvider(
+  changes: Partial<typeof valid> = {},
+  isActive = true,
+  { tenantId } = partner,
+): Promise<string> {
+  const { expiresOn, ...licence } = { ...valid, ...changes };
   const { now, newId, db } = harness.domain;
   const id = newId();
   const times = { createdAt: now(), updatedAt: now() };
   const data = { id, tenantId, reviewerRef: id, name: 'Ada', npi: '1234567893', isActive, ...times };
   await db.prisma.provider.create({ data });
-  const row = { id: newId(), tenantId, providerId: id, state, number: '1', asynchronousAllowed };
+  const row = { id: newId(), tenantId, providerId: id, number: '1', ...licence };
   await db.prisma.providerLicence.create({ data: { ...row, expiresOn: new Date(expiresOn) } });
   return id;
 }

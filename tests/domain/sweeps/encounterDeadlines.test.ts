@@ -32,17 +32,15 @@ const inSeconds = (seconds: number) => ({
 const stored = async ({ encounter_id }: Encounter, { token } = partner): Promise<Encounter> =>
   recordOf((await call(harness, `GET /encounters/${encounter_id}`, { token })).body);
 
-describe('lapseDueClaims', () => {
-  it('returns an encounter to the queue once, at the end of its lease', async () => {
-    const encounter = await newEncounter(harness, partner, body);
-    await claim(harness, partner, encounter);
-    expect(await lapseDueClaims(inSeconds(3_599.999))).toBe(0);
-    expect(await lapseDueClaims(inSeconds(3_600))).toBe(1);
-    expect(await lapseDueClaims(inSeconds(3_600))).toBe(0);
-    const updatedAt = inSeconds(3_600).now().toISOString();
-    expect(await stored(encounter)).toEqual({ ...encounter, updatedAt, version: 3 });
-    expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.review_started', 'encounter.released']);
-  });
+it('lapseDueClaims returns an encounter to the queue once, at the end of its lease', async () => {
+  const encounter = await newEncounter(harness, partner, body);
+  await claim(harness, partner, encounter);
+  expect(await lapseDueClaims(inSeconds(3_599.999))).toBe(0);
+  expect(await lapseDueClaims(inSeconds(3_600))).toBe(1);
+  expect(await lapseDueClaims(inSeconds(3_600))).toBe(0);
+  const updatedAt = inSeconds(3_600).now().toISOString();
+  expect(await stored(encounter)).toEqual({ ...encounter, updatedAt, version: 3 });
+  expect(await eventTypesOf(harness, encounter)).toEqual(['encounter.review_started', 'encounter.released']);
 });
 
 describe('expireDueEncounters', () => {
@@ -78,59 +76,55 @@ describe('expireDueEncounters', () => {
   });
 });
 
-describe('the clock of a sandbox', () => {
-  it('decides which of its claims and encounters are due', async () => {
-    const sandbox = await newPartner(harness, 'sandbox');
-    const [ahead, here] = [await claimedEncounter(harness, sandbox), await claimedEncounter(harness, partner, body)];
-    const waiting = await newEncounter(harness, sandbox);
-    const clockOffsetMs = 31 * day * 1000;
-    await harness.domain.db.prisma.tenant.update({ where: { id: sandbox.tenantId }, data: { clockOffsetMs } });
-    // The lapsed claim leaves an encounter that has waited too long as well.
-    expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([1, 2]);
-    for (const encounter of [ahead, waiting]) expect((await stored(encounter, sandbox)).status).toBe('expired');
-    const [{ timestamp } = {}] = await harness.domain.db.prisma.$queryRaw<{ timestamp?: Date }[]>`
-      SELECT timestamp FROM event WHERE tenant_id = ${sandbox.tenantId} ORDER BY timestamp DESC LIMIT 1`;
-    expect(timestamp).toEqual(inSeconds(31 * day).now());
-    expect(await stored(here)).toEqual(here);
-    expect(await lapseDueClaims(inSeconds(3_600), sandbox.tenantId)).toBe(0);
-    expect(await lapseDueClaims(inSeconds(3_600), partner.tenantId)).toBe(1);
-  });
+it('the clock of a sandbox decides which of its claims and encounters are due', async () => {
+  const sandbox = await newPartner(harness, 'sandbox');
+  const [ahead, here] = [await claimedEncounter(harness, sandbox), await claimedEncounter(harness, partner, body)];
+  const waiting = await newEncounter(harness, sandbox);
+  const clockOffsetMs = 31 * day * 1000;
+  await harness.domain.db.prisma.tenant.update({ where: { id: sandbox.tenantId }, data: { clockOffsetMs } });
+  // The lapsed claim leaves an encounter that has waited too long as well.
+  expect([await lapseDueClaims(harness.domain), await expireDueEncounters(harness.domain)]).toEqual([1, 2]);
+  for (const encounter of [ahead, waiting]) expect((await stored(encounter, sandbox)).status).toBe('expired');
+  const [{ timestamp } = {}] = await harness.domain.db.prisma.$queryRaw<{ timestamp?: Date }[]>`
+    SELECT timestamp FROM event WHERE tenant_id = ${sandbox.tenantId} ORDER BY timestamp DESC LIMIT 1`;
+  expect(timestamp).toEqual(inSeconds(31 * day).now());
+  expect(await stored(here)).toEqual(here);
+  expect(await lapseDueClaims(inSeconds(3_600), sandbox.tenantId)).toBe(0);
+  expect(await lapseDueClaims(inSeconds(3_600), partner.tenantId)).toBe(1);
 });
 
-describe('encounters whose update fails', () => {
-  it('do not block others, are logged without values, and are retried with a growing delay', async () => {
-    const [owner, other] = [await newPartner(harness), await newPartner(harness)];
-    // More than one batch, due before the sound encounters.
-    await copyEncounter(observer, (await newEncounter(harness, owner)).id, 60);
-    await observer.query(`
-      CREATE TABLE broken AS SELECT id FROM encounter WHERE tenant_id = '${owner.tenantId}';
-      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        IF NEW.status <> OLD.status AND EXISTS (SELECT FROM broken WHERE broken.id = NEW.id) THEN
-          RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001';
-        END IF;
-        RETURN NEW;
-      END $$;
-      CREATE TRIGGER refuse BEFORE UPDATE ON encounter FOR EACH ROW EXECUTE FUNCTION refuse()`);
-    harness.clock.advance(60);
-    const sound = [await newEncounter(harness, owner), await newEncounter(harness, other)];
-    const sweepAfter = (seconds: number) => expireDueEncounters(inSeconds(40 * day + seconds));
-    const failures = (): unknown[] => harness.logged.filter(({ msg }) => msg === 'a row of a sweep failed');
+it('encounters whose update fails do not block others, are logged without values, and are retried with growing delays', async () => {
+  const [owner, other] = [await newPartner(harness), await newPartner(harness)];
+  // More than one batch, due before the sound encounters.
+  await copyEncounter(observer, (await newEncounter(harness, owner)).id, 60);
+  await observer.query(`
+    CREATE TABLE broken AS SELECT id FROM encounter WHERE tenant_id = '${owner.tenantId}';
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF NEW.status <> OLD.status AND EXISTS (SELECT FROM broken WHERE broken.id = NEW.id) THEN
+        RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001';
+      END IF;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER refuse BEFORE UPDATE ON encounter FOR EACH ROW EXECUTE FUNCTION refuse()`);
+  harness.clock.advance(60);
+  const sound = [await newEncounter(harness, owner), await newEncounter(harness, other)];
+  const sweepAfter = (seconds: number) => expireDueEncounters(inSeconds(40 * day + seconds));
+  const failures = (): unknown[] => harness.logged.filter(({ msg }) => msg === 'a row of a sweep failed');
 
-    await sweepAfter(0);
-    expect((await stored(sound[0], owner)).status).toBe('expired');
-    expect((await stored(sound[1], other)).status).toBe('expired');
-    const lines = failures();
-    expect(lines).toHaveLength(61);
-    expect(lines[0]).toMatchObject({ tenantId: owner.tenantId, failures: 1, sqlstate: 'XX001' });
-    expect(JSON.stringify(lines)).not.toContain('Jane');
+  await sweepAfter(0);
+  expect((await stored(sound[0], owner)).status).toBe('expired');
+  expect((await stored(sound[1], other)).status).toBe('expired');
+  const lines = failures();
+  expect(lines).toHaveLength(61);
+  expect(lines[0]).toMatchObject({ tenantId: owner.tenantId, failures: 1, sqlstate: 'XX001' });
+  expect(JSON.stringify(lines)).not.toContain('Jane');
 
-    expect([await sweepAfter(59), failures().length]).toEqual([0, 61]);
-    expect([await sweepAfter(60), failures().length]).toEqual([0, 122]);
-    await observer.query('TRUNCATE broken');
-    expect([await sweepAfter(179), await sweepAfter(180), failures().length]).toEqual([0, 61, 122]);
-    await sweepAfter(3 * day);
-    expect((await observer.query('SELECT FROM sweep_failure')).rowCount).toBe(0);
-  });
+  expect([await sweepAfter(59), failures().length]).toEqual([0, 61]);
+  expect([await sweepAfter(60), failures().length]).toEqual([0, 122]);
+  await observer.query('TRUNCATE broken');
+  expect([await sweepAfter(179), await sweepAfter(180), failures().length]).toEqual([0, 61, 122]);
+  await sweepAfter(3 * day);
+  expect((await observer.query('SELECT FROM sweep_failure')).rowCount).toBe(0);
 });
 
 describe('many due encounters', () => {

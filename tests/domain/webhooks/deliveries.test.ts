@@ -62,6 +62,10 @@ const at = (path: string): Received[] => receiver.received.filter((request) => r
 const idsAt = (path: string): unknown[] => at(path).map(({ headers }) => headers['webhook-id']);
 const pay = (count = 1, { tenantId } = partner): Promise<void> =>
   recordPaid(harness, { tenantId, clinicId: null }, 'ORD-101000', count);
+const payAndDeliver = async (seconds = 0): Promise<void> => {
+  await pay();
+  await advanceAndDeliver(seconds);
+};
 /** Reads with a new token, because tests advance the clock by days. */
 const read = async ({ id }: { readonly id: string }, list = ''): Promise<Answer['body']> =>
   (await call(harness, `GET /webhook-endpoints/${id}${list}`, { token: await newToken(harness, partner) })).body;
@@ -156,13 +160,11 @@ describe('a webhook endpoint', () => {
     const endpoints = [await endpointAt(gone), await endpointAt(dead)] as const;
     const noticePath = newPath();
     await endpointAt(noticePath, { types: ['webhook.disabled'] });
-    await pay();
-    await deliverAll(harness);
+    await payAndDeliver();
     expect(await read(endpoints[0])).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
     expect(await read(endpoints[1])).toMatchObject({ status: 'active', disabledReason: null });
     for (let day = 0; day < 5; day += 1) {
-      await pay();
-      await advanceAndDeliver(DAY);
+      await payAndDeliver(DAY);
     }
     expect(await read(endpoints[1])).toMatchObject({ status: 'disabled', disabledReason: 'no_success' });
     expect(at(gone)).toHaveLength(1);
@@ -172,8 +174,7 @@ describe('a webhook endpoint', () => {
       { endpoint_id: endpoints[1].id, reason: 'no_success' },
     ]);
     const count = at(dead).length;
-    await pay();
-    await deliverAll(harness);
+    await payAndDeliver();
     expect(at(dead)).toHaveLength(count);
   });
 
@@ -181,12 +182,10 @@ describe('a webhook endpoint', () => {
     const path = newPath();
     const { id, secret } = await endpointAt(path);
     const rotated = await call(harness, `POST /webhook-endpoints/${id}/rotate-secret`, { token: partner.token });
-    await pay();
-    await deliverAll(harness);
+    await payAndDeliver();
     const [both] = at(path);
     for (const known of [secret, rotated.body.secret]) expect(verified(both as Received, known)).toBeDefined();
-    await pay();
-    await advanceAndDeliver(DAY + 1);
+    await payAndDeliver(DAY + 1);
     expect(at(path)[1]?.headers['webhook-signature']).not.toContain(' ');
   });
 
