@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
     guarantee: 'FREE_SHIPPING costs nothing, whatever its amount says.',
     search: "shippingType === 'FLAT_RATE' ?",
     replacement: 'true ?',
-    tests: ['/encounterSnapshot.test'],
+    tests: ['/createdEncounter.test'],
   },
   {
     name: 'payment-above-balance',
@@ -268,7 +268,7 @@ export const mutants: readonly Mutant[] = [
     guarantee: 'createEncounter returns the columns that it writes.',
     search: 'version: 1,',
     replacement: 'version: 2,',
-    tests: ['/createdRecord.test'],
+    tests: ['/createdEncounter.test'],
   },
   {
     name: 'order-parts',

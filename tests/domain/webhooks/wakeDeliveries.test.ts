@@ -2,7 +2,7 @@ import { newPartner, newPatient, patientBody } from '../../support/factories.js'
 import { startHarness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 
-it('wakes the deliveries when a transaction with events has committed, and only then', async () => {
+it('wakes the deliveries once a transaction with events has committed, but not after a 409 or a read', async () => {
   let woken = 0;
   const harness = await startHarness({
     change: (services) => Object.assign(services, { wakeDeliveries: () => (woken += 1) }),
