@@ -110,7 +110,7 @@ export function createBackend(
     return result;
   };
 
-  /** Commits one audit row for each request before its response is sent. */
+  /** Commits the audit row of a request, exactly one, before the response is sent. */
   const answer = async (endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void> => {
     const { locals } = res;
     locals.route = endpoint;

@@ -28,7 +28,7 @@ export interface Locals {
   usage?: Usage;
   /** The code of the problem response. */
   code?: string;
-  /** Requested in a sandbox: the log counts neither its problem as an error nor its delay as processing time. */
+  /** Requested in a sandbox: its problem is not logged as an error, and the metrics exclude its delay. */
   behavior?: Behavior;
   /** The error that Express translates into the response. */
   failure?: unknown;
