@@ -11,48 +11,48 @@ import type { SigningKeys } from './adapters/tokens/signingKeys.js';
 import type { Tokens } from './adapters/tokens/tokens.js';
 import type { WebhookSender } from './adapters/webhooks/sender.js';
 
-/** Which parts of the service respond; null = not in use. */
+/** Whether each part of the service responds; null = not in use. */
 export interface Parts {
   readonly database: boolean;
   readonly objectStore: boolean;
   readonly documentScanner: boolean | null;
-  /** Whether there is space on it. */
+  /** Whether it has free space. */
   readonly disk: boolean | null;
 }
 
-/** What every rule of the domain may use: data, time, ids and randomness. The operator's program has just this. */
+/** Data, time, ids and randomness: all that the domain's rules may use, and all that the operator's program has. */
 export interface DomainContext {
   readonly db: Database;
   readonly now: () => Date;
-  /** A UUID of version 7 (RFC 9562), so that keys grow with time. */
+  /** A UUID v7 (RFC 9562), so that keys grow with time. */
   readonly newId: () => string;
   readonly randomBytes: (size: number) => Buffer;
 }
 
-/** Everything that lives as long as the process. */
+/** Objects that live as long as the process. */
 export interface Services extends DomainContext {
   readonly config: Config;
   readonly objects: ObjectStore;
   readonly scanner: DocumentScanner;
   readonly download: Downloader;
   readonly sendWebhook: WebhookSender;
-  /** Whether webhooks may go to a URL, as far as that can be said without DNS. */
+  /** Whether webhooks may be sent to a URL, checked without DNS. */
   readonly isWebhookTarget: (url: string) => boolean;
   readonly renderPdf: PdfRenderer;
-  /** Null = off. */
+  /** Null = no limits. */
   readonly limits: Limits | null;
   readonly keys: SigningKeys;
   readonly tokens: Tokens;
-  /** Whether the database, the object store and the scanner answer, at most a second ago. */
+  /** Probes the parts; the result may be up to a second old. */
   readonly checkParts: () => Promise<Parts>;
   /** The service's public address without a final slash; known once the server listens. */
   readonly baseUrl: string;
   readonly log: Logger;
-  /** A UUID of no order, which is cheaper than one of version 7. */
+  /** A random UUID, which is cheaper than a UUID v7. */
   readonly newRequestId: () => string;
-  /** Whether the process has been told to stop: it serves what it has and takes no more. */
+  /** Whether the process is shutting down: it finishes its requests and takes no new ones. */
   readonly isStopping: () => boolean;
-  /** Wakes the webhook deliveries: a transaction with events has committed. */
+  /** Wakes the webhook deliveries after a transaction with events has committed. */
   readonly wakeDeliveries: () => void;
   readonly auditLog: AuditLog;
 }
@@ -60,11 +60,11 @@ export interface Services extends DomainContext {
 /** A row of the audit (R-87): ids and codes, never values or names. */
 export interface AuditRow {
   readonly at: Date;
-  /** Null where none is concerned: a command of the operator. */
+  /** Null for a command of the operator that concerns no tenant. */
   readonly tenantId: string | null;
   /** OAuth `client_id`. */
   readonly clientId: string | null;
-  /** Who ran a command, and where. */
+  /** User and host of a command; null for a request. */
   readonly operator: string | null;
   readonly operationId: string;
   readonly resourceType: string | null;
@@ -74,23 +74,23 @@ export interface AuditRow {
   readonly code: string | null;
   readonly requestId: string | null;
   readonly ip: string | null;
-  /** Unknown: of a commit that PostgreSQL did not answer. If it stands, there is a second row that says success. */
+  /** `unknown`: PostgreSQL did not answer the commit. If the transaction did commit, a second row says `success`. */
   readonly outcome: 'success' | 'refused' | 'failed' | 'unknown';
-  /** The provider that asked for a chart. */
+  /** The provider who requested a chart. */
   readonly reviewerRef: string | null;
-  /** How many requests it stands for; null: one. */
+  /** The number of requests that the row stands for; null = one. */
   readonly count: number | null;
 }
 
-/** Where the rows of requests are recorded. */
+/** Records the rows of requests. */
 export interface AuditLog {
-  /** Resolves when the row is committed, or counted for one that is written later. @throws Problem dependency_unavailable */
+  /** Resolves when the row is committed or counted for a later row. @throws Problem dependency_unavailable */
   record(row: AuditRow): Promise<void>;
-  /** Before the process ends. Never rejects. */
+  /** Writes the counted rows before the process ends. Never rejects. */
   close(): Promise<void>;
 }
 
-/** What the audit takes from a response. */
+/** The parts of a response that the audit reads. */
 interface AuditedResponse {
   readonly status: number;
   readonly code?: string;
@@ -98,28 +98,27 @@ interface AuditedResponse {
   readonly isUnknown?: boolean;
 }
 
-/** What the audit will say of a request. Who learns whom it concerns notes that here. */
+/** The audit's view of a request. Code that identifies the client or the patient records it here. */
 export interface RequestAudit {
   tenantId: string | null;
-  /** Null: no API client is known, and there is nothing to record. */
+  /** Null = no API client is known, so the request is not recorded. */
   clientId: string | null;
-  /** Where neither the request nor the response names the patient. */
+  /** Set only if neither the request nor the response names the patient. */
   patientId: string | null;
-  /** Whether the transaction of the request's effect has committed the row. */
+  /** Whether the operation's transaction has committed the row. */
   isCommitted: boolean;
-  /** The row of a response. */
   rowOf(response: AuditedResponse): AuditRow;
 }
 
-/** The limits that a request counts against; its response says what is left (R-84). */
+/** The limits that a request counts against; its response states the remaining quota (R-84). */
 export interface RequestLimits {
   /** Counts the request. @throws Problem rate_limited */
   count(name: LimitName, key: string, ownQuota?: number): Promise<void>;
-  /** Counts nothing. @throws Problem rate_limited when the next one would be too many */
+  /** Does not count. @throws Problem rate_limited when the next request would exceed the limit */
   check(name: LimitName, key: string): Promise<void>;
 }
 
-/** What an operation without security gets. */
+/** The context of an operation without security. */
 export interface PublicContext extends Services {
   readonly requestId: string;
   readonly audit: RequestAudit;
@@ -128,16 +127,16 @@ export interface PublicContext extends Services {
   readonly authorization: string | undefined;
 }
 
-/** What a secured operation gets. `now` is the tenant's time, which the clock of a sandbox moves. */
+/** The context of a secured operation. `now` is the tenant's time, which a sandbox can move. */
 export interface Context extends PublicContext {
   readonly caller: Caller;
-  /** Method and path template of each operation of the contract, by its name. */
+  /** Method and path template of each operation, by `operationId`. */
   readonly routes: ReadonlyMap<string, { readonly method: string; readonly path: string }>;
-  /** The time of the real world, for what is not of the domain: the expiry of links. */
+  /** Real time, for technical deadlines: the expiry of links. */
   readonly realNow: () => Date;
-  /** The request's Idempotency-Key; null when it has none. */
+  /** Null = the request has no Idempotency-Key. */
   readonly idempotency: IdempotencyRequest | null;
-  /** Runs long work that needs no database, and gives the tenant's slot to another request meanwhile (R-85). */
+  /** Runs long work that needs no database, and lends the tenant's slot to another request meanwhile (R-85). */
   readonly withoutSlot: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -146,7 +145,7 @@ export interface IdempotencyRequest {
   readonly operationId: string;
   /** Without quotation marks. */
   readonly key: string;
-  /** SHA-256 of path and canonical body: another request must not use the key. */
+  /** SHA-256 of path and canonical body: a different request must not use the key. */
   readonly fingerprint: Buffer;
 }
 
@@ -159,8 +158,8 @@ export interface Caller {
   /** OAuth `client_id`. */
   readonly clientId: string;
   readonly permissions: ReadonlySet<Permission>;
-  /** Clinics that the client is limited to; null = every clinic of the tenant (R-04). */
+  /** Null = every clinic of the tenant (R-04). */
   readonly allowedClinicIds: readonly string[] | null;
-  /** Pharmacies whose lines of orders it sees and fulfils; null = every pharmacy (R-125). */
+  /** Pharmacies whose order lines the client sees and fulfils; null = every pharmacy (R-125). */
   readonly allowedPharmacyIds: readonly string[] | null;
 }

@@ -5,28 +5,28 @@ import { serveEndpoint, takeEndpoints, type DeliveryContext } from '../domain/we
 import { makeDeliveries } from '../domain/webhooks/fanOut.js';
 import { describeCauses } from '../failures.js';
 
-/** Endpoints that are sent to at the same time. */
+/** Endpoints served concurrently. */
 const MAX_ENDPOINTS = 200;
-/** Milliseconds between two looks for retries that are due. */
+/** Milliseconds between two queries for due retries. */
 const SENDING_PAUSE = 2_000;
-/** Milliseconds between two looks for events that no request of this server has recorded, but a job, or another server. */
+/** Milliseconds between two queries for events that a job or another server has recorded. */
 const MAKING_PAUSE = 5_000;
-/** Milliseconds after every step, so that a stream of events does not turn into a stream of statements. */
+/** Milliseconds after every step, so that a stream of events does not cause a stream of statements. */
 const MIN_PAUSE = 50;
 
 interface Deliveries {
-  /** Makes and sends deliveries at once: events have been committed. */
+  /** Makes and sends deliveries at once; call it after events have been committed. */
   readonly wake: () => void;
   /**
-   * Takes nothing more and waits for what is being sent.
-   * @param limit milliseconds after which it is left: it is sent again, by another process or after the next start
+   * Takes no more endpoints and waits for running deliveries.
+   * @param limit milliseconds until deliveries are abandoned: another process, or the next start, sends them again
    */
   stop(limit: number): Promise<void>;
 }
 
 /**
- * Makes and sends webhooks until it is stopped, each in a loop of its own. Any number of processes may do so on one
- * database: an endpoint is taken by one of them. What a process has taken when it dies is free again within half a minute.
+ * Runs two loops until it is stopped: one makes deliveries from events, one sends them. Any number of processes may run
+ * them on one database: each endpoint is leased to one process, and the lease of a dead process ends within 30 s.
  */
 export function startDeliveries(context: DeliveryContext): Deliveries {
   const serving = new Set<Promise<void>>();
@@ -45,14 +45,14 @@ export function startDeliveries(context: DeliveryContext): Deliveries {
     return { wake: () => alarm.abort(), ended: run() };
   };
   const sending = repeat(SENDING_PAUSE, async () => {
-    const room = MAX_ENDPOINTS - serving.size;
-    const taken = room > 0 ? await takeEndpoints(context, room) : [];
+    const free = MAX_ENDPOINTS - serving.size;
+    const taken = free > 0 ? await takeEndpoints(context, free) : [];
     for (const endpoint of taken) {
       const served = serveEndpoint(context, endpoint)
         .catch((error: unknown) => logFailure(context, error))
         .finally(() => {
           serving.delete(served);
-          // The endpoint may have more that is due.
+          // The endpoint may have more due deliveries.
           sending.wake();
         });
       serving.add(served);

@@ -5,12 +5,12 @@ import { orphanedObjects } from './orphanedObjects.js';
 import { retention } from './retention.js';
 import { sweeps } from './sweeps.js';
 
-/** Every job of the service: a new one is one line here. */
+/** Every job of the service. */
 export const jobs: readonly Job[] = [...sweeps, orphanedObjects, checkpoints, retention];
 
-/** The jobs as the engine runs them, each with what it may use. */
+/** The jobs for the engine, each bound to its context. */
 export function jobsWith(services: Omit<JobContext, 'signal'>): ScheduledJob[] {
   const { db, now, newId, randomBytes, objects, config, log } = services;
-  const parts = { db, now, newId, randomBytes, objects, config, log };
-  return jobs.map(({ name, cron, run }) => ({ name, cron, run: (signal) => run({ ...parts, signal }) }));
+  const shared = { db, now, newId, randomBytes, objects, config, log };
+  return jobs.map(({ name, cron, run }) => ({ name, cron, run: (signal) => run({ ...shared, signal }) }));
 }

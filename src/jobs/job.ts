@@ -2,24 +2,24 @@ import type { Logger } from 'pino';
 import type { ObjectStore } from '../adapters/objects/objectStore.js';
 import type { DomainContext, Services } from '../context.js';
 
-/** What a job may use: it works for all tenants and has no caller. */
+/** A job works for all tenants and has no caller. */
 export interface JobContext extends DomainContext {
   readonly objects: ObjectStore;
   readonly config: Pick<Services['config'], 'retention'>;
-  /** Numbers only: keys, names and messages of libraries may be health data. */
+  /** For numbers only: keys, names and messages of libraries may contain health data. */
   readonly log: Logger;
-  /** Aborts when the process stops; a job that takes long looks at it between its steps. */
+  /** Aborts when the process stops; a long job checks it between its steps. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Work by the clock. It must be idempotent and safe to run twice at the same time: it is tried again when it fails or
- * is cut off, and a process that was thought dead may still be at it.
+ * Scheduled work. It must be idempotent and safe to run twice at the same time: the engine retries it after an error or
+ * an interruption, and a process that seemed dead may still be running it.
  */
 export interface Job {
-  /** Also the key in the engine's tables: a new name is a new job. */
+  /** The key in the engine's tables: a renamed job is a new job. */
   readonly name: string;
-  /** Minute, hour, day, month and weekday in UTC. */
+  /** In UTC: minute, hour, day, month, weekday. */
   readonly cron: string;
   readonly run: (context: JobContext) => Promise<unknown>;
 }

@@ -2,7 +2,7 @@ import { purgeDocuments } from '../domain/sweeps/purgeDocuments.js';
 import { purgeEncounters } from '../domain/sweeps/purgeEncounters.js';
 import type { Job } from './job.js';
 
-/** Once a day, what the operator keeps no longer: encounters first, because theirs are most of the documents. */
+/** Once a day, data past its retention period: encounters first, because most documents belong to them. */
 export const retention: Job = {
   name: 'apply-retention',
   cron: '5 10 * * *',
@@ -10,6 +10,7 @@ export const retention: Job = {
     const { encounterDays, documentDays } = context.config.retention;
     const encounters = encounterDays === null ? 0 : await purgeEncounters(context, encounterDays);
     const documents = documentDays === null ? 0 : await purgeDocuments(context, documentDays);
-    if (encounters + documents > 0) context.log.info({ encounters, documents }, 'removed what is kept no longer');
+    if (encounters + documents > 0)
+      context.log.info({ encounters, documents }, 'removed data past its retention period');
   },
 };

@@ -3,14 +3,14 @@ import { announceExpiredApprovals, announceExpiringApprovals } from '../domain/s
 import { purgeEvents, purgeIdempotencyKeys } from '../domain/sweeps/purges.js';
 import type { Job, JobContext } from './job.js';
 
-/** Periodic work. Requests do not depend on it; it emits events and enforces retention. */
+/** Periodic work that emits events and enforces retention. Requests do not depend on it. */
 export const sweeps: readonly Job[] = [
   sweep('lapse-due-claims', '* * * * *', lapseDueClaims),
   sweep('expire-due-encounters', '*/5 * * * *', expireDueEncounters),
   sweep('announce-expired-approvals', '*/5 * * * *', announceExpiredApprovals),
   sweep('announce-expiring-approvals', '11 * * * *', announceExpiringApprovals),
   sweep('purge-idempotency-keys', '23 * * * *', purgeIdempotencyKeys),
-  // Like everything that can wait, when least is going on in the clinics' time zones.
+  // Can wait until the clinics' time zones are least busy.
   sweep('purge-events', '41 9 * * *', purgeEvents),
 ];
 
@@ -18,7 +18,7 @@ function sweep(name: string, cron: string, work: (context: JobContext) => Promis
   const run = async (context: JobContext): Promise<number> => {
     const log = context.log.child({ job: name });
     const count = await work({ ...context, log });
-    if (count > 0) log.info({ count }, 'job found work');
+    if (count > 0) log.info({ count }, 'job finished');
     return count;
   };
   return { name, cron, run };

@@ -1,4 +1,4 @@
-import { sampled } from '../../src/http/endpoint/responseCheck.js';
+import { sampled } from '../../src/http/endpoint/validation.js';
 
 const answerOf = (data: unknown) => ({ status: 200, body: { data, meta: { total: 1 } } });
 

@@ -8,31 +8,28 @@ import { callerAddress } from '../listener/callerAddress.js';
 import { contractVersion } from '../pages/contractDocument.js';
 import type { Endpoint } from './endpoint.js';
 import { failureOf, RETRY_AFTER } from './errors.js';
-import { idempotencyOf } from './idempotencyKey.js';
 import { buildMatcher, type Match } from './matcher.js';
 import { limitHeaders, limitsOf, REFUSAL_DELAY_MS } from './limits.js';
-import type { Head } from './parameters.js';
-import { requestAudit, type ValidatedRequest } from './requestAudit.js';
-import { sampled, type Answer } from './responseCheck.js';
+import { idempotencyOf, type Head } from './parameters.js';
+import { requestAudit, type ValidatedRequest } from './audit.js';
 import { hasGone, type Locals, type Request, type Response } from './route.js';
 import { behaviorOf, sandboxBehavior } from './sandboxBehavior.js';
 import { bearerAuthentication, requirePermissions, type Authenticated } from './security.js';
-import { openTenantLimiter } from './tenantLimiter.js';
-import { unreadResponses } from '../listener/unread.js';
+import { openTenantLimiter, unreadResponses } from './tenantLimiter.js';
+import { sampled, type Answer } from './validation.js';
 
 export interface Backend {
-  /** Which operation of the contract a request means. */
   match(method: string, path: string): Match<Endpoint>;
-  /** Of every response. */
+  /** The headers of every response. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Sends the response, or rejects with what `http/endpoint/errors.ts` translates. */
+  /** Sends the response, or rejects with an error for `http/endpoint/errors.ts`. */
   answer(endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void>;
 }
 
 /**
- * Answers requests as the contract says: authenticate, count, authorise, read, validate, run, check, send. What can be
- * known before a request comes is in its endpoint.
- * @param protective headers that every response has besides those of the contract
+ * Answers requests as the contract says: authenticate, count, authorise, read, validate, run, check, send. Everything
+ * that does not depend on the request is prepared in its endpoint.
+ * @param protective headers of every response, besides those of the contract
  */
 export function createBackend(
   endpoints: readonly Endpoint[],
@@ -45,13 +42,12 @@ export function createBackend(
   const limiter = openTenantLimiter(databasePoolSize);
   const unread = unreadResponses();
   const behave = sandboxBehavior();
-  const routeOf = ({ method, path }: Endpoint) => ({ method: method.toUpperCase(), path });
-  const routes = new Map<string, ReturnType<typeof routeOf>>(
-    endpoints.map((endpoint) => [endpoint.operationId, routeOf(endpoint)]),
+  const routes: Context['routes'] = new Map(
+    endpoints.map(({ operationId, method, path }) => [operationId, { method: method.toUpperCase(), path }]),
   );
   const sampleFiles = { download: withSampleFiles(services.download) };
 
-  /** What a secured operation gets. A sandbox has its own time, and sample files. */
+  /** A sandbox has its own time, and sample files. */
   const securedContext = (
     context: PublicContext,
     { caller, clockOffsetMs }: Authenticated,
@@ -62,22 +58,9 @@ export function createBackend(
     return { ...live, ...sampleFiles, now: aheadOf(context.now, clockOffsetMs) };
   };
 
-  /** Begins when the caller's tenant has a place; what needs no caller needs none. */
-  const inTurn = async <T>(
-    context: PublicContext,
-    authenticated: Authenticated | null,
-    idempotency: Context['idempotency'],
-    begin: (context: PublicContext) => Promise<T>,
-  ): Promise<T> => {
-    if (!authenticated) return begin(context);
-    return limiter.run(authenticated.caller, (withoutSlot) =>
-      begin(securedContext(context, authenticated, { idempotency, withoutSlot })),
-    );
-  };
-
   /**
-   * @param request gets what has been validated
-   * @returns null: the caller hung up before the operation began, which then does nothing
+   * @param request receives the validated parts
+   * @returns null when the caller hung up before the operation began, which then does not run
    */
   const run = async (
     endpoint: Endpoint,
@@ -96,22 +79,27 @@ export function createBackend(
     }
     const behavior = caller && behaviorOf(head.headers, caller, endpoint);
     Object.assign(request, endpoint.readParameters(head));
-    // 401, 429 and 403 go before 400 and 413: not a byte of the body is read for a caller who may not send it.
+    // 401, 429 and 403 precede 400 and 413: read no byte of a body that the caller may not send.
     const body = endpoint.mediaTypes ? await readBody(req, res, endpoint.mediaTypes) : undefined;
     endpoint.checkBody(body);
     request.body = body;
-    const key = endpoint.takesKey ? idempotencyOf(endpoint.operationId, head, body) : null;
+    const idempotency = endpoint.takesKey ? idempotencyOf(endpoint.operationId, head, body) : null;
     if (caller && behavior) await behave(behavior, caller, res.locals);
     if (caller) unread.requireRoom(caller.tenantId);
     let hasBegun = false;
-    const begin = async (own: PublicContext): Promise<Answer | null> => {
+    const begin = async (operationContext: PublicContext): Promise<Answer | null> => {
       if (hasGone(req)) return null;
       hasBegun = true;
-      return endpoint.run(request, own);
+      return endpoint.run(request, operationContext);
     };
-    const result = await inTurn(context, authenticated, key, begin)
+    const running = authenticated
+      ? limiter.run(authenticated.caller, (withoutSlot) =>
+          begin(securedContext(context, authenticated, { idempotency, withoutSlot })),
+        )
+      : begin(context);
+    const result = await running
       .catch((error: unknown) => {
-        // It waited too long for its turn, but not for a response.
+        // The wait for a slot timed out, but the caller hung up before.
         if (hasBegun || !hasGone(req)) throw error;
         return null;
       })
@@ -122,35 +110,34 @@ export function createBackend(
     return result;
   };
 
-  /** The response leaves after the audit's row of it is committed, and each request has one row. */
+  /** Commits the audit row of a request, exactly one, before the response is sent. */
   const answer = async (endpoint: Endpoint, head: Head, req: Request, res: Response): Promise<void> => {
     const { locals } = res;
     locals.route = endpoint;
-    const audit = requestAudit(endpoint, endpoint.audit, services, req, locals.requestId);
-    const recorded = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
-      const isRecorded = endpoint.audit && audit.clientId !== null && !audit.isCommitted;
-      if (isRecorded) await services.auditLog.record(audit.rowOf(response));
+    const audit = requestAudit(endpoint, services, req, locals.requestId);
+    const record = async (response: Parameters<typeof audit.rowOf>[0]): Promise<void> => {
+      const isPending = endpoint.audit && audit.clientId !== null && !audit.isCommitted;
+      if (isPending) await services.auditLog.record(audit.rowOf(response));
     };
     const context = publicContext(services, req, locals, audit);
     const result = await run(endpoint, head, req, res, context, audit.request).catch(async (error: unknown) => {
       const failure = failureOf(endpoint.operationId, error);
-      const recording = recorded(failure);
-      // Nothing was read, and to wait for the database once more would make the response late.
+      const recording = record(failure);
+      // Do not wait for the database again: a 503 discloses no data, and the response would be late.
       if (failure.status === 503) recording.catch(() => undefined);
       else await recording;
-      // Anybody can fail here, so each connection may do so only some times in a second.
+      // Anyone can send failing token requests, so the delay bounds them per connection.
       if (endpoint.limit === 'token' && services.limits && failure.status < 429) await delay(REFUSAL_DELAY_MS);
       throw failure.problem;
     });
     if (result === null) return;
-    await recorded(result);
+    await record(result);
     const bytes = send(res, common, result);
     if (audit.tenantId !== null) unread.count(audit.tenantId, bytes, res);
   };
   return { match: buildMatcher(endpoints), headers: common, answer };
 }
 
-/** What every operation gets. */
 function publicContext(services: Services, req: Request, locals: Locals, audit: RequestAudit): PublicContext {
   const { requestId } = locals;
   const { authorization } = req.headers;

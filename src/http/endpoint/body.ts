@@ -2,18 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import { Problem } from '../../problem.js';
 
-/** Far more than any request of the contract needs. */
+/** Bytes; far more than any request of the contract needs. */
 const BODY_LIMIT = 256 * 1024;
 const FORM = 'application/x-www-form-urlencoded';
-/** Arrays and objects within one another: more than the contract needs, few enough to recurse (D-180). */
+/** Nested arrays and objects: more than the contract needs, few enough to recurse (D-180). */
 const MAX_LEVELS = 32;
-/** A lone half of a surrogate pair, which PostgreSQL would silently store as another character. */
+/** An escape that may be a lone surrogate, which PostgreSQL would silently store as another character. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
 const readRaw = express.raw({ limit: BODY_LIMIT, inflate: false, type: () => true });
 
 /**
- * Reads and parses a body of one of these media types, if any. openapi-backend would read it before authentication.
+ * Reads and parses the body, if any. openapi-backend would read it before authentication.
  * @throws Problem content_type_not_json, malformed_json, body_too_large
  */
 export async function readBody(req: IncomingMessage, res: ServerResponse, mediaTypes: readonly string[]) {
@@ -57,20 +57,15 @@ function parseJson(text: string): unknown {
   if (levelsOf(text) > MAX_LEVELS) {
     throw new Problem('malformed_json', `The body is nested deeper than ${MAX_LEVELS} levels.`);
   }
-  const checked = SURROGATE_ESCAPE.test(text) ? refuseLoneSurrogates : undefined;
+  const reviver = SURROGATE_ESCAPE.test(text) ? refuseLoneSurrogates : undefined;
   try {
-    const value: unknown = JSON.parse(text, checked);
-    if (typeof value === 'object') return value;
+    return JSON.parse(text, reviver);
   } catch (error) {
     throw error instanceof Problem ? error : new Problem('malformed_json');
   }
-  // openapi-backend would parse a JSON string once more and accept what is inside.
-  throw new Problem('validation_failed', undefined, {
-    errors: [{ pointer: '#', code: 'type', detail: 'must be object' }],
-  });
 }
 
-/** The nesting of JSON, counted without recursion. */
+/** Counts the nesting of JSON without recursion. */
 function levelsOf(text: string): number {
   let [level, deepest, isString] = [0, 0, false];
   for (let index = 0; index < text.length; index += 1) {
@@ -90,7 +85,7 @@ function refuseLoneSurrogates(key: string, value: unknown): unknown {
   return value;
 }
 
-/** RFC 6749 §3.2: no parameter more than once; one without a value counts as omitted. */
+/** RFC 6749 §3.2: a parameter must not be repeated, and a parameter without a value counts as omitted. */
 function parseForm(text: string): Record<string, string> {
   const fields = new URLSearchParams(text);
   const names = [...fields.keys()];

@@ -3,20 +3,23 @@ import type { LimitName } from '../../adapters/limits/limits.js';
 import type { Context, PublicContext } from '../../context.js';
 import type { OperationId, Permission } from '../../contract.js';
 import type { Operations } from '../../operations/operation.js';
-import { auditRule, type AuditRule } from './auditRule.js';
+import { auditRule, type AuditRule } from './audit.js';
 import { readContract } from '../pages/contractDocument.js';
-import { KEY_HEADER } from './idempotencyKey.js';
-import { parameterReader, type Parameter, type ReadParameters } from './parameters.js';
-import { assertResponse, type Answer, type DeclaredResponses } from './responseCheck.js';
+import { KEY_HEADER, parameterReader, type Parameter, type ReadParameters } from './parameters.js';
 import type { Alternatives } from './security.js';
-import { validationProblem } from './validationProblem.js';
-import { requestValidator } from './validators.js';
-import { deleteNulls, type BodySchema } from './withoutNulls.js';
+import {
+  deleteNulls,
+  validateRequest,
+  validateResponse,
+  type Answer,
+  type BodySchema,
+  type DeclaredResponses,
+} from './validation.js';
 
 /** An operation of `src/operations` without its types. */
 type Run = (input: object, context: PublicContext | Context) => Promise<Answer>;
 
-/** The problems of an operation by code, with the members of their examples that not every problem has. */
+/** The problems of an operation by code, each with the specific members of its example. */
 export type DocumentedProblems = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** The contract of one operation, prepared at the start, and the code that runs it. */
@@ -25,28 +28,26 @@ export interface Endpoint {
   /** Path template. */
   readonly path: string;
   readonly method: string;
-  /** The permissions that a caller needs; null = public. */
+  /** Null = public. */
   readonly permissions: Alternatives | null;
-  /** The limit that its requests count against. */
   readonly limit: LimitName;
   /** Of the body; null = no body. */
   readonly mediaTypes: readonly string[] | null;
   readonly takesKey: boolean;
-  /** How the audit records its requests; null = not at all. */
+  /** Null = the audit does not record its requests. */
   readonly audit: AuditRule | null;
   /** Whether it may change the time of a sandbox. */
   readonly mayMoveClock: boolean;
-  /** Those that a sandbox can request. */
+  /** Problems that a sandbox can request. */
   readonly problems: DocumentedProblems;
   readonly readParameters: ReadParameters;
-  /** Deletes optional members that are null, then validates. @throws Problem */
+  /** Deletes optional null members, then validates. @throws Problem */
   checkBody(body: unknown): void;
   /** @throws Error */
   checkResponse(answer: Answer): void;
   readonly run: Run;
 }
 
-/** The parts of an operation of the contract that an endpoint is made from. */
 interface DeclaredOperation extends Pick<ContractOperation, 'operationId' | 'path' | 'method' | 'security'> {
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: BodySchema }>> };
@@ -55,11 +56,11 @@ interface DeclaredOperation extends Pick<ContractOperation, 'operationId' | 'pat
   readonly 'x-rate-limit'?: string;
 }
 
-/** Binds the code to the contract. @throws Error if an operation of one is missing in the other */
+/** Binds the code to the contract. @throws Error if an operation is missing in either of them */
 export async function endpointsOf(operations: Operations): Promise<Endpoint[]> {
-  // The one cast: from here on `Operations` guarantees what each operation gets and returns.
+  // The only cast: `Operations` guarantees the input and output types of each operation.
   const handlers = operations as Readonly<Record<string, Run>>;
-  // Its check of the document knows OpenAPI 3.0 only, hence `quick`; `make lint` checks ours.
+  // `quick` skips a check of the document that supports only OpenAPI 3.0; `make lint` checks ours.
   const api = new OpenAPIBackend({ definition: readContract(), quick: true, strict: true, validate: false, handlers });
   await api.init();
   return api.getOperations().map((operation) => {
@@ -86,7 +87,7 @@ function endpointOf(operation: DeclaredOperation, run: Run): Endpoint {
     problems,
     readParameters: parameterReader(parameters),
     checkBody: requestBody ? bodyCheck(requestBody.content) : () => undefined,
-    checkResponse: (answer) => assertResponse(operationId, responses, answer),
+    checkResponse: (answer) => validateResponse(operationId, responses, answer),
     run,
   };
 }
@@ -98,16 +99,15 @@ function bodyCheck(content: NonNullable<DeclaredOperation['requestBody']>['conte
   const keepsNulls = 'application/merge-patch+json' in content;
   return (body) => {
     if (!keepsNulls) deleteNulls(body, json);
-    if (!requestValidator.validate(schema, { body })) throw validationProblem(requestValidator.errors ?? []);
+    validateRequest(schema, { body });
   };
 }
 
-/** The limits that an operation of the contract can name. */
 const limitNames = ['default', 'uploads', 'bulk', 'token'] as const satisfies LimitName[];
 
 /** @throws Error for an unknown limit */
-function limitOf({ operationId, 'x-rate-limit': named = 'default' }: DeclaredOperation): LimitName {
-  const limit = limitNames.find((name) => name === named);
-  if (!limit) throw new Error(`${operationId} has the unknown x-rate-limit ${named}`);
+function limitOf({ operationId, 'x-rate-limit': limitName = 'default' }: DeclaredOperation): LimitName {
+  const limit = limitNames.find((name) => name === limitName);
+  if (!limit) throw new Error(`${operationId} has the unknown x-rate-limit ${limitName}`);
   return limit;
 }

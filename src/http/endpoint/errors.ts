@@ -9,16 +9,16 @@ import { limitHeaders } from './limits.js';
 import { logIdsOf, type Locals } from './route.js';
 
 const REALM = 'realm="clinical-encounter"';
-/** Seconds until another try is worth it: what every 503 says. */
+/** Seconds; the `Retry-After` of every 503. */
 export const RETRY_AFTER = 5;
-/** As many as a response lists: more would only make the response to a hostile request long. */
-export const MAX_FAULTS = 50;
+/** Errors that a response lists, so that a hostile request does not get a long response. */
+export const MAX_FIELD_ERRORS = 50;
 
-/** The only place that turns a failure into an answer, and the only one that logs failures. */
+/** The only code that translates errors into responses and logs them. */
 export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>): ErrorRequestHandler {
   return (error: unknown, req, res, _next) => {
     const { behavior, route } = res.locals as Locals;
-    const problem = refusalOf(route?.operationId, error);
+    const problem = problemOf(route?.operationId, error);
     if (problem instanceof Problem && problem !== behavior?.problem && problems[problem.code].status >= 500) {
       const sqlstate = sqlState(problem.cause);
       log.error({ ...logIdsOf(res), code: problem.code, sqlstate, causes: describeCauses(problem) }, 'request failed');
@@ -30,15 +30,16 @@ export function failureHandler({ log, config }: Pick<Services, 'log' | 'config'>
     if (res.headersSent) return void res.destroy();
     res.set(limitHeaders(res.locals as Locals));
     if (problem instanceof Problem) sendProblem(req, res, problem);
-    else sendTokenFailure(req, res, problem);
+    else sendOAuthProblem(req, res, problem);
   };
 }
 
-/** The problem that a failure of an operation is answered with. RFC 6749 §5.2 rules the faults of a token request. */
-function refusalOf(operationId: OperationId | undefined, error: unknown): Problem | OAuthProblem {
-  const problem = problemOf(error);
-  const isTokenFault = operationId === 'issueToken' && problem instanceof Problem && isOAuth(problem);
-  return isTokenFault ? tokenRequestFault(problem) : problem;
+/** The problem that an error of an operation is answered with. For a token request, RFC 6749 §5.2 defines some. */
+function problemOf(operationId: OperationId | undefined, error: unknown): Problem | OAuthProblem {
+  if (error instanceof OAuthProblem) return error;
+  const code = isUnavailable(error) ? 'dependency_unavailable' : 'internal_error';
+  const problem = error instanceof Problem ? error : new Problem(code, undefined, { cause: error });
+  return operationId === 'issueToken' && isOAuth(problem) ? oauthProblemOf(problem) : problem;
 }
 
 interface Failure {
@@ -48,17 +49,12 @@ interface Failure {
   readonly isUnknown?: boolean;
 }
 
-/** What a failure of an operation will be answered with, and whether its effect may stand. */
+/** The response to an error of an operation. `isUnknown`: its effect may have been committed. */
 export function failureOf(operationId: OperationId, error: unknown): Failure {
-  const problem = refusalOf(operationId, error);
+  const problem = problemOf(operationId, error);
   if (problem instanceof OAuthProblem) return { problem, status: oauthStatuses[problem.error], code: problem.error };
   const { code, cause } = problem;
   return { problem, status: problems[code].status, code, isUnknown: cause instanceof UnknownOutcome };
-}
-
-function problemOf(error: unknown): Problem | OAuthProblem {
-  if (error instanceof Problem || error instanceof OAuthProblem) return error;
-  return new Problem(isUnavailable(error) ? 'dependency_unavailable' : 'internal_error', undefined, { cause: error });
 }
 
 /** RFC 9457; the body of R-77. */
@@ -69,32 +65,33 @@ export function problemBody(problem: Problem, requestId: string): Record<string,
     type: `urn:clinical-encounter:problem:${problem.code}`,
     title,
     status,
-    detail: errors.length > MAX_FAULTS ? `${message} Only the first ${MAX_FAULTS} faults are listed.` : message,
+    detail:
+      errors.length > MAX_FIELD_ERRORS ? `${message} Only the first ${MAX_FIELD_ERRORS} faults are listed.` : message,
     instance: `urn:uuid:${requestId}`,
     code: problem.code,
     doc_url: `/docs#/section/errors/${problem.code}`,
     request_id: requestId,
-    ...(errors.length > 0 ? { errors: errors.slice(0, MAX_FAULTS) } : {}),
+    ...(errors.length > 0 ? { errors: errors.slice(0, MAX_FIELD_ERRORS) } : {}),
     ...problem.extra,
   };
 }
 
 function sendProblem(req: Request, res: Response, problem: Problem): void {
   const { status } = problems[problem.code];
-  startFailure(req, res, status, problem.code, challengeOf(problem, status));
+  startResponse(req, res, status, problem.code, challengeOf(problem, status));
   const body = JSON.stringify(problemBody(problem, (res.locals as Locals).requestId));
   res.type(mediaType(req)).send(body);
 }
 
-function sendTokenFailure(req: Request, res: Response, { error, message, basic }: OAuthProblem): void {
-  startFailure(req, res, oauthStatuses[error], error, basic ? `Basic ${REALM}` : undefined);
+function sendOAuthProblem(req: Request, res: Response, { error, message, basic }: OAuthProblem): void {
+  startResponse(req, res, oauthStatuses[error], error, basic ? `Basic ${REALM}` : undefined);
   res.json({ error, error_description: message });
 }
 
-/** What the caller can change. */
+/** Whether a token request gets the problem in the form of RFC 6749: problems that the caller can avoid. */
 const isOAuth = ({ code }: Problem): boolean => problems[code].status === 400 || code === 'rate_limited';
 
-function startFailure(req: Request, res: Response, status: number, code: string, challenge: string | undefined): void {
+function startResponse(req: Request, res: Response, status: number, code: string, challenge: string | undefined): void {
   const locals = res.locals as Locals;
   locals.code = code;
   if (challenge) res.set('WWW-Authenticate', challenge);
@@ -105,21 +102,21 @@ function startFailure(req: Request, res: Response, status: number, code: string,
   res.status(status);
 }
 
-function tokenRequestFault({ code, errors, message }: Problem): OAuthProblem {
-  // RFC 6749 has no code of its own for it; this one says that another try is worth it (D-98).
+function oauthProblemOf({ code, errors, message }: Problem): OAuthProblem {
+  // RFC 6749 has no code for rate limits; this code tells the caller to retry (D-98).
   if (code === 'rate_limited') return new OAuthProblem('temporarily_unavailable', message);
   const [first] = errors;
   if (!first) return new OAuthProblem('invalid_request', message);
   const unsupported = first.pointer === '#/grant_type' && first.code === 'enum';
-  // The operation has no parameters: what is not in the body is in the query.
+  // The operation has no parameters, so an error outside the body is about the query.
   const inQuery = `The query parameter ${first.parameter ?? ''}`.trim();
-  const place = first.pointer === undefined ? inQuery : first.pointer.slice(2) || 'The body';
+  const location = first.pointer === undefined ? inQuery : first.pointer.slice(2) || 'The body';
   // RFC 6749 §5.2 allows neither quotes nor backslashes in a description; a pattern has both.
   const detail = first.code === 'pattern' ? 'has a character that is not allowed' : first.detail;
-  return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${place} ${detail}.`);
+  return new OAuthProblem(unsupported ? 'unsupported_grant_type' : 'invalid_request', `${location} ${detail}.`);
 }
 
-/** RFC 6750 §3: no error attribute when no token was sent, or when the token is not what was wrong. */
+/** RFC 6750 §3: no error attribute when no token was sent or the token is not the reason. */
 function challengeOf({ code, scope }: Problem, status: number): string | undefined {
   if (status === 403) return `Bearer ${REALM}, error="insufficient_scope"${scope ? `, scope="${scope}"` : ''}`;
   if (status !== 401) return undefined;
@@ -129,13 +126,13 @@ function challengeOf({ code, scope }: Problem, status: number): string | undefin
 
 /** problem+json unless the caller admits only application/json (R-77). */
 function mediaType(req: Request): string {
-  // What is sent has a charset, and so may what is accepted.
+  // Responses have a charset, so Accept may name it, too.
   const admits = (type: string): boolean => req.accepts([type, `${type}; charset=utf-8`]) !== false;
   const onlyJson = !admits('application/problem+json') && admits('application/json');
   return onlyJson ? 'application/json' : 'application/problem+json';
 }
 
-/** A body that was refused unread must not keep the connection busy. */
+/** Closes the connection after a refused, unread body, which would keep it busy. */
 function closeUnlessRead(req: Request, res: Response): void {
   if (!req.readableEnded && (req.get('Transfer-Encoding') ?? Number(req.get('Content-Length') ?? 0) > 0)) {
     res.set('Connection', 'close');

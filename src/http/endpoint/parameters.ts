@@ -1,13 +1,18 @@
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { validationProblem } from './validationProblem.js';
-import { requestValidator } from './validators.js';
+import canonicalize from 'canonicalize';
+import type { IdempotencyRequest } from '../../context.js';
+import { validateRequest } from './validation.js';
 
-type Place = 'path' | 'query' | 'header';
+/** The header's name in the contract. */
+export const KEY_HEADER = 'Idempotency-Key';
+
+type Part = 'path' | 'query' | 'header';
 
 /** A parameter of the contract. */
 export interface Parameter {
   readonly name: string;
-  readonly in: Place;
+  readonly in: Part;
   readonly required?: boolean;
   /** Whether a list repeats the parameter; otherwise commas separate its elements. */
   readonly explode?: boolean;
@@ -16,7 +21,7 @@ export interface Parameter {
 
 /** A request without its body. */
 export interface Head {
-  /** As sent, without the query. */
+  /** As sent, without the query string. */
   readonly path: string;
   /** Path parameters by name. */
   readonly params: Record<string, string | undefined>;
@@ -27,36 +32,37 @@ export interface Head {
 /** Path and query with the types and defaults of the contract. @throws Problem */
 export type ReadParameters = (head: Head) => { readonly path: object; readonly query: object };
 
-/** Makes the function that reads the parameters of an operation. */
 export function parameterReader(declared: readonly Parameter[]): ReadParameters {
-  // Node has the names of headers in lower case.
-  const parameters = declared.map((one) => (one.in === 'header' ? { ...one, name: one.name.toLowerCase() } : one));
-  const inPlace = (place: Place): Parameter[] => parameters.filter((parameter) => parameter.in === place);
-  const schemaOf = (place: Place): object => ({
+  // Node gives the names of headers in lower case.
+  const parameters = declared.map((parameter) =>
+    parameter.in === 'header' ? { ...parameter, name: parameter.name.toLowerCase() } : parameter,
+  );
+  const parametersIn = (part: Part): Parameter[] => parameters.filter((parameter) => parameter.in === part);
+  const schemaOf = (part: Part): object => ({
     type: 'object',
-    properties: Object.fromEntries(inPlace(place).map(({ name, schema }) => [name, schema])),
-    required: inPlace(place).flatMap(({ name, required }) => (required ? [name] : [])),
+    properties: Object.fromEntries(parametersIn(part).map(({ name, schema }) => [name, schema])),
+    required: parametersIn(part).flatMap(({ name, required }) => (required ? [name] : [])),
     additionalProperties: false,
   });
   const properties = { path: schemaOf('path'), query: schemaOf('query'), header: schemaOf('header') };
   const schema = { type: 'object', properties };
-  const headerNames = inPlace('header').map(({ name }) => name);
+  const headerNames = parametersIn('header').map(({ name }) => name);
   const readers = parameters.flatMap((parameter) => {
     const read = readerOf(parameter);
-    return read ? [{ name: parameter.name, place: parameter.in, read }] : [];
+    return read ? [{ name: parameter.name, part: parameter.in, read }] : [];
   });
   return ({ params: path, query, headers }) => {
     const header = Object.fromEntries(headerNames.map((name) => [name, headers[name]]));
-    const values: Record<Place, Record<string, unknown>> = { path, query, header };
-    for (const { name, place, read } of readers) {
-      if (values[place][name] !== undefined) values[place][name] = read(values[place][name]);
+    const values: Record<Part, Record<string, unknown>> = { path, query, header };
+    for (const { name, part, read } of readers) {
+      if (values[part][name] !== undefined) values[part][name] = read(values[part][name]);
     }
-    if (!requestValidator.validate(schema, values)) throw validationProblem(requestValidator.errors ?? []);
+    validateRequest(schema, values);
     return values;
   };
 }
 
-/** Turns text into a value; text that it cannot read stays and fails the schema. Undefined if text is the value. */
+/** Turns text into a value; unreadable text stays and fails the schema. Undefined if the text is the value. */
 function readerOf(parameter: Omit<Parameter, 'name'>): ((given: unknown) => unknown) | undefined {
   const { type, enum: values = [], items } = parameter.schema;
   if (type === 'integer') return ofText((text) => (/^-?(0|[1-9]\d*)$/.test(text) ? finite(Number(text)) : text));
@@ -66,18 +72,33 @@ function readerOf(parameter: Omit<Parameter, 'name'>): ((given: unknown) => unkn
     const split = ofText((text) => ((parameter.explode ?? true) ? [text] : text.split(',')));
     return (given) => [split(given)].flat().map(read);
   }
-  // Libraries write `True` and `PENDING_REVIEW`: letter case does not count.
+  // Libraries write `True` and `PENDING_REVIEW`, so ignore letter case.
   const spellings = new Map(
     (type === 'boolean' ? [true, false] : values).map((value) => [String(value).toLowerCase(), value]),
   );
   return spellings.size > 0 ? ofText((text) => spellings.get(text.toLowerCase()) ?? text) : undefined;
 }
 
-/** Hundreds of digits are an infinite number, which is no integer to the schema, but only too large. */
+/** Hundreds of digits parse as Infinity, which the schema would reject as not an integer instead of too large. */
 const finite = (number: number): number => Math.max(-Number.MAX_VALUE, Math.min(number, Number.MAX_VALUE));
 
-/** A repeated parameter is an array: the schema decides. */
+/** Passes on a repeated parameter, which is an array: the schema decides. */
 const ofText =
   (read: (text: string) => unknown) =>
   (given: unknown): unknown =>
     typeof given === 'string' ? read(given) : given;
+
+/**
+ * The idempotency key without quotation marks (the IETF draft's sf-string), and the fingerprint of path and canonical
+ * JSON (RFC 8785), in which the order of members does not matter.
+ */
+export function idempotencyOf(operationId: string, { headers, path }: Head, body: unknown): IdempotencyRequest | null {
+  const given = headers[KEY_HEADER.toLowerCase()];
+  if (typeof given !== 'string') return null;
+  const content = `${path}\n${canonicalize(body) ?? ''}`;
+  return {
+    operationId,
+    key: /^"(.*)"$/.exec(given)?.[1] ?? given,
+    fingerprint: Buffer.from(hash('sha256', content, 'hex'), 'hex'),
+  };
+}

@@ -6,16 +6,17 @@ import { Problem, type FieldError } from '../../problem.js';
 import type { DocumentedProblems, Endpoint } from './endpoint.js';
 import type { Behavior, Locals } from './route.js';
 import type { Alternatives } from './security.js';
+import { countByTenant } from './tenantLimiter.js';
 
-/** In the form that Node gives to the names of headers. */
+/** In lower case, as Node gives the names of headers. */
 const HEADER = 'sandbox-behavior';
 const MAX_DELAY_MS = 30_000;
-/** Delays of one tenant at the same time: each keeps a connection and a body. */
+/** Concurrent delays of one tenant: each keeps a connection and a body. */
 const MAX_DELAYED = 100;
 
 /**
- * What the request asks for; undefined without the header.
- * @throws Problem validation_failed if the tenant is live, the header malformed, or the operation without that problem
+ * The behavior that the header requests; undefined without the header.
+ * @throws Problem validation_failed if the tenant is live, the header is malformed, or the operation lacks that problem
  */
 export function behaviorOf(
   { [HEADER]: given }: IncomingHttpHeaders,
@@ -24,10 +25,10 @@ export function behaviorOf(
 ): Behavior | undefined {
   if (given === undefined) return undefined;
   if (tenantMode !== 'sandbox')
-    throw refusal('sandbox_only', 'works in sandbox tenants only: send the request without it');
+    throw headerProblem('sandbox_only', 'works in sandbox tenants only: send the request without it');
   const { delay = '0', error } = directivesOf(String(given));
   if (!/^\d{1,5}$/.test(delay) || Number(delay) > MAX_DELAY_MS) {
-    throw refusal('range', `delay must be a number of milliseconds from 0 to ${MAX_DELAY_MS}`);
+    throw headerProblem('range', `delay must be a number of milliseconds from 0 to ${MAX_DELAY_MS}`);
   }
   const problem = error === undefined ? null : problemOf(error, problems, permissions ?? []);
   return { delayMs: Number(delay), problem };
@@ -39,47 +40,44 @@ function directivesOf(text: string): Readonly<Record<string, string>> {
   for (const directive of text.split(',')) {
     const [, name, value] = /^(delay|error)=(\w+)$/.exec(directive.trim()) ?? [];
     if (name === undefined || value === undefined || name in directives) {
-      throw refusal('format', 'must be error=<problem code>, delay=<milliseconds>, or both with a comma between them');
+      throw headerProblem(
+        'format',
+        'must be error=<problem code>, delay=<milliseconds>, or both with a comma between them',
+      );
     }
     directives[name] = value;
   }
   return directives;
 }
 
-/** The problem as the operation would throw it. @throws Problem validation_failed */
+/** Makes the problem as the operation would. @throws Problem validation_failed */
 function problemOf(code: string, documented: DocumentedProblems, permissions: Alternatives): Problem {
   if (!Object.hasOwn(documented, code)) {
-    throw refusal('enum', `error must be one that this operation has: ${Object.keys(documented).join(', ')}`);
+    throw headerProblem('enum', `error must be one that this operation has: ${Object.keys(documented).join(', ')}`);
   }
   const { errors = [], ...extra } = documented[code] as { readonly errors?: readonly FieldError[] };
   const scope = code === 'insufficient_permission' ? { scope: permissions.flat().join(' ') } : {};
   return new Problem(code as ProblemCode, undefined, { errors, extra, ...scope });
 }
 
-/** Waits, then throws the problem asked for: before a request takes a place of its tenant or a connection (R-85). */
+/** Waits, then throws the requested problem, before the request takes a slot or a connection (R-85). */
 export function sandboxBehavior() {
-  const delayed = new Map<string, number>();
-  const count = (tenantId: string, change: 1 | -1): number => {
-    const now = (delayed.get(tenantId) ?? 0) + change;
-    if (now === 0) delayed.delete(tenantId);
-    else delayed.set(tenantId, now);
-    return now;
-  };
+  const delayed = countByTenant();
   return async (behavior: Behavior, { tenantId }: Caller, locals: Locals): Promise<void> => {
     const { delayMs, problem } = behavior;
     try {
-      if (count(tenantId, 1) > MAX_DELAYED) {
+      if (delayed.add(tenantId, 1) > MAX_DELAYED) {
         throw new Problem('dependency_unavailable', `A tenant may delay ${MAX_DELAYED} requests at the same time.`);
       }
       locals.behavior = behavior;
       if (delayMs > 0) await pause(delayMs);
     } finally {
-      count(tenantId, -1);
+      delayed.add(tenantId, -1);
     }
     if (problem?.code === 'rate_limited' && locals.usage) locals.usage = { ...locals.usage, remaining: 0 };
     if (problem) throw problem;
   };
 }
 
-const refusal = (code: string, detail: string): Problem =>
+const headerProblem = (code: string, detail: string): Problem =>
   new Problem('validation_failed', undefined, { errors: [{ parameter: HEADER, code, detail }] });

@@ -10,19 +10,19 @@ import { Problem } from '../../problem.js';
 const CACHE_MAX = 10_000;
 /** Cache lifetime; bounds how long a deactivated client or dropped key still works. */
 const CACHE_TTL_MS = 30_000;
-/** The same for a sandbox, whose clock may have been moved through another server. */
+/** Cache lifetime for a sandbox, whose clock another server may have moved. */
 const SANDBOX_TTL_MS = 1_000;
 const LEEWAY_MS = 30_000;
 
-/** The permissions of an operation: all of one alternative are needed. */
+/** The permissions of an operation: the caller needs all permissions of any alternative. */
 export type Alternatives = readonly (readonly string[])[];
 
-/** Who calls, how far the time of its tenant is ahead of the world's (R-74), and its own limit (R-84). */
+/** The caller, its tenant's clock offset (R-74) and its own limit (R-84). */
 export interface Authenticated extends Pick<ClientState, 'clockOffsetMs' | 'requestsPerMinute'> {
   readonly caller: Caller;
 }
 
-/** A token that was verified; whom it stands for is worked out again only when the state of its client was read again. */
+/** A verified token. `authenticated` is derived from `state` and replaced when the client's state is reread. */
 interface Verified {
   readonly claims: TokenClaims;
   state?: ClientState;
@@ -32,7 +32,7 @@ interface Verified {
 /** Bearer authentication (RFC 6750). */
 export function bearerAuthentication() {
   const tokens = ttlCache<Verified>();
-  // Promises, so that a state that was asked for before it was to be forgotten is not kept after that.
+  // Promises, so that `forget` also discards a state whose read is still under way.
   const states = ttlCache<Promise<ClientState>>();
 
   const verify = async (context: PublicContext, token: string, now: Date): Promise<Verified> => {
@@ -47,9 +47,9 @@ export function bearerAuthentication() {
     const key = keyOf(claims);
     const known = await states.get(key, now, CACHE_TTL_MS);
     if (known && (known.tenantMode === 'live' || states.get(key, now, SANDBOX_TTL_MS))) return known;
-    const state = findClientState(context, claims).then((found) => {
-      if (!found) throw new Problem('client_inactive');
-      return found;
+    const state = findClientState(context, claims).then((client) => {
+      if (!client) throw new Problem('client_inactive');
+      return client;
     });
     state.catch(() => states.delete(key));
     return states.set(key, state, now);
@@ -76,14 +76,14 @@ export function bearerAuthentication() {
       Object.assign(verified, { state, authenticated: current });
       return current;
     },
-    /** Reads the state of a tenant's clients anew: its clock may have been moved. */
+    /** Makes the next request reread the state of a tenant's clients, because its clock may have moved. */
     forget: (tenantId: string) => states.deleteFrom(keyOf({ tenantId, clientId: '' })),
   };
 }
 
 const keyOf = ({ tenantId, clientId }: Pick<TokenClaims, 'tenantId' | 'clientId'>): string => `${tenantId} ${clientId}`;
 
-/** A bounded map whose entries count for a time, by the service's own clock. */
+/** A bounded map whose entries expire by the service's clock. */
 function ttlCache<T extends object>() {
   const entries = new LRUCache<string, { value: T; since: number }>({ max: CACHE_MAX });
   return {
@@ -113,8 +113,8 @@ export function requirePermissions({ permissions }: Caller, alternatives: Altern
   const held: ReadonlySet<string> = permissions satisfies ReadonlySet<Permission>;
   if (alternatives.some((required) => required.every((permission) => held.has(permission)))) return;
   const missing = alternatives.map((required) => required.filter((permission) => !held.has(permission)));
-  const wanted = missing.map((permissions) => permissions.join(', ')).join(' or ');
-  throw new Problem('insufficient_permission', `The token lacks ${wanted}.`, { scope: missing.flat().join(' ') });
+  const lacking = missing.map((permissions) => permissions.join(', ')).join(' or ');
+  throw new Problem('insufficient_permission', `The token lacks ${lacking}.`, { scope: missing.flat().join(' ') });
 }
 
 const isOver = ({ expiresAt }: TokenClaims, now: Date): boolean => now.getTime() >= expiresAt * 1000 + LEEWAY_MS;

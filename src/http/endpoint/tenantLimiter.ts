@@ -1,12 +1,13 @@
+import type { ServerResponse } from 'node:http';
 import type { Caller, Context } from '../../context.js';
 import { Problem } from '../../problem.js';
 
-/** Requests of one tenant; longer queues outlast the callers' timeouts. */
+/** Queued requests of one tenant: longer queues outlast the callers' timeouts. */
 const MAX_WAITING = 200;
 /** Milliseconds; as long as a request waits for a connection (`openDatabase`). */
 const MAX_WAIT = 5_000;
 
-/** The requests of one tenant that wait for a slot, by the function that admits each. */
+/** The functions that admit the waiting requests of one tenant. */
 interface Queue {
   readonly maxRunning: number;
   readonly waiting: Set<() => void>;
@@ -20,19 +21,16 @@ interface Queue {
  */
 export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
   const limits = { live: Math.max(1, Math.floor(slots / 2)), sandbox: Math.max(1, Math.floor(slots / 8)) };
-  const running = new Map<string, number>();
-  /** In the order of their turns. */
+  const running = countByTenant();
+  /** By tenant, in the order of their turns. */
   const queues = new Map<string, Queue>();
   let free = slots;
 
   const count = (tenantId: string, change: 1 | -1): void => {
-    const ofTenant = (running.get(tenantId) ?? 0) + change;
-    if (ofTenant === 0) running.delete(tenantId);
-    else running.set(tenantId, ofTenant);
+    running.add(tenantId, change);
     free -= change;
   };
-  const hasSlot = (tenantId: string, maxRunning: number): boolean =>
-    free > 0 && (running.get(tenantId) ?? 0) < maxRunning;
+  const hasSlot = (tenantId: string, maxRunning: number): boolean => free > 0 && running.of(tenantId) < maxRunning;
   const admitNext = (): void => {
     for (const [tenantId, queue] of queues) {
       if (!hasSlot(tenantId, queue.maxRunning)) continue;
@@ -47,7 +45,7 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
     count(tenantId, -1);
     admitNext();
   };
-  /** @param limit milliseconds; undefined for a request that has begun, which must finish */
+  /** @param limit milliseconds; undefined for a request that has begun and must finish */
   const wait = (tenantId: string, maxRunning: number, limit?: number): Promise<void> => {
     const queue = queues.get(tenantId) ?? { maxRunning, waiting: new Set() };
     const { waiting } = queue;
@@ -74,10 +72,7 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
   };
 
   return {
-    /**
-     * Runs the work when its tenant has a free slot.
-     * @throws Problem dependency_unavailable when the queue of the tenant is full, or the wait was too long
-     */
+    /** @throws Problem dependency_unavailable when the tenant's queue is full or the wait takes too long */
     async run<T>(
       { tenantId, tenantMode }: Pick<Caller, 'tenantId' | 'tenantMode'>,
       work: (withoutSlot: Context['withoutSlot']) => Promise<T>,
@@ -85,9 +80,9 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
       const maxRunning = limits[tenantMode];
       await enter(tenantId, maxRunning, maxWait);
       try {
-        return await work(async (other) => {
+        return await work(async (longWork) => {
           leave(tenantId);
-          return other().finally(() => enter(tenantId, maxRunning));
+          return longWork().finally(() => enter(tenantId, maxRunning));
         });
       } finally {
         leave(tenantId);
@@ -98,3 +93,39 @@ export function openTenantLimiter(slots: number, maxWait = MAX_WAIT) {
 
 const tooMany = (): Problem =>
   new Problem('dependency_unavailable', 'Too many requests of your tenant wait. Retry after the given delay.');
+
+/** Bytes of one tenant's unread responses; the largest response has some 2 MB. */
+const MAX_UNREAD = 32 * 1024 ** 2;
+/** Bytes; the system's buffers take smaller responses at once. */
+const MIN_COUNTED = 16 * 1024;
+
+/** Bounds the memory that slow readers of one tenant take, without affecting fast readers or other tenants (R-85). */
+export function unreadResponses() {
+  const unread = countByTenant();
+  return {
+    /** @throws Problem dependency_unavailable */
+    requireRoom(tenantId: string): void {
+      if (unread.of(tenantId) <= MAX_UNREAD) return;
+      throw new Problem('dependency_unavailable', 'Too much waits for the readers of your tenant. Read the responses.');
+    },
+    /** Counts a response until it is sent or its connection closes. */
+    count(tenantId: string, bytes: number, res: ServerResponse): void {
+      if (bytes < MIN_COUNTED || res.destroyed) return;
+      unread.add(tenantId, bytes);
+      res.once('close', () => unread.add(tenantId, -bytes));
+    },
+  };
+}
+
+/** Counts by tenant. Zero counts are deleted, so that inactive tenants take no memory. */
+export function countByTenant() {
+  const counts = new Map<string, number>();
+  const of = (tenantId: string): number => counts.get(tenantId) ?? 0;
+  const add = (tenantId: string, change: number): number => {
+    const count = of(tenantId) + change;
+    if (count === 0) counts.delete(tenantId);
+    else counts.set(tenantId, count);
+    return count;
+  };
+  return { of, add };
+}

@@ -3,13 +3,13 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { errorCode } from '../../failures.js';
 
-/** Listens; resolves with the port, which the system chooses when `port` is 0. */
+/** Resolves with the port, which the system chooses when `port` is 0. */
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   await once(server.listen(port, host), 'listening');
   return (server.address() as AddressInfo).port;
 }
 
-/** @throws Error naming HOST and PORT and, when the port is taken, what to do */
+/** @throws Error that names HOST and PORT, with advice when the port is taken */
 export function listenAt(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   return listen(server, port, host).catch((cause: unknown) => {
     const advice = errorCode(cause) === 'EADDRINUSE' ? '. Stop what listens there, or choose another PORT.' : '';
@@ -17,15 +17,15 @@ export function listenAt(server: Server, { host, port }: { host: string; port: n
   });
 }
 
-/** Takes no new connection, and resolves when those in flight have ended: after `limit` milliseconds they are cut. */
+/** Accepts no new connections and resolves when all have ended; cuts the remaining ones after `limit` milliseconds. */
 export function drain(server: Server, limit: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), limit);
-    // A kept-alive connection becomes idle when its last answer is out; it must not bring another request then.
-    const sweep = setInterval(() => server.closeIdleConnections(), 50);
+    // A kept-alive connection becomes idle after its response: close it before it brings another request.
+    const closing = setInterval(() => server.closeIdleConnections(), 50);
     server.close(() => {
       clearTimeout(cut);
-      clearInterval(sweep);
+      clearInterval(closing);
       resolve();
     });
   });

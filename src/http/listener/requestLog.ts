@@ -1,17 +1,18 @@
 import type { Logger } from 'pino';
+import { UUID } from '../../domain/transactions/uuid.js';
 import { metrics, tracing } from '../../telemetry.js';
 import { problems } from '../../problem.js';
 import { logIdsOf, type Request, type Response } from '../endpoint/route.js';
 import type { RefusalObserver } from './server.js';
 
-/** A line a request, with ids and the path template only: path, query, headers and body may hold health data. */
+/** Logs one line per request with ids and the path template: path, query, headers and body may hold health data. */
 export function logWhenClosed(log: Logger, req: Request, res: Response): void {
   const span = tracing?.startRequest(req);
   res.locals.traceId = span?.traceId ?? traceIdOf(req.headers['traceparent']);
   const start = performance.now();
   res.once('close', () => {
     const { route, caller, code, behavior } = res.locals;
-    // Null: no response was sent.
+    // Null = no response was sent.
     const status = res.headersSent ? res.statusCode : null;
     const durationMs = performance.now() - start;
     const ownMs = Math.max(0, durationMs - (behavior?.delayMs ?? 0));
@@ -35,7 +36,7 @@ export function logWhenClosed(log: Logger, req: Request, res: Response): void {
   });
 }
 
-/** Version 00 has four parts and no more; later ones may have more behind them. `ff` and zeros are no values. */
+/** Version 00 has exactly four parts; later versions may append more. Version `ff` and all-zero ids are invalid. */
 const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:$|-)/;
 
 /** The trace that the caller's `traceparent` names (W3C Trace Context); a malformed one is ignored. */
@@ -43,16 +44,23 @@ function traceIdOf(traceparent: string | string[] | undefined): string | undefin
   return TRACEPARENT.exec(String(traceparent ?? ''))?.[1];
 }
 
-/** The same for what Node refused before there was a request. */
+/** Logs and counts input that Node refused before it was a request. */
 export function refusalLog(log: Logger, version: string): RefusalObserver {
   return (requestId, code) => {
     countRequest(undefined, problems[code].status, 0);
-    const nothing = { method: null, route: null, operationId: null };
-    log.info({ requestId, ...nothing, status: problems[code].status, code, durationMs: 0 }, 'request');
+    const unknown = { method: null, route: null, operationId: null };
+    log.info({ requestId, ...unknown, status: problems[code].status, code, durationMs: 0 }, 'request');
     return { 'API-Version': version, 'X-Content-Type-Options': 'nosniff' };
   };
 }
 
 function countRequest(operation = 'none', status: number | null, durationMs: number): void {
   metrics?.requests.observe({ operation, status: status ?? 'none' }, durationMs / 1000);
+}
+
+const uuidPattern = new RegExp(`^${UUID}$`, 'i');
+
+/** The caller's `X-Request-Id` if it is a UUID, otherwise a new id. */
+export function requestIdFor(given: string | string[] | undefined, newId: () => string): string {
+  return typeof given === 'string' && uuidPattern.test(given) ? given.toLowerCase() : newId();
 }

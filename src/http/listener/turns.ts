@@ -1,10 +1,10 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** Requests that a connection may send ahead; no client needs more, and each takes memory until its turn. */
+/** Requests that a connection may pipeline; no client needs more, and each takes memory until its turn. */
 const MAX_AHEAD = 100;
 
-/** What a connection does now, and what it does after that. */
+/** The current response of a connection, and the work that waits for it. */
 interface Turns {
   current: ServerResponse;
   isOver: boolean;
@@ -12,8 +12,8 @@ interface Turns {
 }
 
 /**
- * Serves the requests of a connection one after the other: each begins when the response to the one before has left.
- * Pipelined changes so happen in their order (RFC 9112 §9.3.2), and a connection holds one response in memory.
+ * Serves the requests of a connection one after the other: each begins when the previous response has been sent. So
+ * pipelined changes keep their order (RFC 9112 §9.3.2), and a connection holds only one response in memory.
  */
 export function inTurns(listener: RequestListener) {
   const connections = new WeakMap<Duplex, Turns>();
@@ -24,17 +24,17 @@ export function inTurns(listener: RequestListener) {
     connections.set(socket, Object.assign(turns, { current: res, isOver: false }));
     res.once('close', () => {
       turns.isOver = true;
-      // A caller that has gone gets nothing more done.
+      // Drop the pipelined requests of a caller that has hung up.
       if (socket.writable) turns.ahead.shift()?.();
     });
     listener(req, res);
   };
-  /** Whether a response is still under way, to a request that is complete or has been answered. */
+  /** Whether a response is under way, to a request that is complete or whose response has begun. */
   const isBusy = (socket: Duplex): boolean => {
     const turns = connections.get(socket);
     return turns?.isOver === false && (turns.current.headersSent || turns.current.req.complete);
   };
-  /** Does it when every request before it has its response: at once if there is none. */
+  /** Runs the work after the responses to all earlier requests, at once if none is under way. */
   const after = (socket: Duplex, work: () => void): void => {
     if (isBusy(socket)) connections.get(socket)?.ahead.push(work);
     else work();

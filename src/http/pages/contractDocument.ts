@@ -5,8 +5,8 @@ import { packageRoot } from '../../packageRoot.js';
 let version: string | undefined;
 
 /**
- * What the server needs of the contract, as `make generate` wrote it. Not kept, because resolved it is large, and each
- * backend changes the object that it is given.
+ * The parts of the contract that the server needs, as `make generate` wrote them. Not cached: openapi-backend modifies
+ * the object, and the resolved contract is large.
  */
 export function readContract(): Document {
   const contract = JSON.parse(readFileSync(new URL('generated/server.json', packageRoot), 'utf8')) as Document;
@@ -14,5 +14,5 @@ export function readContract(): Document {
   return contract;
 }
 
-/** The contract's version, as in the header `API-Version` (D-26). */
+/** The value of the header `API-Version` (D-26). */
 export const contractVersion = (): string => version ?? readContract().info.version;

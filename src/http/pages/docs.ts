@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../packageRoot.js';
 import { sendFile } from './sendFile.js';
 
-/** The page is one file with its script inside; it may load nothing else and talk to nobody. */
+/** The page is one file with an inline script; it may load nothing else and connect only to this service. */
 const DOCS_POLICY =
   "default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data:; font-src data:; " +
   "worker-src blob:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 const PAGE = fileURLToPath(new URL('generated/docs/index.html', packageRoot));
 
-/** What else `make docs` writes: name → media type. */
+/** The other documents that `make docs` writes, with their media types. */
 const DOCUMENTS = {
   'arazzo.yaml': 'application/yaml',
   'changelog.md': 'text/markdown',
@@ -20,10 +20,10 @@ const DOCUMENTS = {
   'postman.json': 'application/json',
 } as const;
 
-/** Stands for the address of the service in these and in the contract. */
+/** The placeholder for the service's address in these documents and in the contract. */
 export const DOCUMENTED_ADDRESS = 'http://127.0.0.1:3000';
 
-/** What `make docs` writes beside the page, smallest first. */
+/** The compressed pages that `make docs` writes, smallest first. */
 const COMPRESSED = { br: `${PAGE}.br`, gzip: `${PAGE}.gz` } as const;
 
 /** The members of the bundled contract that depend on where the service runs. */
@@ -35,7 +35,7 @@ interface Addressed {
   };
 }
 
-/** The rendered reference, the bundled contract and what is made of them, as `make docs` and `make generate` wrote them. */
+/** Serves the rendered reference, the bundled contract and the documents made from them. */
 export function docsRoutes(service: { readonly baseUrl: string }): Router {
   const router = express.Router();
   router.get('/', (_req, res) => res.redirect('/docs'));
@@ -56,16 +56,16 @@ const sendPage: RequestHandler = async (req, res) => {
   const error = await sendFile(res, encoding ? COMPRESSED[encoding] : PAGE);
   if (!error) return;
   res.removeHeader('Content-Encoding');
-  // A condition or a range that the file does not meet is not a failure of the service.
+  // An unmet condition or range is not an error of the service.
   if (error.status !== 412 && error.status !== 416) throw error;
   res.status(error.status).end();
 };
 
-/** A document with the service's own address, for tools that read it from elsewhere. One copy serves all readers. */
+/** Serves a document with the service's own address, for tools on other hosts. All readers share one copy. */
 function sender(type: string, make: () => string): RequestHandler {
   let served: Buffer | undefined;
   return (_req, res) => {
-    // The address is known as soon as the server listens, which is before the first request.
+    // Made on the first request, because the address is known only once the server listens.
     served ??= Buffer.from(make());
     res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-cache' }).type(type).send(served);
   };

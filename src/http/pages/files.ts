@@ -5,12 +5,12 @@ import { callerAddress } from '../listener/callerAddress.js';
 import type { Locals } from '../endpoint/route.js';
 import { sendFile } from './sendFile.js';
 
-/** For a link that was changed, made up or has expired alike: which of them it was is nobody's business. */
-const refusal = 'This link is not valid or has expired.\n';
+/** The same text for a changed, invented or expired link: do not reveal which. */
+const INVALID_LINK = 'This link is not valid or has expired.\n';
 
 type OpenLink = (link: string, request: Request, response: Response) => Promise<LinkedDocument | undefined>;
 
-/** Opens links to documents on behalf of whoever has them, and records that in the audit. */
+/** Opens links to documents for every holder of a link, and records each access in the audit. */
 export const documentLinks =
   (services: Services): OpenLink =>
   (link, request, { locals }) =>
@@ -20,12 +20,12 @@ export const documentLinks =
     });
 
 /**
- * Serves the signed links of the file store (`fileUrl`), which are no part of the contract; mount at `/files`. A
- * document is only ever offered for saving, and whatever is in it can't run in a browser.
+ * Serves the signed links of the file store (`fileUrl`), which the contract does not describe; mount at `/files`. A
+ * browser offers the document for saving and cannot run its content.
  */
 export function fileRoutes(open: OpenLink): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  // Not as a parameter, which Express decodes and, malformed, takes for a failure: nothing in a link is encoded.
+  // Not a parameter: Express would decode it and fail on malformed encoding, and links contain no encoding.
   router.all(/^\/[^/]+$/, async (request, response) => {
     response.set(PROTECTION);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -33,7 +33,7 @@ export function fileRoutes(open: OpenLink): Router {
       return refuse(response, 405, 'Links are for GET.\n');
     }
     const file = await open(request.path.slice(1), request, response);
-    if (!file) return refuse(response, 403, refusal);
+    if (!file) return refuse(response, 403, INVALID_LINK);
     response.attachment(file.fileName);
     response.setHeader('Content-Type', file.contentType);
     const error = await sendFile(response, file.path);
@@ -54,7 +54,7 @@ function refuse(response: Response, status: number, text: string): void {
   response.status(status).type('text/plain').send(text);
 }
 
-/** 404, 412 and 416 are answers to the request; anything else is the disk's fault. */
+/** 404, 412 and 416 answer the request; any other error comes from the disk. */
 function statusOf({ status = 500 }: { readonly status?: number }): number {
   return [404, 412, 416].includes(status) ? status : 503;
 }

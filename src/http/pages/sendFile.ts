@@ -11,7 +11,7 @@ type SendError = Error & { readonly status?: number };
  */
 export function sendFile(res: Response, path: string): Promise<SendError | undefined> {
   return new Promise((resolve, reject) => {
-    // DATA_DIR and the place of the package may have a dot in front of their names.
+    // `allow`: the path of DATA_DIR or of the package may contain a name with a leading dot.
     res.sendFile(path, { dotfiles: 'allow', cacheControl: false }, (error?: SendError) => {
       if (!error || hasGone(res.req)) resolve(undefined);
       else if (res.headersSent) reject(error);

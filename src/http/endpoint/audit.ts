@@ -1,0 +1,92 @@
+import type { Operation } from 'openapi-backend';
+import type { RequestAudit, Services } from '../../context.js';
+import { UUID } from '../../domain/transactions/uuid.js';
+import { callerAddress } from '../listener/callerAddress.js';
+import type { Request, Route } from './route.js';
+
+/** The validated parts of a request: the audit records nothing else from it. */
+export interface ValidatedRequest {
+  path: object;
+  query: object;
+  body: unknown;
+}
+
+type FindId = (parts: Readonly<ValidatedRequest> & { readonly response: unknown }) => string | null;
+
+/** How the audit records the requests of an operation: the contract's `x-audit`, made ready. */
+export interface AuditRule {
+  readonly resource: string;
+  readonly idOf: FindId;
+  readonly patientOf: FindId;
+  readonly reviewerOf: FindId;
+}
+
+const uuidPattern = new RegExp(`^${UUID}$`, 'i');
+const LOCATION = /^(path|query|body|response)(\.\w+)+$/;
+
+/** @throws Error when a secured operation of the contract has no valid `x-audit` */
+export function auditRule({ operationId = '', security = [], ...operation }: Operation): AuditRule | null {
+  const declared: unknown = 'x-audit' in operation ? operation['x-audit'] : undefined;
+  if (declared === undefined && security.length === 0) return null;
+  const { resource, id, patient, reviewer } = Object(declared) as Readonly<Record<string, unknown>>;
+  if (typeof resource !== 'string') throw new Error(`${operationId} has no x-audit with its resource`);
+  const patientAt = finder(operationId, patient);
+  return {
+    resource,
+    idOf: finder(operationId, id),
+    reviewerOf: finder(operationId, reviewer),
+    patientOf(parts) {
+      const patientId = patientAt(parts);
+      return patientId !== null && uuidPattern.test(patientId) ? patientId : null;
+    },
+  };
+}
+
+function finder(operationId: string, location: unknown): FindId {
+  if (location === undefined) return () => null;
+  if (typeof location !== 'string' || !LOCATION.test(location))
+    throw new Error(`${operationId} has an x-audit of no known form`);
+  const members = location.split('.');
+  return (parts) => {
+    let value: unknown = parts;
+    for (const member of members) value = (value as Readonly<Record<string, unknown>> | null | undefined)?.[member];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+  };
+}
+
+/** The audit's view of a request, filled in while the request is processed (R-87). */
+export function requestAudit(
+  { operationId, audit: rule }: Route & { readonly audit: AuditRule | null },
+  { now, config }: Pick<Services, 'now' | 'config'>,
+  req: Request,
+  requestId: string,
+): RequestAudit & { readonly request: ValidatedRequest } {
+  const request: ValidatedRequest = { path: {}, query: {}, body: undefined };
+  return {
+    tenantId: null,
+    clientId: null,
+    patientId: null,
+    isCommitted: false,
+    request,
+    rowOf({ status, code = null, body, isUnknown }) {
+      const parts = { response: body, ...request };
+      return {
+        at: now(),
+        tenantId: this.tenantId,
+        clientId: this.clientId,
+        operator: null,
+        operationId,
+        resourceType: rule?.resource ?? null,
+        resourceId: rule?.idOf(parts) ?? null,
+        patientId: rule?.patientOf(parts) ?? this.patientId,
+        status,
+        code,
+        requestId,
+        ip: callerAddress(req, config.trustedProxies),
+        outcome: isUnknown ? 'unknown' : status < 400 ? 'success' : status < 500 ? 'refused' : 'failed',
+        reviewerRef: rule?.reviewerOf(parts) ?? null,
+        count: null,
+      };
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { _, type ErrorObject, type KeywordCxt } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { ProblemCode } from '../../contract.js';
+import { Problem, type FieldError } from '../../problem.js';
+import { MAX_FIELD_ERRORS } from './errors.js';
+
+const { validate: isDateTime } = addFormats.default.get('date-time') as { validate: (text: string) => boolean };
+
+/** `validate(schema, value)` compiles a schema on first use and caches it by identity, so a start stays quick. */
+function validator(useDefaults: boolean): Ajv2020 {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    useDefaults,
+    // `make lint` checks the contract; compiling the meta-schema would take longer than compiling the schemas in use.
+    validateSchema: false,
+    // Adds the schema to each error: it may name a problem code.
+    verbose: true,
+    strictTypes: false,
+    strictRequired: false,
+    allowUnionTypes: true,
+    // Checks an event against the schema of its type only.
+    discriminator: true,
+  });
+  ajv.addVocabulary(['example', 'externalDocs', 'xml', 'x-extensible-enum', 'x-problem-codes']);
+  addFormats.default(ajv);
+  // ajv-formats parses the seconds as a float, so that enough decimals round up to the next second.
+  ajv.addFormat('date-time', (text: string) => isDateTime(text.replace(/\.\d+/, '')));
+  // Hints for code generators. `minimum` and `maximum` are the limits; the format would report the same error again.
+  for (const format of ['int32', 'int64']) ajv.addFormat(format, true);
+  for (const keyword of ['pattern', 'format']) skipAbove(ajv, 'maxLength', keyword);
+  for (const keyword of ['items', 'uniqueItems']) skipAbove(ajv, 'maxItems', keyword);
+  return ajv;
+}
+
+/** Skips the content of over-long values, which `allErrors` checks, too: bad requests would cost too much CPU time. */
+function skipAbove(ajv: Ajv2020, limit: 'maxLength' | 'maxItems', keyword: string): void {
+  const definition = ajv.getKeyword(keyword);
+  if (typeof definition !== 'object' || !('code' in definition)) throw new Error(`Ajv has no code for ${keyword}`);
+  const code = (cxt: KeywordCxt, ruleType?: string): void => {
+    const max: unknown = cxt.parentSchema[limit];
+    // `length` counts UTF-16 units; maxLength counts characters of one or two units.
+    const isWithin = typeof max === 'number' ? _`${cxt.data}.length <= ${2 * max}` : true;
+    cxt.gen.if(isWithin, () => definition.code(cxt, ruleType));
+  };
+  ajv.removeKeyword(keyword).addKeyword({ ...definition, code });
+}
+
+const requestValidator = validator(true);
+/** Fills in no defaults: they would hide a missing property. */
+const responseValidator = validator(false);
+
+/** Validates `{ path, query, header }` or `{ body }` of a request and fills in defaults. @throws Problem */
+export function validateRequest(schema: object, parts: object): void {
+  if (!requestValidator.validate(schema, parts)) throw validationProblem(requestValidator.errors ?? []);
+}
+
+/** The parts of a JSON Schema that say which members of a body are optional. */
+export interface BodySchema {
+  readonly properties?: Readonly<Record<string, BodySchema>>;
+  readonly required?: readonly string[];
+  readonly items?: BodySchema;
+}
+
+/** Deletes optional members that are null (D-49), before validation: `minProperties` counts the remaining members. */
+export function deleteNulls(body: unknown, { properties = {}, required = [], items }: BodySchema): void {
+  if (typeof body !== 'object' || body === null) return;
+  if (items && Array.isArray(body)) return body.forEach((element) => deleteNulls(element, items));
+  const members = body as Record<string, unknown>;
+  for (const name of Object.keys(members)) {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (!schema) continue;
+    if (members[name] !== null) deleteNulls(members[name], schema);
+    else if (!required.includes(name)) Reflect.deleteProperty(members, name);
+  }
+}
+
+/** A name that looks like a property's may be repeated to the caller; anything else could be health data. */
+const PROPERTY_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+
+/**
+ * Reports locations and rules, never values. Its code is `validation_failed`, unless the schemas of all errors name the
+ * same code (`x-problem-codes`).
+ */
+function validationProblem(all: readonly ErrorObject[]): Problem {
+  // One more than a response lists, so that the response mentions further errors.
+  const errors = all.slice(0, MAX_FIELD_ERRORS + 1);
+  const [code, ...others] = new Set(errors.map(namedCode));
+  const malformed = new Set(
+    errors.filter(({ keyword }) => keyword === 'format').map(({ instancePath }) => instancePath),
+  );
+  // A pattern beside a format repeats it: the format is easier to read.
+  const listed = errors.filter(({ keyword, instancePath }) => keyword !== 'pattern' || !malformed.has(instancePath));
+  return new Problem((others.length === 0 && code) || 'validation_failed', undefined, {
+    errors: listed.map(fieldError),
+  });
+}
+
+function namedCode({ keyword, params, parentSchema }: ErrorObject): ProblemCode | undefined {
+  // A missing header is an error of the object of all headers, which has no schema in the contract.
+  if (keyword === 'required' && params['missingProperty'] === 'idempotency-key') return 'idempotency_key_required';
+  const codes = parentSchema?.['x-problem-codes'] as Readonly<Record<string, ProblemCode>> | undefined;
+  return codes?.[keyword];
+}
+
+function fieldError({ instancePath, keyword: code, params, message = 'is not valid' }: ErrorObject): FieldError {
+  // Ajv locates the parent of a missing or unknown property.
+  const name: unknown = params['missingProperty'] ?? params['additionalProperty'];
+  const location = typeof name === 'string' && PROPERTY_NAME.test(name) ? `${instancePath}/${name}` : instancePath;
+  const [, part, ...path] = location.split('/');
+  const detail = detailOf(code, params, message);
+  if (part === 'body') return { pointer: ['#', ...path].join('/'), code, detail };
+  const [parameter] = path;
+  return parameter === undefined ? { code, detail } : { parameter, code, detail };
+}
+
+function detailOf(keyword: string, params: ErrorObject['params'], message: string): string {
+  if (keyword === 'required') return 'is required';
+  if (keyword === 'additionalProperties') return 'is not known here';
+  const allowed: unknown = params['allowedValues'];
+  return Array.isArray(allowed) ? `must be one of ${allowed.join(', ')}` : message;
+}
+
+/** The return value of an operation, which is sent as the response. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The responses of an operation by status. */
+export type DeclaredResponses = Readonly<
+  Record<string, { readonly content?: Readonly<Partial<Record<string, { readonly schema?: object }>>> }>
+>;
+
+const NO_CONTENT = { 'application/json': { schema: { type: 'null' } } };
+
+/** @throws Error that names locations and rules, not values */
+export function validateResponse(operationId: string, declared: DeclaredResponses, { status, body }: Answer): void {
+  const response = declared[status];
+  if (!response) throw new Error(`${operationId} answered ${status}, which the contract does not declare`);
+  const { 'application/json': json } = response.content ?? NO_CONTENT;
+  if (!json?.schema || responseValidator.validate(json.schema, body)) return;
+  const errors = responseValidator.errorsText(undefined, { dataVar: '', separator: '; ' });
+  throw new Error(`${operationId} ${status} breaks the contract: ${errors}`);
+}
+
+/** Elements of a list that are checked in a sandbox: more would take CPU time from other tenants (R-92). */
+const SAMPLE = 4;
+
+/** The response with a sample from all over its list, if the list is longer. */
+export function sampled(answer: Answer): Answer {
+  const { data, ...rest } = Object(answer.body) as { readonly data?: unknown };
+  if (!Array.isArray(data) || data.length <= SAMPLE) return answer;
+  const elementAt = (_: unknown, index: number): unknown => data[Math.floor((index * data.length) / SAMPLE)];
+  return { ...answer, body: { ...rest, data: Array.from({ length: SAMPLE }, elementAt) } };
+}
