@@ -37,7 +37,7 @@ describe('a client secret', () => {
   it.each([
     ['live', /^cess_live_[\w-]{43}$/],
     ['sandbox', /^cess_test_[\w-]{43}$/],
-  ] as const)('of a %s tenant has 256 random bits behind a prefix that shows the environment', async (mode, shape) => {
+  ] as const)('has 256 random bits behind a prefix that names the environment of a %s tenant', async (mode, shape) => {
     const tenant = await createTenant(harness.domain, { name: `Secrets of ${mode}`, mode });
     const clients = await Promise.all(
       ['one', 'two'].map((name) => createApiClient(harness.domain, { tenant: tenant.id, name, preset: 'partner' })),
@@ -49,7 +49,7 @@ describe('a client secret', () => {
     expect(new Set(clients.map(({ clientSecret }) => clientSecret)).size).toBe(2);
   });
 
-  it('is stored as its SHA-256 and the last four characters, nowhere as itself', async () => {
+  it('is stored only as its SHA-256 and its last four characters', async () => {
     const client = await newClient(harness, partner.tenantId);
     const [stored] = await secretsOf(client);
     expect(Buffer.from(stored?.secretHash ?? []).toString('hex')).toBe(
@@ -64,7 +64,7 @@ describe('a client secret', () => {
 });
 
 describe('rotation', () => {
-  it('lets both secrets live, until the old one is retired', async () => {
+  it('keeps both secrets valid until the old one is retired', async () => {
     const client = await newClient(harness, partner.tenantId);
     const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
     const renewed = { ...client, clientSecret };
@@ -73,7 +73,7 @@ describe('rotation', () => {
     expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([401, 200]);
   });
 
-  it('ends the old secret at the given time, to the second', async () => {
+  it('expires the old secret exactly at the given time', async () => {
     const client = await newClient(harness, partner.tenantId);
     const { clientSecret } = await rotateSecret(harness.domain, client.clientId, HOUR);
     harness.clock.advance(HOUR - 1);
@@ -82,7 +82,7 @@ describe('rotation', () => {
     expect([await loginStatus(client), await loginStatus({ ...client, clientSecret })]).toEqual([401, 200]);
   });
 
-  it('refuses a third live secret, also when asked ten times at once, and takes one when a place is free', async () => {
+  it('refuses a third active secret, even to ten concurrent rotations, until one is retired', async () => {
     const client = await newClient(harness, partner.tenantId);
     const rotate = () => rotateSecret(harness.domain, client.clientId, null);
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, rotate));
@@ -93,7 +93,7 @@ describe('rotation', () => {
     await expect(rotate()).resolves.toMatchObject({ clientId: client.clientId });
   });
 
-  it('never gives the old secret more time than it had', async () => {
+  it('never extends the expiry of the old secret', async () => {
     const client = await newClient(harness, partner.tenantId);
     await rotateSecret(harness.domain, client.clientId, HOUR);
     const [old] = await secretsOf(client);
@@ -102,7 +102,7 @@ describe('rotation', () => {
     expect((await secretsOf(client))[0]?.expiresAt).toEqual(old?.expiresAt);
   });
 
-  it('never retires the only secret, nor one while the other was never used', async () => {
+  it('refuses to retire the only secret, and the old one before the new one was used, unless forced', async () => {
     const client = await newClient(harness, partner.tenantId);
     const retire = (force: boolean) => retireSecret(harness.domain, client.clientId, { force });
     await expect(retire(true)).rejects.toThrow('is the only active secret');
@@ -113,7 +113,7 @@ describe('rotation', () => {
     expect([await loginStatus(client), await loginStatus({ ...client, clientSecret })]).toEqual([401, 200]);
   });
 
-  it('does not get in the way of a client that logs in meanwhile', async () => {
+  it('answers 200 to a login that waits for its lock', async () => {
     const client = await unusedClient();
     const { tenantId } = client;
     const { id } = await clientOf(client);
@@ -129,7 +129,7 @@ describe('rotation', () => {
   });
 });
 
-/** Until a session waits for another one's lock. */
+/** Resolves when a session waits for a lock. */
 async function untilBlocked(): Promise<void> {
   for (;;) {
     const [row] = await harness.domain.db.prisma.$queryRaw<{ waiting: bigint }[]>`
@@ -138,8 +138,8 @@ async function untilBlocked(): Promise<void> {
   }
 }
 
-describe('checking a secret', () => {
-  it('asks the database as much for an unknown or inactive client as for a wrong secret', async () => {
+describe('the check of a secret', () => {
+  it('queries the database equally for an unknown client, an inactive client and a wrong secret', async () => {
     const inactive = await newClient(harness, partner.tenantId);
     await deactivateApiClient(harness.domain, inactive.clientId);
     const asked = async (clientId: string): Promise<string[]> => {
@@ -168,7 +168,7 @@ describe('checking a secret', () => {
   });
 });
 
-describe('what issuing tokens writes', () => {
+describe('issueToken', () => {
   /** Every row version of the tables that tokens touch, and the rows of all tables but the audit. */
   async function state(): Promise<unknown> {
     const { db } = harness.domain;
@@ -183,7 +183,7 @@ describe('what issuing tokens writes', () => {
     return { versions, counts };
   }
 
-  it('is nothing, once the hour’s use is noted', async () => {
+  it('writes no row if the use is noted within the hour', async () => {
     const { body } = await login(harness, partner);
     const before = await state();
     harness.clock.advance(HOUR - 1);
@@ -195,7 +195,7 @@ describe('what issuing tokens writes', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('is the time of use of the secret and the client, at most once an hour', async () => {
+  it('notes the time of use of the secret and the client once an hour', async () => {
     const client = await unusedClient();
     const noted = async () => [(await clientOf(client)).lastUsedAt, (await secretsOf(client))[0]?.lastUsedAt];
     expect(await noted()).toEqual([null, null]);
@@ -213,7 +213,7 @@ describe('what issuing tokens writes', () => {
     expect(await noted()).toEqual([harness.clock.now, harness.clock.now]);
   });
 
-  it('is noted for the secret that was used, not for the other one', async () => {
+  it('notes the use only of the secret that logged in', async () => {
     const client = await unusedClient();
     const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
     await login(harness, { ...client, clientSecret });

@@ -22,7 +22,7 @@ const DAY = 24 * 3600;
 let harness: Harness;
 let partner: Partner;
 let tenantId: string;
-/** For a patient of its own at a clinic of its own: one treatment that is reviewed every year. */
+/** A new patient at a new clinic, with one treatment that is reviewed every year. */
 let body: EncounterBody;
 let group: { categoryId: string; subcategoryId: string };
 beforeAll(async () => {
@@ -49,14 +49,14 @@ const setRule = (reviewOften: string, reviewRecurring: boolean) =>
     data: { reviewOften, reviewRecurring },
   });
 
-/** Time goes by, and tokens run out. */
+/** Moves the clock and renews the token, which would expire. */
 async function pass(days: number): Promise<void> {
   harness.clock.advance(days * DAY);
   partner = { ...partner, token: await newToken(harness, partner) };
 }
 
 describe('an approval in force', () => {
-  it('clears the same treatment again: completed at once, with its order, until the same end', async () => {
+  it('completes a new encounter for its treatment at once, with an order and an unchanged end', async () => {
     const first = await review(await create());
     const [{ validUntil }] = first.gfe_data;
     await pass(30);
@@ -83,7 +83,7 @@ describe('an approval in force', () => {
     });
   });
 
-  it('is never extended by its use, and the encounter that decided stays the one that is named', async () => {
+  it('keeps its end when it is reused, and names the encounter that decided it', async () => {
     const first = await review(await create());
     const [{ validUntil }] = first.gfe_data;
     await pass(200);
@@ -95,7 +95,7 @@ describe('an approval in force', () => {
     expect(await create()).toMatchObject({ status: 'pending_review', gfe_data: [{ status: 'pending_review' }] });
   });
 
-  it('is the one of several that ends last', async () => {
+  it('is chosen among several by the latest end', async () => {
     await review(await create());
     await pass(10);
     const middle = await review(await create({ additionalNotes: 'New medication' }));
@@ -106,7 +106,7 @@ describe('an approval in force', () => {
     expect(await create()).toMatchObject({ gfe_data: [{ validUntil, reusedFromEncounterId: middle.id }] });
   });
 
-  it('clears what it is about; the provider decides the rest, and all that is approved is ordered', async () => {
+  it('clears only its own item; the provider decides the others, and the order has all approved items', async () => {
     await review(await create());
     const other = await newProduct(harness, partner);
     const [known = ''] = body.treatmentIds;
@@ -122,7 +122,7 @@ describe('an approval in force', () => {
     expect(order.lines.map(({ treatmentId }: { treatmentId: string }) => treatmentId)).toEqual([other, known]);
   });
 
-  it('without an end clears it for less than 12 months, or for less months if the tenant says so', async () => {
+  it('is reused for less than 12 months if it has no end, or for the fewer months that the tenant sets', async () => {
     await setRule('YEARLY', false);
     const first = await review(await create());
     expect(first.gfe_data[0].validUntil).toBeNull();
@@ -141,7 +141,7 @@ describe('an approval in force', () => {
     expect(await create()).toMatchObject({ status: 'pending_review' });
   });
 
-  it('keeps its end when the category gets another rule', async () => {
+  it('keeps its end when the review rule of the category changes', async () => {
     const first = await review(await create());
     await setRule('WEEKLY', true);
     await pass(300);
@@ -151,14 +151,14 @@ describe('an approval in force', () => {
     });
   });
 
-  it('is used for blank notes, which tell nothing new', async () => {
+  it('is reused for blank notes, which contain no information', async () => {
     await review(await create());
     expect(await create({ additionalNotes: ' \n\t', documentIds: [] })).toMatchObject({ status: 'completed' });
   });
 });
 
-/** What keeps an approval from being used; a change of the next request, or of what is behind it. */
-const hindrances: [string, () => Promise<Record<string, unknown> | undefined>][] = [
+/** Changes of the next request, or of the tenant, that prevent the reuse of an approval. */
+const changes: [string, () => Promise<Record<string, unknown> | undefined>][] = [
   ['another patient', async () => ({ patientId: await newPatient(harness, partner) })],
   ['another clinic', async () => ({ clinicId: await newClinic(harness, partner) })],
   ['another category', async () => ({ treatmentIds: [await newProduct(harness, partner)] })],
@@ -173,7 +173,7 @@ const hindrances: [string, () => Promise<Record<string, unknown> | undefined>][]
     },
   ],
   [
-    'a tenant that does not want it',
+    'reuse switched off by the tenant',
     async () => {
       await configureTenant(harness.domain, tenantId, { gfeReuse: false });
       return undefined;
@@ -189,15 +189,15 @@ async function sibling(): Promise<typeof group> {
   return { ...group, subcategoryId: id };
 }
 
-describe('a provider decides', () => {
-  it.each(hindrances)('with %s', async (_what, hinder) => {
+describe('pending_review', () => {
+  it.each(changes)('is the status of a request with %s', async (_change, apply) => {
     await review(await create());
-    const { status, order_no, gfe_data } = await create(await hinder());
+    const { status, order_no, gfe_data } = await create(await apply());
     expect({ status, order_no }).toEqual({ status: 'pending_review', order_no: null });
     expect(gfe_data).toMatchObject([{ status: 'pending_review', decidedAt: null, reusedFromEncounterId: null }]);
   });
 
-  it('in a tenant whose operator has said nothing', async () => {
+  it('is the status in a tenant that has not enabled reuse', async () => {
     const other = await newPartner(harness);
     const first = await newEncounter(harness, other);
     await reviewed(harness, other, first);
@@ -206,13 +206,13 @@ describe('a provider decides', () => {
     expect(again).toMatchObject({ status: 'pending_review' });
   });
 
-  it('after a denial, and while nobody has decided', async () => {
+  it('is the status after a denial and while an earlier request is undecided', async () => {
     await create();
     await reviewed(harness, partner, await create(), deny);
     expect(await create()).toMatchObject({ status: 'pending_review' });
   });
 
-  it('when the rule of the approval is not understood (D-03)', async () => {
+  it('is the status when the review rule of the approval is unknown (D-03)', async () => {
     await setRule('WEEKLY', true);
     const first = await review(await create());
     expect(first.gfe_data[0].validUntil).toBeNull();

@@ -11,7 +11,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
 import { create, end, groups, newLife, review, revoke, shown, type Group, type Request } from './reuseModel.js';
 
-/** Others at every run; `REUSE_LIVES=500` for a longer look. */
+/** Random in every run; `REUSE_LIVES=500` runs more. */
 const runs = Number(process.env['REUSE_LIVES'] ?? 100);
 const lanes = 4;
 const day = 24 * 3_600_000;
@@ -93,7 +93,7 @@ const plain: Request = {
   isLive: false,
   isScheduled: false,
 };
-/** Most lives begin with an approval, or they would have little to reuse. */
+/** Most lives begin with an approval; otherwise few would reuse one. */
 const begun: readonly Action[] = [
   { what: 'request', request: { ...plain, wanted: ['yearly', 'once'] } },
   { what: 'review', which: 0, approves: [true, true] },
@@ -104,17 +104,17 @@ const lives = fc.record({
 });
 const seen = { reused: 0, waited: 0 };
 
-it(`approvals are reused as the model says, whatever happens to a patient: ${runs} random lives`, async () => {
+it(`reuses approvals exactly as the model does in ${runs} random lives of patients`, async () => {
   const live = () =>
     fc.assert(
       fc.asyncProperty(lives, async ({ isBegun, actions }) => {
         await liveOnce([...(isBegun ? begun : []), ...actions]);
-        // A dozen actions are read sooner than shrunk.
+        // Shrinking takes longer than reading a dozen actions.
       }),
       { numRuns: Math.ceil(runs / lanes), endOnFailure: true },
     );
   await Promise.all(Array.from({ length: lanes }, live));
-  // The lives were not dull.
+  // Both outcomes must occur often enough to prove something.
   expect(seen.reused).toBeGreaterThan(runs / 4);
   expect(seen.waited).toBeGreaterThan(runs / 4);
 }, 600_000);
@@ -176,7 +176,7 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
       await harness.domain.db.prisma.patient.updateMany({ where: { tenantId: partner.tenantId, id: patientId }, data });
       life.historyChanges.push(now);
     } else if (each.what === 'wait') {
-      // Nothing is open for long.
+      // Open encounters expire before time passes.
       for (const [place, open] of life.encounters.entries()) {
         if (open.state !== 'open') continue;
         await act((transaction) => expireEncounter(transaction, numbers[place] ?? 0n));
@@ -188,7 +188,7 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
   }
 }
 
-/** Of every encounter, what is stored of its items, and which encounter they reuse. */
+/** The stored items of every encounter: status, end and the index of the encounter that they reuse. */
 async function storedItems(patientId: string): Promise<unknown[]> {
   const rows = await harness.domain.db.prisma.encounter.findMany({
     where: { tenantId: partner.tenantId, patientId },
@@ -222,6 +222,6 @@ function bodyOf(patientId: string, wish: Request, documentIds: string[]) {
   };
 }
 
-it('knows every kind of treatment', () => {
+it('has a product for every group of the model', () => {
   expect(Object.keys(products).sort()).toEqual([...groups].sort());
 });

@@ -1,9 +1,9 @@
 // A model of which approvals clear a new request, written from the rules (R-50, R-82, R-83) and not from the service's
-// code: it keeps every fact of a patient, and asks each approval whether one of them speaks against it.
+// code: it keeps every fact about a patient, and reuses an approval only if no fact contradicts it.
 
 export type Status = 'pending_review' | 'approved' | 'denied' | 'cancelled' | 'expired' | 'superseded' | 'revoked';
 
-/** What can be wanted: reviewed every year, reviewed once, and a prescription that is reviewed every year. */
+/** Treatments: reviewed every year, reviewed once, and a prescription that is reviewed every year. */
 export const groups = ['yearly', 'once', 'prescription'] as const;
 export type Group = (typeof groups)[number];
 
@@ -11,7 +11,7 @@ export interface Request {
   readonly clinic: number;
   readonly wanted: readonly Group[];
   readonly hasNotes: boolean;
-  /** The latest document comes with it. */
+  /** Whether it refers to the latest document. */
   readonly hasDocument: boolean;
   readonly isLive: boolean;
   readonly isScheduled: boolean;
@@ -36,7 +36,7 @@ export interface Encounter {
   isInappropriate: boolean;
 }
 
-/** What is known of one patient. Documents are known by their index. */
+/** The facts about one patient; a document is identified by its index. */
 export interface Life {
   readonly encounters: Encounter[];
   readonly documents: { readonly at: number; readonly isClinical: boolean }[];
@@ -53,7 +53,7 @@ const yearAfter = (time: number): number => {
   return new Date(time).setUTCFullYear(year, month, Math.min(date.getUTCDate(), lastDay));
 };
 
-/** What a partner is shown. */
+/** The status in a response. */
 export const shown = ({ status, validUntil }: Item, now: number): Status =>
   status === 'approved' && validUntil !== null && validUntil <= now ? 'expired' : status;
 const isInForce = (item: Item, now: number): boolean => shown(item, now) === 'approved';
@@ -89,7 +89,7 @@ interface Found {
   readonly index: number;
 }
 
-/** The approval that ends last of those against which no fact speaks; of several that end together the latest. */
+/** Of the approvals that no fact contradicts, the one that ends last; with equal ends, the latest. */
 function reusable(life: Life, request: Request, group: Group, hasDocument: boolean, now: number): Found | null {
   const { isLive, isScheduled, hasNotes, clinic } = request;
   if (group === 'prescription' || hasNotes || hasDocument || (isLive && isScheduled)) return null;
@@ -107,7 +107,7 @@ function reusable(life: Life, request: Request, group: Group, hasDocument: boole
   return found.reduce<Found | null>((last, one) => (last && isAfter(last, one) ? last : one), null);
 }
 
-/** Whether something was decided or written since then that speaks against an approval of that time. */
+/** Whether a later decision or document contradicts an approval of that time. */
 function isContradicted(
   { encounters, documents, denials, historyChanges }: Life,
   group: Group,
@@ -133,7 +133,7 @@ function isContradicted(
   );
 }
 
-/** Decides the items that wait: those at these places are approved. */
+/** Decides the pending items; `approves` has one entry for each. */
 export function review(life: Life, encounter: Encounter, approves: readonly boolean[], now: number): void {
   const waiting = encounter.items.filter(({ status }) => status === 'pending_review');
   const denied = new Set(waiting.filter((_, index) => !approves[index]).map(({ group }) => group));
@@ -154,7 +154,7 @@ export function end(encounter: Encounter, state: 'cancelled' | 'expired', now: n
   for (const item of encounter.items) if (item.status === 'pending_review') item.status = state;
 }
 
-/** Takes back what is in force of an encounter, and with it what shares the approval. */
+/** Revokes the approvals of an encounter that are in force, with all items that reuse them. */
 export function revoke({ encounters }: Life, encounter: Encounter, now: number): void {
   const own = encounters.indexOf(encounter);
   for (const revoked of encounter.items.filter((item) => isInForce(item, now))) {

@@ -8,12 +8,11 @@ import { encounterBody, newPartner, type EncounterBody, type Partner } from '../
 import { startHarness, type Harness } from '../../support/harness.js';
 import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
 
-// What contradicts an approval, at the same time as requests that would reuse it. The order of events is the order of
-// commits, so it says what had been decided when a request was.
+// Contradictions of an approval race with requests that would reuse it. Events are in the order of commits, so they show
+// whether a request was created before or after the contradiction.
 
-/** Races of each kind; `RACES=200` for a longer look. */
+/** Races of each kind; `RACES=200` runs more. */
 const races = Number(process.env['RACES'] ?? 20);
-/** Requests in a race. */
 const REQUESTS = 4;
 
 let harness: Harness;
@@ -43,7 +42,7 @@ const decide = (encounter: EncounterRecord, decision: 'approved' | 'denied') =>
     return submitReview(transaction, encounter.encounterNo, { reviewerRef: 'A', decisions });
   });
 
-/** Before the race, and what contradicts the approval then; with the event that says when. */
+/** The event that announces the contradiction, and the work before the race, which returns the contradiction itself. */
 const kinds: Readonly<
   Record<
     string,
@@ -53,7 +52,7 @@ const kinds: Readonly<
     }
   >
 > = {
-  denial: {
+  'a denial': {
     event: 'gfe.superseded',
     async prepare({ patientId }) {
       const other = await create(patientId, { reviewType: 'synchronous' });
@@ -64,7 +63,7 @@ const kinds: Readonly<
         act((transaction) => submitReview(transaction, other.encounterNo, { reviewerRef: 'A', decisions, visit }));
     },
   },
-  revocation: {
+  'a revocation': {
     event: 'gfe.revoked',
     prepare: async (approved) => () =>
       act((transaction) =>
@@ -75,14 +74,14 @@ const kinds: Readonly<
         }),
       ),
   },
-  'change of the medical history': {
+  'a change of the medical history': {
     event: 'patient.updated',
     prepare:
       async ({ patientId: id }) =>
       () =>
         act((transaction) => updatePatient(transaction, id, { medicalHistory: 'Myasthenia gravis' })),
   },
-  'upload of lab results': {
+  'an upload of lab results': {
     event: 'document.created',
     prepare:
       async ({ patientId }) =>
@@ -91,19 +90,19 @@ const kinds: Readonly<
   },
 };
 
-interface Told {
+interface EncounterEvent {
   readonly position: bigint;
   readonly type: string;
   readonly encounter: number | null;
   readonly status: string | null;
 }
 
-const told = (patientId: string): Promise<Told[]> => harness.domain.db.prisma.$queryRaw`
+const eventsOf = (patientId: string): Promise<EncounterEvent[]> => harness.domain.db.prisma.$queryRaw`
   SELECT position, type::text, (data->>'encounter_id')::int AS encounter, data->>'status' AS status FROM event
   WHERE tenant_id = ${partner.tenantId} AND (data->>'patientId' = ${patientId} OR data->>'user_id' = ${patientId})
   ORDER BY position`;
 
-/** One race; returns what no model allows. */
+/** One race; returns the violations. */
 async function race({ event, prepare }: (typeof kinds)[string] & object, isFirst: boolean): Promise<string[]> {
   const patientId = await insertPatientRow(harness, partner);
   const first = await create(patientId);
@@ -111,7 +110,7 @@ async function race({ event, prepare }: (typeof kinds)[string] & object, isFirst
   const contradict = await prepare(await decide(first, 'approved'));
   const requests = () => Array.from({ length: REQUESTS }, () => create(patientId));
   await Promise.all(isFirst ? [contradict(), ...requests()] : [...requests(), contradict()]);
-  const events = await told(patientId);
+  const events = await eventsOf(patientId);
   const end = events.find(({ type }) => type === event)?.position;
   if (end === undefined) return [`no ${event}`];
   const { db } = harness.domain;
@@ -125,7 +124,7 @@ async function race({ event, prepare }: (typeof kinds)[string] & object, isFirst
     .flatMap(({ position, status, encounter }) => {
       if (status !== 'completed') return [];
       if (position > end) return [`${encounter} reuses an approval that was over`];
-      // What was reused before ends with the approval, if that ends.
+      // If the approval ends, items that reused it before end, too.
       const item = items.find((one) => Number(one.encounter.encounterNo) === encounter);
       const isOver = ['superseded', 'revoked'].includes(item?.status ?? '');
       return event.startsWith('gfe.') && !isOver ? [`${encounter} kept what it reused`] : [];
@@ -133,7 +132,7 @@ async function race({ event, prepare }: (typeof kinds)[string] & object, isFirst
 }
 
 it.each(Object.keys(kinds))(
-  `a request never reuses what is over: %s, ${races} races`,
+  `never reuses an approval after its contradiction by %s, in ${races} races`,
   async (name) => {
     const { [name]: kind } = kinds;
     if (!kind) throw new Error(name);

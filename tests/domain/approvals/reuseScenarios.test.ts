@@ -15,14 +15,13 @@ import { call, type Answer } from '../../support/http.js';
 import { eventsAbout, getOrder } from '../../support/orders.js';
 import { askedEncounter, cancelled, deny, reviewed, recordOf } from '../../support/reviews.js';
 
-// What was decided or written after an approval counts more than the approval. Everything of a case happens at the same
-// moment, so that nothing depends on a clock that goes on.
+// Later decisions and documents outweigh an approval. A case happens at one moment, so that no result depends on time.
 
 let harness: Harness;
 let partner: Partner;
 /** The other clinic of the tenant. */
 let elsewhere: { clinicId: string };
-/** For a patient of its own: a treatment that is reviewed every year. */
+/** A new patient, with a treatment that is reviewed every year. */
 let body: EncounterBody;
 beforeAll(async () => {
   harness = await startHarness();
@@ -50,7 +49,7 @@ const itemsOf = ({ gfe_data }: Encounter) =>
     reusedFromEncounterId,
   }));
 
-/** A new encounter; the preview has said the same about its items. */
+/** A new encounter, whose items its preview has foretold. */
 async function create(changes: object = {}): Promise<Encounter> {
   const preview = await post('/encounters/preview', { ...body, ...changes });
   const { status, body: created } = await post('/encounters', { ...body, ...changes });
@@ -70,7 +69,7 @@ const revoke = ({ encounter_id, gfe_data }: Encounter): Promise<Answer> =>
     reason: 'Overlooked.',
     items: gfe_data.map(({ categoryId, subcategoryId }: Encounter) => ({ categoryId, subcategoryId })),
   });
-/** Information about a request that is older than an approval. */
+/** Provides information for a request that is older than an approval. */
 async function informLater(): Promise<Encounter> {
   const { encounter_id } = await askedEncounter(harness, partner, body);
   await approve();
@@ -87,8 +86,8 @@ const writeHistory = () =>
     data: { medicalHistory: 'Myasthenia gravis', updatedAt: harness.domain.now() },
   });
 
-/** What happens, and how a request without news ends then, or the request that is returned. */
-type Case = [what: string, happens: () => Promise<unknown>, request?: object];
+/** A name, the events before the request, and the changes of the request if it has any. */
+type Case = [name: string, happens: () => Promise<unknown>, request?: object];
 
 const waits: readonly Case[] = [
   ['A: notes, denied', async () => [await approve(), await refuse(notes)]],
@@ -200,10 +199,10 @@ const reuses: readonly Case[] = [
   ],
 ];
 
-const nameOf = ([what]: Case): string => what;
+const nameOf = ([name]: Case): string => name;
 
 it(
-  'a provider decides again after',
+  'requires a new review after each contradiction',
   () =>
     everyCase(waits, nameOf, async ([_what, happens, request]) => {
       await start();
@@ -217,7 +216,7 @@ it(
 );
 
 it(
-  'an approval is reused after',
+  'reuses an approval after events that do not contradict it',
   () =>
     everyCase(reuses, nameOf, async ([_what, happens, request]) => {
       await start();
@@ -228,7 +227,7 @@ it(
 );
 
 describe('a denial', () => {
-  it('ends approvals in force at every clinic, given or reused, and announces it with their orders', async () => {
+  it('supersedes approvals in force at every clinic, given or reused, and announces each with its order', async () => {
     const given = await approve();
     const other = await approve(elsewhere);
     const reused = await create();
@@ -267,7 +266,7 @@ describe('a denial', () => {
     expect(await eventsAbout(harness, partner, about, 'gfe.expiring', 'gfe.expired')).toEqual([]);
   });
 
-  it('leaves other items, other patients and approvals that have run out as they are', async () => {
+  it('keeps approvals of other items and other patients, and approvals that have expired', async () => {
     const both = [...body.treatmentIds, await newProduct(harness, partner)];
     const first = await approve({ treatmentIds: both });
     const stranger = await approve({ patientId: (await encounterBody(harness, partner)).patientId });
@@ -286,7 +285,7 @@ describe('a denial', () => {
     expect((await read(old)).gfe_data).toMatchObject([{ status: 'expired' }]);
   });
 
-  it('takes a reused item out of an encounter that still waits: nothing is ordered for it', async () => {
+  it('removes a reused item from a pending encounter, whose order omits it', async () => {
     await approve();
     const other = await newProduct(harness, partner);
     const waiting = await create({ treatmentIds: [...body.treatmentIds, other] });

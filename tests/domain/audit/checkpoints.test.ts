@@ -52,7 +52,7 @@ function row(changes: Partial<AuditRow> = {}): AuditRow {
   };
 }
 
-/** Rows 1 to 3, 5 to 7 and 8 to 10 in three checkpoints, and row 11, which is not sealed. Position 4 is of a row that failed. */
+/** Rows 1 to 3, 5 to 7 and 8 to 10 in three checkpoints, and row 11, which is unsealed. The row at position 4 failed. */
 async function fill(): Promise<void> {
   await asSuperuser('TRUNCATE audit_event, audit_seal RESTART IDENTITY');
   now = start;
@@ -70,7 +70,7 @@ async function fill(): Promise<void> {
 }
 beforeEach(fill);
 
-/** What somebody can do to whom no trigger and no grant applies. */
+/** Bypasses triggers and grants. */
 async function asSuperuser(...statements: string[]): Promise<void> {
   for (const sql of ['SET session_replication_role = replica', ...statements, 'RESET session_replication_role']) {
     await superuser.query(sql);
@@ -84,7 +84,7 @@ const swap = (one: number, other: number): string[] => {
   return [move(one, 0), move(other, one), move(0, other)];
 };
 
-it('the chain over untouched rows holds, and says what the latest checkpoint is', async () => {
+it('verifies the chain over unchanged rows and returns the latest checkpoint', async () => {
   const verdict = await verifyAudit(context);
   expect(verdict).toEqual({
     checkpoints: 3,
@@ -101,7 +101,7 @@ const insertAt = (position: number): string =>
   `INSERT INTO audit_event (position, at, operation_id, outcome) OVERRIDING SYSTEM VALUE
     VALUES (${position}, now(), 'getPatient', 'success')`;
 
-/** What somebody may do, and what the verdict says of it. */
+/** Name, statements and the fault that `verifyAudit` reports. */
 const tampering: [string, string[], string][] = [
   ['changed', [`UPDATE audit_event SET client_id = 'ces_somebody' WHERE position = 5`], 'Row 5 was changed.'],
   ['emptied', ['UPDATE audit_event SET request_id = NULL WHERE position IN (5, 8)'], 'Row 5 was changed.'],
@@ -128,7 +128,7 @@ const tampering: [string, string[], string][] = [
   ['the first checkpoint removed', ['DELETE FROM audit_seal WHERE number = 1'], 'Checkpoint 1 is missing.'],
 ];
 
-it('the first row or checkpoint that a superuser touched is named', () =>
+it('names the first row or checkpoint that a superuser changed', () =>
   everyCase(
     tampering,
     ([what]) => what,
@@ -139,7 +139,7 @@ it('the first row or checkpoint that a superuser touched is named', () =>
     },
   ));
 
-it('no column of a row can be changed unnoticed', async () => {
+it('detects a change of any column of a row', async () => {
   const { rows } = await superuser.query<{ name: string; type: string }>(`
     SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
     WHERE attrelid = 'audit_event'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'position'`);
@@ -161,7 +161,7 @@ it('no column of a row can be changed unnoticed', async () => {
   );
 }, 30_000);
 
-it('a row that stays unsealed for longer than the checkpoints may take is named', async () => {
+it('names a row that stays unsealed for longer than MAX_UNSEALED_MS', async () => {
   now = new Date(now.getTime() + MAX_UNSEALED_MS);
   expect(await verifyAudit(context)).toMatchObject({ fault: null });
   now = new Date(now.getTime() + 1);
@@ -170,7 +170,7 @@ it('a row that stays unsealed for longer than the checkpoints may take is named'
   expect(await verifyAudit(context)).toMatchObject({ fault: null });
 });
 
-it('finds a checkpoint that the operator has noted, or names it as missing or changed', async () => {
+it('confirms the checkpoint that the operator expects, or names it as missing or changed', async () => {
   const { head } = await verifyAudit(context);
   const noted = { number: 3n, hash: String(head?.hash) };
   await addCheckpoints(context);
@@ -186,7 +186,7 @@ it('finds a checkpoint that the operator has noted, or names it as missing or ch
   });
 });
 
-it('a row that commits late is sealed, because the checkpoint waits for it', async () => {
+it('waits for a row that commits late, and seals it', async () => {
   await superuser.query('BEGIN');
   await superuser.query(`INSERT INTO audit_event (at, operation_id, outcome) VALUES (now(), 'getPatient', 'success')`);
   await record(row());
@@ -197,7 +197,7 @@ it('a row that commits late is sealed, because the checkpoint waits for it', asy
   expect(await verifyAudit(context)).toMatchObject({ rows: 12, fault: null });
 });
 
-it('nobody but the retention changes or removes a row or a checkpoint', async () => {
+it('refuses to change or remove a row or a checkpoint outside of retention', async () => {
   const { db } = context;
   for (const table of ['audit_event', 'audit_seal']) {
     for (const sql of [`UPDATE ${table} SET through = through`, `DELETE FROM ${table}`, `TRUNCATE ${table}`]) {
@@ -208,7 +208,7 @@ it('nobody but the retention changes or removes a row or a checkpoint', async ()
   expect(await verifyAudit(context)).toMatchObject({ rows: 9, fault: null });
 });
 
-it('retention removes whole checkpoints whose time is over, and what is left can be verified', async () => {
+it('removes whole checkpoints past their retention, and verifies the remaining ones', async () => {
   const kept = async () =>
     (await superuser.query('SELECT count(*)::int AS rows, min(position)::int AS first FROM audit_event')).rows[0];
   // Checkpoint 1 is three days old, checkpoint 2 two days.
@@ -221,7 +221,7 @@ it('retention removes whole checkpoints whose time is over, and what is left can
   await addCheckpoints(context);
   expect(await verifyAudit(context)).toMatchObject({ rows: 4, fault: null });
 
-  // A removal that is not in the chain is noticed as before, and so is a row where others were removed.
+  // It still detects a removal that the chain does not contain, and a row inserted where retention removed rows.
   await asSuperuser('DELETE FROM audit_event WHERE position = 8');
   expect(await verifyAudit(context)).toMatchObject({ fault: 'Row 8 was removed.' });
   await asSuperuser(insertAt(2));
@@ -230,7 +230,7 @@ it('retention removes whole checkpoints whose time is over, and what is left can
   expect(await verifyAudit(context)).toMatchObject({ fault: 'Checkpoint 1 is missing.' });
 });
 
-it('rows that come at the same time are committed together, each before its caller goes on', async () => {
+it('commits concurrent rows together, each before its call returns', async () => {
   const rows = Array.from({ length: 200 }, () => row());
   const statements = await statementsOf(() =>
     Promise.all(

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Failed logins of a client, each from an address of its own. */
+/** Failed logins of a client, each from another address. */
 async function fail(clientId: string, times: number): Promise<void> {
   const json = loginBody({ clientId, clientSecret: 'wrong' });
   const attempts = Array.from({ length: times }, (_, index) =>
@@ -25,7 +25,7 @@ async function fail(clientId: string, times: number): Promise<void> {
   expect(new Set((await Promise.all(attempts)).map(({ status }) => status))).toEqual(new Set([401]));
 }
 
-/** How many failed logins each row of a client stands for; those with a row of their own first. */
+/** The number of failed logins in each row of a client; rows of a single login, which have none, come first. */
 async function countsOf({ clientId, tenantId }: Pick<Partner, 'clientId' | 'tenantId'>): Promise<(number | null)[]> {
   const where = { tenantId, clientId, code: 'invalid_client' };
   const rows = await harness.domain.db.prisma.auditEvent.findMany({ where, orderBy: { position: 'asc' } });
@@ -34,7 +34,7 @@ async function countsOf({ clientId, tenantId }: Pick<Partner, 'clientId' | 'tena
 }
 const ownRows = Array<null>(20).fill(null);
 
-it('records 20 failed logins of a client in a minute, and the others in one row, also when the process stops', async () => {
+it('records 20 failed logins of a client in a minute, and the others in one row, even when the process stops', async () => {
   const client = await newClient(harness, partner.tenantId);
   const other = await newClient(harness, partner.tenantId);
   await fail(client.clientId, 200);
@@ -49,7 +49,7 @@ it('records 20 failed logins of a client in a minute, and the others in one row,
   expect(body.data.at(-2)).not.toHaveProperty('count');
 });
 
-it('writes the row when the minute ends, after which failed logins have rows again', async () => {
+it('writes the common row when the minute ends, and then single rows again', async () => {
   const client = await newClient(harness, partner.tenantId);
   const auditLog = openAuditLog(harness.services, 20);
   const row = failureOf(client);
@@ -65,7 +65,7 @@ it('writes the row when the minute ends, after which failed logins have rows aga
   await auditLog.close();
 });
 
-it('keeps the count while the row cannot be written', async () => {
+it('keeps the count while the audit table is missing', async () => {
   const client = await newClient(harness, partner.tenantId);
   await fail(client.clientId, 22);
   await withoutTable(harness, 'audit_event', () => harness.services.auditLog.close());

@@ -5,7 +5,7 @@ import { clinic, location, offer, product, rx, sample } from './catalogSample.js
 const harness = useCatalogHarness();
 const { imported, stored } = harness;
 
-/** What a report says of one kind of element. */
+/** The counts of one kind of element in a report. */
 const counts = (created: number, updated: number, unchanged: number, deleted = 0) => ({
   created,
   updated,
@@ -14,7 +14,7 @@ const counts = (created: number, updated: number, unchanged: number, deleted = 0
 });
 
 describe('a new catalog', () => {
-  it('is stored as the file says, with the defaults of what it leaves out', async () => {
+  it('is stored with the values of the file, and defaults for omitted members', async () => {
     expect(await imported(sample())).toEqual({
       clinics: counts(2, 0, 0),
       pharmacies: counts(1, 0, 0),
@@ -105,7 +105,7 @@ describe('a new catalog', () => {
     });
   });
 
-  it('is one of each tenant: the same file in two tenants shares no row', async () => {
+  it('shares no row with another tenant that imports the file', async () => {
     const other = await harness.newTenant();
     await imported(sample());
     await imported(sample(), other);
@@ -113,7 +113,7 @@ describe('a new catalog', () => {
     expect(ids.size).toBe(4);
   });
 
-  it('takes the ids that the file gives, in any case of letters', async () => {
+  it('keeps the ids of the file, in upper or lower case', async () => {
     const ids = Array.from({ length: 10 }, () => v7());
     const [c, l, k, s, p, o, v, r, a, f] = ids;
     const catalog = sample();
@@ -158,7 +158,7 @@ describe('a new catalog', () => {
     ]).toEqual(ids);
   });
 
-  it('of several thousand rows arrives whole, whatever the batches', async () => {
+  it('is stored completely in several batches, with growing progress', async () => {
     const catalog = sample();
     catalog.products = Array.from({ length: 2_345 }, (_, index) =>
       product({ sku: `SKU-${index}`, productOffer: offer({ price: `${index}.5` }) }),
@@ -174,8 +174,8 @@ describe('a new catalog', () => {
   });
 });
 
-describe('the same catalog again', () => {
-  it('changes nothing, not even updatedAt', async () => {
+describe('a repeated import', () => {
+  it('changes no value, not even updatedAt', async () => {
     await imported(sample());
     const before = await stored();
     expect(await imported(sample())).toEqual({
@@ -188,7 +188,7 @@ describe('the same catalog again', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('changes nothing in another spelling of the same values', async () => {
+  it('changes no value for another spelling of equal values', async () => {
     await imported(sample());
     const before = await stored();
     const catalog = sample();
@@ -198,7 +198,7 @@ describe('the same catalog again', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('imported several times at once ends as one catalog', async () => {
+  it('creates one catalog when five imports run at once', async () => {
     const catalog = sample();
     catalog.products = Array.from({ length: 50 }, (_, index) => product({ sku: `SKU-${index}` }));
     const reports = await Promise.all(Array.from({ length: 5 }, () => imported(catalog)));

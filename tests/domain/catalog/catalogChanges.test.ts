@@ -3,7 +3,7 @@ import { clinic, location, offer, product, sample } from './catalogSample.js';
 
 const { faultsOf, imported, stored } = useCatalogHarness();
 
-/** What a report says of one kind of element. */
+/** The counts of one kind of element in a report. */
 const counts = (created: number, updated: number, unchanged: number, deleted = 0) => ({
   created,
   updated,
@@ -12,7 +12,7 @@ const counts = (created: number, updated: number, unchanged: number, deleted = 0
 });
 
 describe('a changed catalog', () => {
-  it('updates what differs, keeps every id and leaves what it does not name alone', async () => {
+  it('updates changed elements, keeps every id and ignores elements that it does not name', async () => {
     await imported(sample());
     const before = await stored();
     const report = await imported({
@@ -38,12 +38,12 @@ describe('a changed catalog', () => {
       updatedAt: changed?.offer?.updatedAt,
     });
     expect(changed?.offer?.price.toFixed(2)).toBe('250.00');
-    // A list of products by updatedAt shows a new price.
+    // A client that lists products by updatedAt must see a new price.
     expect(changed?.updatedAt.getTime()).toBeGreaterThan(old?.updatedAt.getTime() ?? Infinity);
     expect({ ...changed, updatedAt: null, offer: null }).toEqual({ ...old, updatedAt: null, offer: null });
   });
 
-  it('removes the parts that an element no longer has', async () => {
+  it('removes parts that an element of the file does not have', async () => {
     await imported(sample());
     await imported({
       clinics: [clinic({ locations: [location({ isPrimary: false }), location({ name: 'Uptown' })] })],
@@ -83,7 +83,7 @@ describe('a changed catalog', () => {
     }
   });
 
-  it('renames what it names by id', async () => {
+  it('renames elements that it identifies by id', async () => {
     await imported(sample());
     const {
       clinics: [austin],
@@ -134,7 +134,7 @@ describe('a changed catalog', () => {
     ]);
   });
 
-  it('deletes a product by its sku, whose next import is a new product', async () => {
+  it('deletes a product by its sku, and creates a new product at its next import', async () => {
     await imported(sample());
     const [botox] = (await stored()).products;
     const deletion = { products: [{ sku: 'BTX-100', isDeleted: true }] };
@@ -150,7 +150,7 @@ describe('a changed catalog', () => {
     ]);
   });
 
-  it('brings a deleted product back by its id, unless its sku is taken by now', async () => {
+  it('restores a deleted product by its id, unless another product has taken its sku', async () => {
     await imported(sample());
     const [botox] = (await stored()).products;
     const deletion = { products: [{ sku: 'BTX-100', isDeleted: true }] };

@@ -6,7 +6,7 @@ const { exported, imported, previewed, stored } = harness;
 const unchanged = (count: number) => ({ created: 0, updated: 0, deleted: 0, unchanged: count });
 const changed = { products: [product({ name: 'Botulinum toxin' })], clinics: [clinic({ locations: [] })] };
 
-/** A catalog of every part of the format, with a deleted product and two locations. */
+/** A catalog with every part of the format, a deleted product and two locations. */
 async function importEverything(): Promise<void> {
   const places = [location({ isPrimary: false, state: 'tx' }), location({ name: 'Airport' })];
   const [first, ...clinics] = sample().clinics;
@@ -21,7 +21,7 @@ async function importEverything(): Promise<void> {
   await imported({ products: [{ sku: 'GONE', isDeleted: true }] });
 }
 
-it('an export names everything but deleted products, and its import changes nothing', async () => {
+it('exports every element except deleted products, as a file whose import changes no row', async () => {
   await importEverything();
   const before = await stored();
   const file = await exported();
@@ -40,7 +40,7 @@ it('an export names everything but deleted products, and its import changes noth
   expect(await exported()).toEqual(file);
 });
 
-it('an export imported into another tenant gives it the same catalog', async () => {
+it('exports a file that gives another tenant an equal catalog', async () => {
   await importEverything();
   const other = await harness.newTenant();
   await imported(await exported(), other);
@@ -50,7 +50,7 @@ it('an export imported into another tenant gives it the same catalog', async () 
   expect(contentOf(await stored(other))).toEqual(contentOf(await stored()));
 });
 
-it('a preview says what the import would do, element by element, and writes nothing', async () => {
+it('previews the change of each element and writes no row', async () => {
   await imported(sample());
   const before = await stored();
   const file = { ...changed, products: [...changed.products, product({ sku: 'NEW' })] };
@@ -70,7 +70,7 @@ it('a preview says what the import would do, element by element, and writes noth
   });
 });
 
-it('a preview of a file with faults is those faults', async () => {
+it('previews the faults of a file', async () => {
   expect(await previewed({ products: [product()] })).toMatchObject({
     faults: [{ pointer: '/products/0/pharmacy' }, { pointer: '/products/0/category' }],
   });

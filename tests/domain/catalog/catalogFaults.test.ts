@@ -17,7 +17,7 @@ const { faultsOf, stored } = harness;
 const nothing = { clinics: [], categories: [], products: [] };
 const variant = { name: 'Half', sku: 'V', price: '1', qty: 1 };
 
-/** The text that stands at a fault's position. */
+/** The text at the position of a fault. */
 function textAt(text: string, { line, column }: JsonFault): string {
   return (text.split('\n')[line - 1] ?? '').slice(column - 1);
 }
@@ -29,8 +29,8 @@ const count = /whole number from 0 to 2147483647/;
 const line = /1 to 255 characters on one line/;
 
 describe.each<[string, unknown, string, RegExp, string]>([
-  // What is wrong, the catalog, the pointer, the message, the text at the position.
-  ['a file that is no object', [], '', /must be object/, '['],
+  // Name, catalog, pointer, message, text at the position.
+  ['a file that is not an object', [], '', /must be object/, '['],
   ['an unknown part', { shops: [] }, '/shops', /not a member/, '"shops"'],
   ['a clinic without e-mail', withClinic({ email: undefined }), '/clinics/0', /email is missing/, '{'],
   ['a clinic without locations', withClinic({ locations: undefined }), '/clinics/0', /locations is missing/, '{'],
@@ -124,7 +124,7 @@ describe.each<[string, unknown, string, RegExp, string]>([
     /word in capitals/,
     '"yearly"',
   ],
-  ['a pharmacy that no product has', { pharmacies: [{ name: 'Nobody' }] }, '/pharmacies/0', /of no product/, '{'],
+  ['a pharmacy that no product has', { pharmacies: [{ name: 'Unused' }] }, '/pharmacies/0', /of no product/, '{'],
   ...['name', 'unitPrice', 'pharmacy', 'productId', 'category', 'subcategory', 'productOffer'].map(
     (member): [string, unknown, string, RegExp, string] => [
       `a product without ${member}`,
@@ -150,7 +150,7 @@ describe.each<[string, unknown, string, RegExp, string]>([
     '"aaa',
   ],
   [
-    'an image that is no URL',
+    'an image without an http URL',
     withProduct({ imageUrl: 'ftp://x.example/a' }),
     '/products/0/imageUrl',
     /http or https/,
@@ -199,13 +199,13 @@ describe.each<[string, unknown, string, RegExp, string]>([
     '{',
   ],
   [
-    'a prescription whose code is no UUID',
+    'a prescription whose code is not a UUID',
     withRx({ deaScheduleId: 'IV' }),
     '/products/0/productRx/deaScheduleId',
     /UUID/,
     '"IV"',
   ],
-  ['an unknown pharmacy', withProduct({ pharmacy: 'Nobody' }), '/products/0/pharmacy', /not a pharmacy/, '"Nobody"'],
+  ['an unknown pharmacy', withProduct({ pharmacy: 'None' }), '/products/0/pharmacy', /not a pharmacy/, '"None"'],
   ['an unknown category', withProduct({ category: 'None' }), '/products/0/category', /not a category/, '"None"'],
   [
     'a subcategory of another category',
@@ -239,7 +239,7 @@ describe.each<[string, unknown, string, RegExp, string]>([
     '"Austin, PLLC"',
   ],
   [
-    'an id that is no UUID',
+    'an id that is not a UUID',
     withProduct({ id: 'urn:uuid:01a05c32-5e80-7000-8000-00000000dea0' }),
     '/products/0/id',
     /UUID of 36/,
@@ -253,7 +253,7 @@ describe.each<[string, unknown, string, RegExp, string]>([
     '"NONE"',
   ],
 ])('%s', (_what, catalog, pointer, message, text) => {
-  it('is refused at its place, and nothing is written', async () => {
+  it('is refused at its position, and no row is written', async () => {
     const file = write(catalog);
     const faults = await faultsOf(file);
     const fault = faults.find((found) => found.pointer === pointer && message.test(found.message));

@@ -9,25 +9,25 @@ import type { JsonFault } from '../../../src/domain/catalog/import/jsonDocument.
 import { createTenant } from '../../../src/domain/access/tenants.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 
-/** A catalog as the file holds it: easy to read, and with places that differ. */
+/** The text of a catalog file, with line breaks so that positions differ. */
 export const write = (catalog: unknown): string => JSON.stringify(catalog, null, 2);
 
 export interface CatalogHarness {
-  /** An empty tenant of the present test. */
+  /** An empty tenant for the current test. */
   readonly tenantId: string;
   newTenant(): Promise<string>;
-  /** Imports what has no fault. */
+  /** Imports a catalog; throws if it has faults. */
   imported(catalog: unknown, tenantId?: string, progress?: Progress): Promise<CatalogReport>;
-  /** What the import of a file would do. */
+  /** The result of a dry run. */
   previewed(catalog: unknown): Promise<CatalogResult>;
   exported(): Promise<unknown>;
-  /** The faults of a file; none if it was imported. */
+  /** The faults of a file; empty if it was imported. */
   faultsOf(text: string, tenantId?: string): Promise<readonly JsonFault[]>;
-  /** Every row of a tenant's catalog, so that two of these are equal only if nothing was written between them. */
+  /** Every row of a tenant's catalog: two results are equal only if no row was written between them. */
   stored(tenantId?: string): ReturnType<typeof storedCatalog>;
 }
 
-/** A database for the tests of one file and, for each test, a tenant of its own. */
+/** A database for the tests of one file, and a new tenant for each test. */
 export function useCatalogHarness(): CatalogHarness {
   let database: TestDatabase;
   let context: DomainContext;
@@ -37,7 +37,7 @@ export function useCatalogHarness(): CatalogHarness {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    // Every look at the clock is a second later, so that a row that is written although nothing changed is noticed.
+    // Each call moves the clock by a second, so that an unnecessary write changes updatedAt.
     const now = (): Date => new Date(Date.UTC(2026, 10, 20) + 1000 * seconds++);
     context = { db: openDatabase(database.url), now, newId: () => v7(), randomBytes: (size) => randomBytes(size) };
   });

@@ -37,7 +37,7 @@ describe('an id in the file', () => {
     };
   };
 
-  /** The sample with one id in it. */
+  /** Element, pointer, and the sample with one id in it. */
   const placed: [string, string, (id: string | undefined) => unknown][] = [
     ['clinic', '/clinics/0/id', (id) => withClinic({ id })],
     ['location', '/clinics/0/locations/0/id', (id) => withClinic({ locations: [location({ id })] })],
@@ -64,7 +64,7 @@ describe('an id in the file', () => {
     ],
   ];
 
-  it.each(placed)('may be one of another tenant, whose catalog stays as it is: %s', async (kind, _pointer, catalog) => {
+  it.each(placed)('may be used by another tenant, whose %s does not change', async (kind, _pointer, catalog) => {
     const other = await harness.newTenant();
     await imported(sample(), other);
     const before = await stored(other);
@@ -75,7 +75,7 @@ describe('an id in the file', () => {
   });
 
   it.each(placed.filter(([kind]) => kind !== 'rx' && kind !== 'availability'))(
-    'that contradicts the stored one is refused: %s',
+    'is refused if it contradicts the id of the stored %s',
     async (_kind, pointer, catalog) => {
       await imported(sample());
       const before = await stored();
@@ -85,7 +85,7 @@ describe('an id in the file', () => {
     },
   );
 
-  it('of another element of the tenant is refused', async () => {
+  it('is refused if another element of the tenant has it', async () => {
     await imported(sample());
     const ids = await idOf();
     const before = await stored();
@@ -103,7 +103,7 @@ describe('an id in the file', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('given to two elements is refused', async () => {
+  it('is refused if two elements of the file have it', async () => {
     const id = v7();
     const catalog = { ...sample(), products: [product({ id }), product({ id, sku: 'B' })] };
     expect(await faultsOf(write(catalog))).toMatchObject([
@@ -111,7 +111,7 @@ describe('an id in the file', () => {
     ]);
   });
 
-  it('cannot take the name that another stored row has', async () => {
+  it('is refused if its element takes the name of another stored row', async () => {
     await imported(sample());
     const { product: id } = await idOf();
     expect(await faultsOf(write({ products: [product({ id, sku: 'SEMA-25' })] }))).toMatchObject([

@@ -6,7 +6,7 @@ const harness = useCatalogHarness();
 const { faultsOf, stored } = harness;
 const nothing = { clinics: [], categories: [], products: [] };
 
-/** The text that stands at a fault's position. */
+/** The text at the position of a fault. */
 function textAt(text: string, { line, column }: JsonFault): string {
   return (text.split('\n')[line - 1] ?? '').slice(column - 1);
 }
@@ -20,13 +20,13 @@ describe('a file that is not JSON', () => {
     ['', 1, 1, /not valid JSON/],
     ['{"a": "x\ty"}', 1, 7, /invalid character/],
     ['{"a": 01}', 1, 8, /comma expected/],
-  ])('is refused at its first break: %j', async (text, atLine, column, message) => {
+  ])('is refused at its first syntax error: %j', async (text, atLine, column, message) => {
     expect(await faultsOf(text)).toEqual([
       { line: atLine, column, pointer: '', message: expect.stringMatching(message) },
     ]);
   });
 
-  it('is refused for a member that stands twice, because one of them would be lost', async () => {
+  it('is refused for a repeated member, because one value would be lost', async () => {
     const text = write({ products: [product()] }).replace('"name": "Botox"', '"name": "Botox", "name": "Other"');
     const [fault] = await faultsOf(text);
     expect(fault).toMatchObject({ pointer: '/products/0/name', message: 'repeats a member of this object' });
@@ -42,7 +42,7 @@ describe('a file that is not JSON', () => {
 });
 
 describe('a catalog with a fault', () => {
-  it('gets every fault at once, in the order of the file', async () => {
+  it('is refused with every fault, in the order of the file', async () => {
     const catalog = {
       ...sample(),
       clinics: [clinic({ email: 'x', extra: 1 }), clinic({ email: 'x', locations: [location({ state: '' })] })],
@@ -66,7 +66,7 @@ describe('a catalog with a fault', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it('leaves no row, even if only the last of its products is wrong', async () => {
+  it('leaves no row, even if only its last product is wrong', async () => {
     const catalog = sample();
     catalog.products = Array.from({ length: 300 }, (_, index) => product({ sku: `SKU-${index}` }));
     catalog.products.push(product({ sku: 'LAST', category: 'None' }));
@@ -74,7 +74,7 @@ describe('a catalog with a fault', () => {
     expect(await stored()).toEqual(nothing);
   });
 
-  it('leaves no row when it breaks off while it is written', async () => {
+  it('leaves no row if the import fails while it writes', async () => {
     const broken = harness.imported(sample(), harness.tenantId, (written, total) => {
       if (written > total / 2) throw new Error('the plug was pulled');
     });

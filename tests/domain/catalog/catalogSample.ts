@@ -93,7 +93,7 @@ export const sample = (): Sample => ({
   ],
 });
 
-/** The sample with something else in its first clinic or first product. */
+/** The sample with changes in its first clinic or first product. */
 export const withClinic = (more: Json): Sample => ({
   ...sample(),
   clinics: [clinic(more)],

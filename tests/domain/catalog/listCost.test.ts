@@ -4,9 +4,9 @@ import { call } from '../../support/http.js';
 import { ownStatementsOf } from '../../support/statements.js';
 
 let harness: Harness;
-/** Has 100 clinics and 100 products with everything that can be nested in them. */
+/** Has 100 clinics and 100 products with all nested elements. */
 let partner: Partner;
-/** Every product is available there. */
+/** A clinic where every product is available. */
 let clinic: string;
 beforeAll(async () => {
   harness = await startHarness();
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** The number of SQL statements of one request, after a first one that learns who calls. */
+/** The number of SQL statements of one request, after a first one that authenticates the caller. */
 async function costOf(target: string, length: number): Promise<number> {
   const ask = async () => {
     const { status, body } = await call(harness, target, { token: partner.token });
@@ -59,13 +59,13 @@ describe('the number of SQL statements', () => {
     ['GET /clinics?state=tx&search=c&isActive=true&sort_by=updatedAt', 1],
     ['GET /tenants/products', 1],
     ['GET /tenants/products?clinicId=CLINIC&search=p&isActive=true&sort_by=sku', 1],
-  ])('of %s is %i, whether the page has 1 element or 100', async (target, statements) => {
+  ])('of %s is %i for 1 element and for 100', async (target, statements) => {
     const list = target.replace('CLINIC', clinic);
     const page = (limit: number) => `${list}${list.includes('?') ? '&' : '?'}limit=${limit}`;
     expect([await costOf(page(1), 1), await costOf(page(100), 100)]).toEqual([statements, statements]);
   });
 
-  it('of one patient is 1, with its state, too', async () => {
+  it('of findPatients and getPatient is 1, with or without a state', async () => {
     await newPatient(harness, partner, { email: 'cheap@example.com' });
     expect(await costOf('GET /clients?email=cheap@example.com', 1)).toBe(1);
     expect(await costOf(`GET /clients/${await newPatient(harness, partner)}`, 1)).toBe(1);

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Seven names, twelve times of creation and one of change: most rows have an equal, which the ties must order. */
+/** Seven names, twelve creation times and one time of change, so that ties order most rows. */
 async function fill(): Promise<void> {
   const { db } = harness.domain;
   const { tenantId } = partner;
@@ -53,24 +53,21 @@ async function fill(): Promise<void> {
 }
 
 describe.each(lists)('GET $path', ({ path, table, listed, sorts }) => {
-  it.each(sorts)(
-    'sorted by %s returns each row on the page where its order puts it, counted from either end',
-    async (sort) => {
-      for (const direction of ['asc', 'desc'])
-        for (const state of ['', '&isActive=true', '&isActive=false']) {
-          const rows = await harness.domain.db.prisma.$queryRawUnsafe<{ id: string }[]>(`
+  it.each(sorts)('returns each row on its page when sorted by %s, counted from either end', async (sort) => {
+    for (const direction of ['asc', 'desc'])
+      for (const state of ['', '&isActive=true', '&isActive=false']) {
+        const rows = await harness.domain.db.prisma.$queryRawUnsafe<{ id: string }[]>(`
           SELECT id FROM ${table} WHERE tenant_id = '${partner.tenantId}' AND ${listed}
             ${state && `AND ${state.endsWith('true') ? '' : 'NOT '}is_active`}
           ORDER BY ${columns[sort]} ${direction}, created_at ${sort === 'createdAt' ? direction : 'DESC'}, id`);
-          const ids = rows.map(({ id }) => id);
-          const pastTheEnd = Math.ceil(ids.length / LIMIT) + 1;
-          for (let page = 1; page <= pastTheEnd; page += 1) {
-            const query = `sort_by=${sort}&sort_order=${direction}${state}&limit=${LIMIT}&page=${page}`;
-            const { body } = await call(harness, `GET ${path}?${query}`, { token: partner.token });
-            const found = body.data.map(({ id }: { id: string }) => id);
-            expect({ query, found }).toEqual({ query, found: ids.slice((page - 1) * LIMIT, page * LIMIT) });
-          }
+        const ids = rows.map(({ id }) => id);
+        const pastTheEnd = Math.ceil(ids.length / LIMIT) + 1;
+        for (let page = 1; page <= pastTheEnd; page += 1) {
+          const query = `sort_by=${sort}&sort_order=${direction}${state}&limit=${LIMIT}&page=${page}`;
+          const { body } = await call(harness, `GET ${path}?${query}`, { token: partner.token });
+          const found = body.data.map(({ id }: { id: string }) => id);
+          expect({ query, found }).toEqual({ query, found: ids.slice((page - 1) * LIMIT, page * LIMIT) });
         }
-    },
-  );
+      }
+  });
 });

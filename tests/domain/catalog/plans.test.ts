@@ -5,9 +5,9 @@ import { call } from '../../support/http.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { genericPlan, ownStatementsOf, scansOf, type Scan, type Statement } from '../../support/statements.js';
 
-// How lists are read beside a tenant with 20,000 clinics and products and ten smaller ones.
+// Plans of lists next to a tenant with 20,000 clinics and products and ten smaller ones.
 
-/** All tables with as many rows. */
+/** The tables with that many rows. */
 const tables = ['clinic', 'clinic_location', 'product', 'product_offer'];
 let database: TestDatabase;
 let observer: Client;
@@ -35,7 +35,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Names and e-mails without anything in common, times in no order. */
+/** Names and e-mails have no common parts, and times no order. */
 async function fill(
   tenantId: string,
   group: { categoryId: string; subcategoryId: string },
@@ -79,7 +79,7 @@ async function statementsFor(path: string, { token }: Partner): Promise<Statemen
   return statements;
 }
 
-/** How the tables of many rows are read for one request, by statement. */
+/** The scans of the large tables for one request, by statement. */
 async function scans(path: string, caller: Partner): Promise<{ text: string; read: Scan[] }[]> {
   const found = [];
   for (const statement of await statementsFor(path, caller)) {
@@ -89,7 +89,7 @@ async function scans(path: string, caller: Partner): Promise<{ text: string; rea
   return found;
 }
 
-/** How the elements of a page are read: by their keys. */
+/** The elements of a page are read by their keys. */
 const elementScans: Record<string, Scan[]> = {
   clinic: [
     { table: 'clinic', index: 'clinic_pkey' },
@@ -102,7 +102,7 @@ const elementScans: Record<string, Scan[]> = {
   ],
 };
 
-/** Indexes that lead to rows by their tenant, or by the key of a row that was found by its tenant. */
+/** Indexes that find rows by their tenant, or by the key of a row that was found by its tenant. */
 async function boundedIndexes(): Promise<string[]> {
   const { rows } = await observer.query<{ name: string }>(`SELECT indexrelid::regclass::text AS name FROM pg_index
     JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] WHERE attname = 'tenant_id' OR indisprimary
@@ -117,7 +117,7 @@ it.each([
   ['/tenants/products', 'name', 'product', 'product_search_idx'],
   ['/tenants/products', 'sku', 'product', 'product_search_idx'],
 ])(
-  '%s finds by part of %s in the index of search keys, elements and their number at once',
+  'searches %s by part of %s in the index of search keys, for elements and total at once',
   async (path, member, table, index) => {
     const { body } = await call(crowded, `GET ${path}?limit=1&page=77`, { token: large.token });
     const needle = body.data[0][member].slice(10, 22).toUpperCase();
@@ -149,7 +149,7 @@ it.each([
   ['/tenants/products?sort_by=createdAt&sort_order=desc', 'product', 'product_created_desc_idx'],
   ['/tenants/products?sort_by=updatedAt', 'product', 'product_updated_idx'],
   ['/tenants/products?sort_by=updatedAt&sort_order=desc', 'product', 'product_updated_desc_idx'],
-])('%s reads a page of %s in the order of an index, the last page from its end', async (path, table, index) => {
+])('reads %s from %s in the order of an index, and the last page from its end', async (path, table, index) => {
   const pages = (await scans(path, large)).filter(({ text }) => text.includes('OFFSET'));
   // From the start and from the end: only one of them runs.
   const read = [{ table, index }, { table, index }, ...(elementScans[table] ?? [])];
@@ -169,7 +169,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** The most rows of the table that a step of a list's statement reads, besides entries that an index leaves out. */
+/** The maximum of rows that a step of a list's statement reads from the table, without entries that an index skips. */
 async function mostRead(path: string, caller: Partner, table: string): Promise<number> {
   const statement = (await statementsFor(path, caller)).find(({ text }) => text.includes('of_page'));
   if (!statement) throw new Error('a list is a statement');
@@ -181,15 +181,15 @@ async function mostRead(path: string, caller: Partner, table: string): Promise<n
   );
 }
 
-it('the service runs the plans that are looked at here', async () => {
+it('runs the generic plans that these tests examine', async () => {
   const [session] = await crowded.domain.db.prisma.$queryRaw<object[]>`SHOW plan_cache_mode`;
   expect(session).toEqual({ plan_cache_mode: 'force_generic_plan' });
 });
 
 it.each([
-  ['by itself', ''],
-  ['with a word that is in every name', '&search=clinic'],
-])('/clinics?state= of few clinics reads no more than those, %s', async (_how, search) => {
+  ['without a search', ''],
+  ['with a word of every name', '&search=clinic'],
+])('reads only the matching clinics for /clinics?state=, %s', async (_how, search) => {
   const found = (await scans(`/clinics?state=wy${search}`, large)).filter(({ text }) => text.includes('ref_state'));
   const states = { table: 'clinic_location', index: 'clinic_location_tenant_id_state_clinic_id_idx' };
   const read = found.flatMap((statement) => statement.read);
@@ -216,7 +216,7 @@ it.each([
   '/tenants/products?sort_by=updatedAt',
   '/tenants/products?categoryId=CATEGORY',
   '/tenants/products?clinicId=CLINIC',
-])('%s reads only rows of the tenant', async (path) => {
+])('reads only rows of the tenant for %s', async (path) => {
   const { db } = crowded.domain;
   const where = { tenantId: small.tenantId };
   const [clinic, category] = [

@@ -69,29 +69,29 @@ describe.each([
     ['smile', ['😀 Smile']],
     ['out spaced', ['  spaced  out  ']],
     ['nothing like it', []],
-  ] as const)('finds every word of %j, in any order and whatever its case', async (text, found) => {
+  ] as const)('finds every word of %j, in any order and case', async (text, found) => {
     expect(await search(text)).toEqual(found);
   });
 
-  it('looks in the other column too, and takes punctuation alone for the characters that they are', async () => {
+  it('searches the second column, too, and takes punctuation alone literally', async () => {
     expect(await search(`${code}_3`)).toEqual(['axb']);
     expect(await search(`xb ${code}`)).toEqual(['axb']);
     expect(await search('%_')).toEqual([]);
     expect((await search('_\n_')).sort()).toEqual([...names].sort());
   });
 
-  it.each(['', ' ', '\t \n'])('finds everything when it is blank: %j', async (text) => {
+  it.each(['', ' ', '\t \n'])('returns every element for a blank text: %j', async (text) => {
     expect((await search(text)).sort()).toEqual([...names].sort());
   });
 
-  it('takes 100 characters, of whatever size, and refuses 101', async () => {
+  it('accepts 100 characters of any size, and refuses 101', async () => {
     expect(await search('x'.repeat(100))).toEqual([]);
     expect(await search('😀'.repeat(100))).toEqual([]);
     const { status } = await call(harness, `${target}?search=${'x'.repeat(101)}`, { token: partner.token });
     expect(status).toBe(400);
   });
 
-  it('takes malformed percent-encoding for the text that it is', async () => {
+  it('takes malformed percent-encoding literally', async () => {
     const answers = await Promise.all(
       ['%', '%E0%A4%A', '100%'].map((text) => call(harness, `${target}?search=${text}`, { token: partner.token })),
     );

@@ -6,8 +6,8 @@ const day = (number: number) => new Date(Date.UTC(2026, 0, number));
 const uuid = (number: number) => `01a10caf-a4c0-7000-8000-${String(number).padStart(12, '0')}`;
 
 /**
- * Number (the ids have its order), name, sku, day of creation, day of the last change; stored in this order, which is
- * none of those asked for.
+ * Number (the ids have its order), name, sku, day of creation, day of the last change; stored in this order, which no
+ * request asks for.
  */
 const rows: [number, string, string, number, number][] = [
   [9, 'beta', 'Sku', 3, 9],
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const { categoryId, subcategoryId } = await newCategory(harness, partner);
   for (const [number, name, sku, created, updated] of rows) {
     const [id, times] = [uuid(number), { createdAt: day(created), updatedAt: day(updated) }];
-    // The other text is in the opposite order: nothing is sorted by it.
+    // The other members have the opposite order, so that sorting by one of them fails the test.
     const contrary = String(9 - number);
     const email = `${contrary}@example.com`;
     await db.prisma.clinic.create({
@@ -95,7 +95,7 @@ const shared: [string, number[]][] = [
 ];
 
 describe('clinics', () => {
-  it.each(shared)('are ordered by "%s", by legal name unless said otherwise', async (query, ids) => {
+  it.each(shared)('are ordered by "%s", by legal name by default', async (query, ids) => {
     expect(await order('/clinics', query)).toEqual(ids);
   });
 });
@@ -105,7 +105,7 @@ describe('products', () => {
     ...shared,
     ['sort_by=sku', [2, 7, 1, 8, 3, 6, 9, 4, 5]],
     ['sort_by=sku&sort_order=desc', [4, 5, 8, 3, 6, 9, 7, 1, 2]],
-  ] as [string, number[]][])('are ordered by "%s", by name unless said otherwise', async (query, ids) => {
+  ] as [string, number[]][])('are ordered by "%s", by name by default', async (query, ids) => {
     expect(await order('/tenants/products', query)).toEqual(ids);
   });
 });

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** The totals that lists show for each tenant, and what counting finds. */
+/** Compares the stored totals of each tenant with counted rows. */
 async function expectExact(): Promise<void> {
   const rows = await harness.domain.db.prisma.$queryRaw<Record<'kept' | 'counted', number[]>[]>`
     SELECT ARRAY[active_clinics, inactive_clinics, active_products, inactive_products] AS kept,
@@ -28,7 +28,7 @@ const stats = async ({ token }: Partner, query = ''): Promise<number[]> => {
   return [body.pagination.total, body.stats.total, body.stats.active, body.stats.inactive];
 };
 
-it('totals are exact after concurrent changes of every kind, whatever is rolled back', async () => {
+it('keeps exact totals during concurrent changes of every kind, including rollbacks', async () => {
   const { db } = harness.domain;
   const { tenantId } = partner;
   const group = await newCategory(harness, partner);
@@ -56,7 +56,7 @@ it('totals are exact after concurrent changes of every kind, whatever is rolled 
   expect((await stats(partner)).slice(0, 2)).toEqual([18, 18]);
 });
 
-it('totals are exact after a sandbox was made, and reset while it is used', async () => {
+it('keeps exact totals when a sandbox is created, and reset during requests', async () => {
   const sandbox = await newSandbox(harness);
   await expectExact();
   const before = await stats(sandbox);
@@ -68,7 +68,7 @@ it('totals are exact after a sandbox was made, and reset while it is used', asyn
   await expectExact();
 });
 
-it('a client that is limited to clinics sees the numbers of these', async () => {
+it('counts only its clinics for a client that is limited to clinics', async () => {
   const mine = await newPartner(harness);
   const clinics = [await newClinic(harness, mine), await newClinic(harness, mine, { isActive: false })];
   await newClinic(harness, mine);

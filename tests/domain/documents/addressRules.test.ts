@@ -23,12 +23,12 @@ describe('a document URL', () => {
     'https://8.8.8.8/a',
     'https://[2606:4700:4700::1111]/a',
     `https://files.example.com/${'a'.repeat(2048 - 'https://files.example.com/'.length)}`,
-  ])('is accepted when it is public https: %s', (url) => {
+  ])('is accepted as public https: %s', (url) => {
     expect(judge(url)).toBe('accepted');
   });
 
   it.each([
-    ['', 'nothing'],
+    ['', 'empty'],
     ['scan.pdf', 'relative'],
     ['//files.example.com/a', 'without a scheme'],
     ['/etc/passwd', 'a path'],
@@ -59,7 +59,7 @@ describe('a document URL', () => {
     ['https://256.256.256.256/', 'an address out of range'],
     ['https://exa%00mple.com/', 'a forbidden character in the host'],
     [`https://files.example.com/${'a'.repeat(2048)}`, 'too long'],
-  ])('is invalid: %j, %s', (url) => {
+  ])('is invalid: %j (%s)', (url) => {
     expect(judge(url)).toBe('malformed');
   });
 
@@ -151,7 +151,7 @@ describe('an address', () => {
     '100.128.0.1',
     '2606:4700::1',
     '2a00:1450:4001::200e',
-  ])('%s is public', (address) => {
+  ])('is public: %s', (address) => {
     expect(isPublicAddress(address)).toBe(true);
   });
 
@@ -166,7 +166,7 @@ describe('an address', () => {
     'example.com',
     '1.2.3',
     '0x7f.1',
-  ])('%j is not', (address) => {
+  ])('is not public: %j', (address) => {
     expect(isPublicAddress(address)).toBe(false);
   });
 });
@@ -189,12 +189,12 @@ describe('the target of a redirect', () => {
     'https://files.example.com:25/',
     `/${'a'.repeat(2048)}`,
     'javascript:alert(1)',
-  ])('is forbidden, not invalid, when it is unusable: %s', (location) => {
+  ])('is forbidden instead of invalid if it is unusable: %s', (location) => {
     expect(parseRedirect(location, from)).toBeNull();
   });
 });
 
-describe('the operator’s exceptions', () => {
+describe('allowed origins', () => {
   it('match host and port exactly', () => {
     const allowed = allowedOrigins(['127.0.0.1:8080', 'Store.Intranet:443', '[::1]:9000', 'plain.example:80'], 'HOSTS');
     const isAllowed = (url: string) => isAllowedOrigin(new URL(url), allowed);

@@ -38,7 +38,7 @@ async function expectRefused(kind: Kind, content: Uint8Array): Promise<void> {
   ]);
 }
 
-/** A ZIP archive of nothing, with a comment. */
+/** An empty ZIP archive with a comment. */
 const zip = (comment = '') => {
   const record = Buffer.alloc(22);
   record.write('PK\x05\x06', 'latin1');
@@ -151,7 +151,7 @@ describe('a truncated file', () => {
   it.each(['jpeg', 'png', 'tiff', 'heic'] as const)('is refused for every length: %s', async (kind) => {
     const content = sampleFiles[kind];
     const step = Math.ceil(content.length / 150);
-    // Its directory is the only end that a TIFF has; a HEIC may end after each box.
+    // A TIFF ends with its directory; a HEIC may end after each box.
     const last = kind === 'tiff' ? 5009 : content.length;
     for (let length = 1; length < last; length += step) await expectRefused(kind, content.subarray(0, length));
     await expectRefused(kind, content.subarray(0, last - 1));

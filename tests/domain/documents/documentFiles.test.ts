@@ -54,7 +54,7 @@ describe('the type of a file', () => {
     ['a PNG behind a byte order mark', Buffer.concat([Buffer.from('\ufeff'), sampleFiles.png])],
     ['the start of a signature', Buffer.from('%PD')],
     ['a camera’s raw picture', Buffer.from('II*\0\x10\0\0\0CR\x02\0\0\0\0\0', 'latin1')],
-  ])('is not accepted for a document: %s', async (_name, content) => {
+  ])('is refused for a document: %s', async (_name, content) => {
     const type = await sniffType(content);
     expect(codeOf(() => describeAs({}, { sniffedType: type, declaredType: undefined }))).toBe(
       'document_type_not_allowed',
@@ -75,7 +75,7 @@ describe('a fetched file', () => {
     ['photos', 'image/png'],
     ['consent-forms', 'image/tiff'],
     ['consent-forms', 'application/pdf'],
-  ] as const)('of documentType %s is accepted as %s', (documentType, type) => {
+  ] as const)('is accepted for documentType %s as %s', (documentType, type) => {
     const url = 'https://files.example.com/';
     expect(describeAs({ documentType, url }, { sniffedType: type, declaredType: type }).contentType).toBe(type);
   });
@@ -90,7 +90,7 @@ describe('a fetched file', () => {
     }
   });
 
-  it('of documentType id-card is refused as a TIFF for every declared type', () => {
+  it('is refused as a TIFF for an id-card, for every declared type', () => {
     const tiff = { sniffedType: 'image/tiff', declaredType: 'image/tiff' };
     expect(codeOf(() => describeAs({ documentType: 'id-card' }, tiff))).toBe('document_type_not_allowed');
     expect(codeOf(() => describeAs({ documentType: 'id-card' }, { ...tiff, declaredType: 'application/pdf' }))).toBe(
@@ -164,7 +164,7 @@ describe('the name of a stored file', () => {
     ['the last segment of the URL’s path', {}, 'blood.pdf', 'blood.pdf'],
     ['that segment decoded', { url: 'https://x.example/a/Bl%C3%BCte%20%231.pdf#top' }, 'Blüte #1.pdf', 'Blüte #1.pdf'],
     ['its base name if it hides a path', { url: 'https://x.example/a%2F..%2Fetc%2Fscan.pdf' }, 'scan.pdf', 'scan.pdf'],
-    ['that segment as it is if it can’t be decoded', { url: 'https://x.example/100%.pdf' }, '100%.pdf', '100%.pdf'],
+    ['that segment unchanged if it can’t be decoded', { url: 'https://x.example/100%.pdf' }, '100%.pdf', '100%.pdf'],
     [
       'made of type and id without one',
       { url: 'https://x.example/?file=a.pdf' },
@@ -172,15 +172,15 @@ describe('the name of a stored file', () => {
       `lab-results-${documentId}.pdf`,
     ],
     [
-      'made of type and id when nothing is left of it',
+      'made of type and id when sanitizing leaves it empty',
       { url: 'https://x.example/%00%2F..', fileName: ' .. / ' },
       `lab-results-${documentId}.pdf`,
       `lab-results-${documentId}.pdf`,
     ],
-    ['the URL’s when nothing is left of the caller’s', { fileName: '../../..' }, 'blood.pdf', 'blood.pdf'],
+    ['the URL’s when sanitizing leaves the caller’s empty', { fileName: '../../..' }, 'blood.pdf', 'blood.pdf'],
     ['completed by an extension', { fileName: 'Blood test' }, 'Blood test.pdf', 'blood.pdf'],
     [
-      'completed behind an extension that says nothing',
+      'completed behind an extension without a type',
       { url: 'https://x.example/download.php?id=7' },
       'download.php.pdf',
       'download.php',
@@ -232,7 +232,7 @@ describe('the name of a stored file', () => {
     const text = fc.oneof(...units);
     fc.assert(
       fc.property(text, (start) => {
-        // The end keeps the text from having an extension of another type, which would be a mismatch.
+        // The end prevents an extension of another type, which would be a mismatch.
         const { fileName } = describeAs({ url: 'https://x.example/', fileName: `${start}.scan` });
         expect(fileName).toMatch(/^[^./\\\p{Cc}\p{Cs}\p{Bidi_Control}][^/\\\p{Cc}\p{Cs}\p{Bidi_Control}]*\.pdf$/u);
         expect(Buffer.byteLength(fileName)).toBeLessThanOrEqual(255);

@@ -47,7 +47,7 @@ async function load(fileUrl: string, options: RequestInit = {}) {
 const pathOf = ({ blobPath }: Uploaded): string => join(harness.dataDir, 'documents', blobPath);
 
 describe('the link to a document', () => {
-  it('serves just the file, for saving only, and needs no token', async () => {
+  it('serves the file as an attachment, without a token', async () => {
     const document = await uploaded('Bücher "1".pdf');
     const { status, headers, content } = await load(document.fileUrl);
     expect([status, createHash('sha256').update(content).digest('hex')]).toEqual([200, document.checksum]);
@@ -70,7 +70,7 @@ describe('the link to a document', () => {
     expect([status, content.includes('%PDF')]).toEqual([403, false]);
   });
 
-  it('does not work when it is changed anywhere', async () => {
+  it('answers 403 if any part of it is changed', async () => {
     const [{ fileUrl }, other] = [await uploaded(), await uploaded()];
     const start = fileUrl.slice(0, fileUrl.lastIndexOf('/') + 1);
     const link = fileUrl.slice(start.length);
@@ -97,26 +97,26 @@ describe('the link to a document', () => {
     expect((await load(fileUrl)).status).toBe(200);
   });
 
-  it('is for reading only', async () => {
+  it('answers 405 to methods other than GET and HEAD', async () => {
     const document = await uploaded();
     for (const method of ['POST', 'PUT', 'DELETE']) expect((await load(document.fileUrl, { method })).status).toBe(405);
     expect((await load(document.fileUrl, { method: 'HEAD' })).status).toBe(200);
     expect(await readFile(pathOf(document))).toEqual(sampleFiles.pdf);
   });
 
-  it('leads nowhere once the file is gone', async () => {
+  it('answers 404 if the file is missing', async () => {
     const document = await uploaded();
     await rm(pathOf(document));
     expect((await load(document.fileUrl)).status).toBe(404);
   });
 
-  it('holds no name of the file, which proxies would log', async () => {
+  it('contains no file name, which proxies would log', async () => {
     const { fileUrl, blobPath } = await uploaded('Jane Miller HIV.pdf');
     const content = Buffer.from(fileUrl.split('/').at(-1)?.split('.')[0] ?? '', 'base64url').toString();
     expect(JSON.parse(content)).toEqual([blobPath, expect.any(Number)]);
   });
 
-  it('works with a name in it, as earlier versions made it', async () => {
+  it('works if it contains a name, as links of earlier versions do', async () => {
     const { fileUrl, blobPath } = await uploaded('blood test.pdf');
     const content = JSON.stringify([blobPath, 'other.pdf', 'text/html', harness.clock.now.getTime() + 900_000]);
     const payload = Buffer.from(content).toString('base64url');
@@ -136,7 +136,7 @@ describe('the link to a document', () => {
       orderBy: { position: 'asc' },
     });
 
-  it('leaves a row in the audit of the patient at each read, and none when it is refused', async () => {
+  it('records each read in the audit of the patient, but no refusal', async () => {
     const document = await uploaded();
     const { headers } = await load(document.fileUrl);
     await load(document.fileUrl, { headers: { Range: 'bytes=0-3' } });
@@ -164,14 +164,14 @@ describe('the link to a document', () => {
     );
   });
 
-  it('leaves one row for all reads beyond 20 in a minute', async () => {
+  it('records all reads beyond 20 in a minute in one row', async () => {
     const document = await uploaded();
     for (let read = 0; read < 23; read += 1) expect((await load(document.fileUrl)).status).toBe(200);
     await harness.services.auditLog.close();
     expect((await rowsOf(document)).map(({ count }) => count)).toEqual([...Array<null>(20).fill(null), 3]);
   });
 
-  it('answers 503 and sends nothing of the file while its read cannot be recorded', async () => {
+  it('answers 503 without the file while the read cannot be recorded', async () => {
     const { fileUrl } = await uploaded();
     const refused = await withoutTable(harness, 'audit_event', () => load(fileUrl));
     expect([refused.status, refused.headers.get('Retry-After')]).toEqual([503, '5']);
@@ -179,21 +179,21 @@ describe('the link to a document', () => {
     expect((await load(fileUrl)).status).toBe(200);
   });
 
-  it('is refused once the document has gone from the database', async () => {
+  it('answers 403 if the document is not in the database', async () => {
     const { id, fileUrl } = await uploaded();
     await harness.domain.db.prisma.document.delete({ where: { tenantId_id: { tenantId: partner.tenantId, id } } });
     expect((await load(fileUrl)).status).toBe(403);
   });
 
-  it('is in no log', async () => {
+  it('is never logged', async () => {
     const { fileUrl } = await uploaded();
     await load(fileUrl);
     expect(JSON.stringify(harness.logged)).not.toContain(fileUrl.slice(fileUrl.lastIndexOf('/') + 1));
   });
 });
 
-describe('when the database goes away while a row is written', () => {
-  it('removes the object, because the transaction was never sent its COMMIT', async () => {
+describe('a connection that breaks while the row is written', () => {
+  it('makes the upload remove its object, because no COMMIT was sent', async () => {
     const { db } = harness.domain;
     await db.prisma.$executeRawUnsafe(`CREATE FUNCTION hang_up() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$`);

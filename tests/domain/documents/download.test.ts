@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterEach(() => until(() => host.openConnections() === 0));
 afterAll(() => host.close());
 
-it('a document has 5 s to connect, 10 s of silence, 30 s in all and 3 redirects (R-62)', () => {
+it('allows 5 s to connect, 10 s of silence, 30 s in total and 3 redirects (R-62)', () => {
   const inMilliseconds = { connectTimeout: 5_000, stallTimeout: 10_000, totalTimeout: 30_000 };
   expect(fetchDefaults).toEqual({ ...inMilliseconds, maxRedirects: 3 });
 });
@@ -46,7 +46,7 @@ describe('a fetched document', () => {
     expect(sums).toEqual({ sizeBytes: content.length, checksum: createHash('sha256').update(content).digest('hex') });
   });
 
-  it('is asked for under our own name, uncompressed, without cookies, credentials or referrer', async () => {
+  it('is requested uncompressed, with our user agent, without cookies, credentials or referrer', async () => {
     const target = host.serve('/second', { content: sampleFiles.png });
     const url = host.serve('/first', (_request, response) => {
       response.writeHead(302, { location: target, 'set-cookie': 'session=1; Path=/' }).end();
@@ -62,7 +62,7 @@ describe('a fetched document', () => {
     }
   });
 
-  it('is never unpacked', async () => {
+  it('is never decompressed', async () => {
     const content = gzipSync(Buffer.alloc(8 * mebibyte));
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/pdf' };
     const url = host.serve('/bomb', { content, headers });
@@ -73,7 +73,7 @@ describe('a fetched document', () => {
     expect([value, sizeBytes]).toEqual(['application/gzip', content.length]);
   });
 
-  it('is fetched after up to three redirects and not after a fourth', async () => {
+  it('is fetched after three redirects, and fails after a fourth', async () => {
     host.serve('/hop0', { content: sampleFiles.jpeg });
     for (const [hop, status] of [
       [1, 301],
@@ -99,7 +99,7 @@ describe('a fetched document', () => {
     await expect(download(url, { maxBytes: mebibyte }, async () => 'not read')).rejects.toThrow('not read to its end');
   });
 
-  it('may be read slowly: only the server’s silence counts as a stall', async () => {
+  it('can be read slowly: only silence of the server is a stall', async () => {
     const url = host.serve('/patience', { content: Buffer.alloc(mebibyte) });
     const patient = downloaderFor({ stallTimeout: 100 });
     const { sizeBytes } = await patient(url, { maxBytes: mebibyte }, async (file) => {
@@ -144,7 +144,7 @@ describe('a document of the wrong size', () => {
     expect([name, await codeOf(fetchWith(download, url))]).toEqual([name, 'document_empty']);
   });
 
-  it('is refused by its Content-Length before anything is read', async () => {
+  it('is refused by its Content-Length before its body is read', async () => {
     let sent = 0;
     const url = host.serve('/declared', (_request, response) => {
       response.writeHead(200, { 'content-length': String(mebibyte + 1) }).flushHeaders();
@@ -156,7 +156,7 @@ describe('a document of the wrong size', () => {
     expect(sent).toBeLessThan(1000);
   });
 
-  it('is accepted at the limit and cut one byte above it, whatever Content-Length says', async () => {
+  it('is accepted at the limit and refused one byte above it without a Content-Length', async () => {
     const limit = 20 * mebibyte;
     const chunked = (size: number) => (_request: unknown, response: ServerResponse) => {
       response.write(Buffer.alloc(size - 1));
@@ -184,7 +184,7 @@ describe('https', () => {
   });
   afterAll(() => secure.close());
 
-  it('checks the certificate against the name, though the connection goes to the checked address', async () => {
+  it('checks the certificate against the name while it connects to the checked address', async () => {
     const url = secure.serve('/a.png', { content: sampleFiles.png });
     await expect(fetchWith(secureDownloader(), url)).resolves.toMatchObject({ sizeBytes: sampleFiles.png.length });
     const otherName = secure.host.replace(tlsHostName, 'other.example.com');
@@ -192,13 +192,13 @@ describe('https', () => {
     expect(await codeOf(fetchWith(wrongName, `https://${otherName}/a.png`))).toBe('document_fetch_failed');
   });
 
-  it('refuses a certificate that nobody vouches for', async () => {
+  it('refuses an untrusted certificate', async () => {
     const { ca: _ca, ...options } = { ca: '', allowedHosts: [secure.host], lookup: async () => [loopback] };
     const strict = createDownloader(options);
     expect(await codeOf(fetchWith(strict, `https://${secure.host}/a.png`))).toBe('document_fetch_failed');
   });
 
-  it('asks DNS once for each hop: an answer that changes afterwards changes nothing', async () => {
+  it('asks DNS once for each hop, so a later answer has no effect', async () => {
     const answers: HostAddress[] = [loopback, { address: '127.0.0.2', family: 4 }];
     let lookups = 0;
     const lookup = async () => [answers[lookups++] ?? loopback];
@@ -206,7 +206,7 @@ describe('https', () => {
     expect(lookups).toBe(1);
   });
 
-  it('never uses a connection that another part of the process keeps open', async () => {
+  it('never reuses a connection of another part of the process', async () => {
     const kept = request({
       agent: globalAgent,
       host: tlsHostName,

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterEach(() => until(() => host.openConnections() === 0));
 afterAll(() => host.close());
 
-describe('the trap: a server on this machine that must never hear from us', () => {
+describe('a local server that must never be reached', () => {
   let trap: Server;
   let reached = 0;
   let port = 0;
@@ -94,7 +94,7 @@ describe('the trap: a server on this machine that must never hear from us', () =
     'intranet',
   ];
 
-  it.each(literals)('https://%s is forbidden, for webhooks, too, and so is a redirect to it', async (literal) => {
+  it.each(literals)('is forbidden as https://%s, as a redirect and for webhooks', async (literal) => {
     for (const scheme of ['https', 'http']) {
       const url = `${scheme}://${literal}:${port}/latest/meta-data/`;
       expect(await codeOf(fetchWith(download, url))).toBe('document_url_forbidden');
@@ -129,7 +129,7 @@ describe('the trap: a server on this machine that must never hear from us', () =
     ['the unspecified address', [{ address: '0.0.0.0', family: 4 }]],
   ];
 
-  it.each(answers)('a name that stands for %s is forbidden', async (_name, addresses) => {
+  it.each(answers)('is forbidden by a name that resolves to %s', async (_name, addresses) => {
     const misled = downloaderFor({ lookup: async () => addresses });
     const refusal = await refusalOf(fetchWith(misled, `https://files.example.com:${port}/`));
     const message = 'The service must not fetch this URL; use a public https URL.';
@@ -138,7 +138,7 @@ describe('the trap: a server on this machine that must never hear from us', () =
     expect(sent).toEqual({ error: 'url_forbidden' });
   });
 
-  it('a name whose answer turns private after the check is not looked up again', async () => {
+  it('is not reached by a name whose DNS answer turns private after the check', async () => {
     let lookups = 0;
     const rebinding = downloaderFor({
       connectTimeout: 300,
@@ -146,17 +146,17 @@ describe('the trap: a server on this machine that must never hear from us', () =
     });
     expect(await codeOf(fetchWith(rebinding, `https://files.example.com:${port}/`))).toBe('document_fetch_failed');
     expect(lookups).toBe(1);
-    // A webhook is looked up anew at each attempt.
+    // A webhook is looked up again at each attempt.
     const lookup = async () => (lookups++ === 1 ? [publicAddress] : [{ address: '127.0.0.1', family: 4 }]);
     const attempt = () => deliver(`https://files.example.com:${port}/`, { timeout: 300, lookup });
     expect([{ error: 'timeout' }, { error: 'unreachable' }]).toContainEqual(await attempt());
     expect(await attempt()).toEqual({ error: 'url_forbidden' });
   });
 
-  it('an address is refused before any connection: one answer, and at once, whatever listens there', async () => {
+  it('is refused before any connection, at once and equally for open, silent and closed ports', async () => {
     const [deaf, closed] = [await startDeafServer(), await startRawServer('', false)];
     closed.close();
-    // Who tried to connect would wait for a minute at one of them, and be refused by another.
+    // A connection attempt would wait a minute at the first and be refused by the second.
     const lookup = async () => [{ address: '127.0.0.1', family: 4 }];
     const patient = downloaderFor({ connectTimeout: 60_000, lookup });
     const answers = new Set<string>();
@@ -171,7 +171,7 @@ describe('the trap: a server on this machine that must never hear from us', () =
     expect([...answers]).toEqual([JSON.stringify(['document_url_forbidden', message, undefined])]);
   });
 
-  it('an exception for one port opens no other', async () => {
+  it('is not reached by an exception for another port', async () => {
     expect(await codeOf(fetchWith(download, `http://127.0.0.1:${port}/`))).toBe('document_url_forbidden');
   });
 
@@ -181,7 +181,7 @@ describe('the trap: a server on this machine that must never hear from us', () =
     'gopher://127.0.0.1:70/',
     'https://u:p@files.example.com/',
     'javascript:1',
-  ])('%s is invalid in a request and forbidden in a redirect', async (url) => {
+  ])('answers %s as invalid in a request and as forbidden in a redirect', async (url) => {
     expect(await codeOf(fetchWith(download, url))).toBe('document_url_invalid');
     const bait = host.serve('/odd', (_request, response) => {
       response.writeHead(307, { location: url }).end();

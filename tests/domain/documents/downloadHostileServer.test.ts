@@ -28,7 +28,7 @@ afterAll(async () => {
   await host.close();
 });
 
-/** They end with the file, also when a test fails. */
+/** Closed after all tests, even when a test fails. */
 const rawServers: RawServer[] = [];
 
 async function rawServer(answer: string | undefined, split: boolean): Promise<RawServer> {
@@ -37,8 +37,8 @@ async function rawServer(answer: string | undefined, split: boolean): Promise<Ra
   return server;
 }
 
-describe('a server that does not deliver', () => {
-  it.each([300, 304, 400, 401, 403, 404, 410, 418, 500, 503, 206])('answers %i', async (status) => {
+describe('a server that does not deliver the file', () => {
+  it.each([300, 304, 400, 401, 403, 404, 410, 418, 500, 503, 206])('is refused with status %i', async (status) => {
     const url = host.serve(`/status-${status}`, (_request, response) => {
       response.writeHead(status).end();
     });
@@ -52,7 +52,7 @@ describe('a server that does not deliver', () => {
     [302, { location: '/landing' }],
     [302, {}],
     [500, {}],
-  ])('can’t make us read the endless body of a %i', async (status, headers) => {
+  ])('cannot make us read the endless body of a %i', async (status, headers) => {
     let sent = Infinity;
     host.serve('/landing', { content: sampleFiles.png });
     const url = host.serve(`/flood-${status}`, (httpRequest, response) => {
@@ -65,7 +65,7 @@ describe('a server that does not deliver', () => {
     });
     await fetchWith(download, url).catch(() => undefined);
     await until(() => host.openConnections() === 0);
-    // What the buffers of two sockets of the kernel hold, generously.
+    // A generous limit for the kernel buffers of two sockets.
     expect(sent).toBeLessThan(64 * mebibyte);
   });
 
@@ -83,14 +83,14 @@ describe('a server that does not deliver', () => {
         response.write(Buffer.alloc(50_000));
       },
     ],
-  ])('is given up when it %s', async (name, answer) => {
+  ])('times out when it %s', async (name, answer) => {
     const url = host.serve(`/${encodeURIComponent(name)}`, (_request, response) => {
       answer(response);
     });
     expect(await codeOf(fetchWith(downloaderFor({ stallTimeout: 100 }), url))).toBe('document_fetch_failed');
   });
 
-  it('is given up after the total time, however steadily it drips and redirects', async () => {
+  it('times out after the total time, even if it sends slowly and redirects', async () => {
     const drip = host.serve('/drip', (_request, response) => {
       const timer = setInterval(() => response.write('x'), 20);
       response.on('close', () => {
@@ -123,7 +123,7 @@ describe('a server that does not deliver', () => {
     ['sends 10 000 headers', `HTTP/1.1 200 OK\r\n${'x-a: b\r\n'.repeat(10_000)}\r\n%PDF-`],
     ['sends an endless header', `HTTP/1.1 200 OK\r\nx-a: ${'b'.repeat(100_000)}`],
     ['redirects to nowhere', 'HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n'],
-  ])('can’t do harm when it %s', async (_name, answer) => {
+  ])('is refused when it %s', async (_name, answer) => {
     for (const split of [false, true]) {
       const server = await rawServer(answer, split);
       const impatient = createDownloader({ allowedHosts: [server.host], stallTimeout: 300 });
@@ -132,22 +132,22 @@ describe('a server that does not deliver', () => {
     }
   });
 
-  it('is given up when it accepts the connection and never greets (TLS)', async () => {
+  it('times out when it accepts the connection without a TLS handshake', async () => {
     const server = await rawServer(undefined, false);
     const impatient = createDownloader({ allowedHosts: [server.host], connectTimeout: 100 });
     expect(await codeOf(fetchWith(impatient, `https://${server.host}/`))).toBe('document_fetch_failed');
   });
 
-  it('is given up when it never takes the connection', async () => {
+  it('times out when it never accepts the connection', async () => {
     const server = await startDeafServer();
     rawServers.push(server);
-    // With no other limit that could end it before the test's own.
+    // Only the connect timeout can end the attempt within the time of the test.
     const others = { stallTimeout: 60_000, totalTimeout: 60_000 };
     const impatient = createDownloader({ allowedHosts: [server.host], connectTimeout: 100, ...others });
     expect(await codeOf(fetchWith(impatient, `http://${server.host}/`))).toBe('document_fetch_failed');
   });
 
-  it('is given up when DNS never tells its address', async () => {
+  it('times out when DNS never answers', async () => {
     const lookup: HostLookup = async (_name, signal) => {
       await once(signal, 'abort');
       throw signal.reason;
@@ -157,7 +157,7 @@ describe('a server that does not deliver', () => {
     );
   });
 
-  it('gets one answer for all of it: nobody learns from it what is wrong there', async () => {
+  it('gets one answer for all failures, so that callers cannot probe the network', async () => {
     const [closed, silent] = [await rawServer('', false), await rawServer(undefined, false)];
     const deaf = await startDeafServer();
     rawServers.push(deaf);
@@ -181,7 +181,7 @@ describe('a server that does not deliver', () => {
     expect(await Promise.all(refusals)).toEqual(refusals.map(() => answer));
   });
 
-  it('is one that nobody listens for, or whose name has no address', async () => {
+  it('is refused when its port is closed or its name has no address', async () => {
     const closed = await rawServer('', false);
     closed.close();
     expect(await codeOf(fetchWith(createDownloader({ allowedHosts: [closed.host] }), `http://${closed.host}/`))).toBe(

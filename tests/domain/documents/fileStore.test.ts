@@ -25,7 +25,7 @@ describe('the file store', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  it('refuses a link in which any one character was changed, dropped or doubled', async () => {
+  it('refuses a link with any one character changed, dropped or doubled', async () => {
     const link = (await linkTo(keyOf('scan.pdf'))).split('/').at(-1) ?? '';
     const opens = (text: string) => subject.store.openLink?.(text, new Date()) !== undefined;
     expect(opens(link)).toBe(true);
@@ -39,7 +39,7 @@ describe('the file store', () => {
     expect(madeUp.filter(opens)).toEqual([]);
   });
 
-  it('counts the time of a link by the service’s clock, to the millisecond', async () => {
+  it('expires a link by the service’s clock, exact to the millisecond', async () => {
     const key = keyOf('scan.pdf');
     await subject.store.put(key, bodyOf('x'), 'application/pdf');
     const from = new Date('2031-01-01T00:00:00.000Z');
@@ -59,7 +59,7 @@ describe('the file store', () => {
     }
   });
 
-  it('gives one answer for changed, expired and made-up links, and nothing that runs or stays', async () => {
+  it('answers changed, expired and made-up links equally, with headers that prevent scripts and caching', async () => {
     const key = keyOf('scan.pdf');
     const link = await linkTo(key);
     const madeUp = ['x', '..%2f..%2fetc%2fpasswd'].map((text) => `${subject.origin}/files/${text}`);
@@ -79,7 +79,7 @@ describe('the file store', () => {
     }
   });
 
-  it('answers HEAD like GET, and no other method', async () => {
+  it('answers HEAD like GET, and 405 to other methods', async () => {
     const key = keyOf('scan.pdf');
     await subject.store.put(key, bodyOf('12345'), 'application/pdf');
     const link = await linkTo(key);
@@ -107,21 +107,21 @@ describe('the file store', () => {
     '.incoming/x',
     `a/${'x'.repeat(256)}`,
     'a/',
-  ])('never leaves its folder: %j', async (key) => {
+  ])('refuses a key that could leave its folder: %j', async (key) => {
     const before = await filesBelow(dataDir);
     await expect(subject.store.put(key, bodyOf('x'), 'application/pdf')).rejects.toThrow('not valid');
     await expect(subject.store.remove(key)).rejects.toThrow('not valid');
     expect(await filesBelow(dataDir)).toEqual(before);
   });
 
-  it('removes an object without its folder, which a concurrent upload may be about to use', async () => {
+  it('removes an object but not its folder, which a concurrent upload may need', async () => {
     const key = keyOf('scan.pdf');
     await subject.store.put(key, bodyOf('x'), 'application/pdf');
     await subject.store.remove(key);
     expect(await readdir(join(dataDir, 'documents', dirname(key)))).toEqual([]);
   });
 
-  it('keeps files and its secret from other users, and its links over a restart', async () => {
+  it('hides files and its secret from other users, and keeps links valid over a restart', async () => {
     const key = keyOf('scan.pdf');
     await subject.store.put(key, bodyOf('x'), 'application/pdf');
     const link = (await linkTo(key)).split('/').at(-1) ?? '';
@@ -134,7 +134,7 @@ describe('the file store', () => {
     await again.close();
   });
 
-  it('agrees on one secret when several processes start at once, and refuses a broken one', async () => {
+  it('creates one secret when several processes start at once, and refuses a broken one', async () => {
     const fresh = await mkdtemp(join(tmpdir(), 'objects-'));
     const open = () => openObjectStore({ dataDir: fresh, baseUrl: () => '', store: { kind: 'file' } });
     const stores = await Promise.all(Array.from({ length: 8 }, open));
@@ -147,7 +147,7 @@ describe('the file store', () => {
     await rm(fresh, { recursive: true });
   });
 
-  it('is unavailable while its folder is gone', async () => {
+  it('is unavailable while its folder is missing', async () => {
     await rename(join(dataDir, 'documents'), join(dataDir, 'moved'));
     expect(await outcomeOf(subject.store.check())).toBe('dependency_unavailable');
     const attempt = subject.store.put(keyOf('a.pdf'), bodyOf('x'), 'application/pdf');

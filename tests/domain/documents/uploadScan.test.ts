@@ -28,7 +28,7 @@ const environment = () => ({
   CLAMAV_ADDRESS: clamd.setting,
 });
 
-/** The same rules whatever the store; `objects` lists everything that lies in it or was left behind. */
+/** The rules for either store; `objects` lists stored and temporary objects. */
 function describeUploads(
   settings: () => Record<string, string>,
   objects: (harness: Harness) => Promise<string[]>,
@@ -38,7 +38,7 @@ function describeUploads(
   let patientId: string;
   beforeAll(async () => {
     harness = await startHarness({ environment: { ...environment(), ...settings() } });
-    // An S3 server looks at its own clock to tell whether a link still works.
+    // An S3 server checks the expiry of a link by its own clock.
     harness.clock.now = new Date();
     partner = await newPartner(harness);
     patientId = await newPatient(harness, partner);
@@ -56,7 +56,7 @@ function describeUploads(
     });
   const rows = () => harness.domain.db.prisma.document.findMany({ where: { tenantId: partner.tenantId } });
 
-  it('stores what was scanned, byte for byte', async () => {
+  it('stores the scanned bytes unchanged', async () => {
     const { status, body } = await upload(large);
     expect([status, body.userDocument.sizeBytes]).toEqual([200, large.length]);
     expect(clamd.scanned.at(-1)?.equals(large)).toBe(true);
@@ -65,7 +65,7 @@ function describeUploads(
     expect(Buffer.from(await served.arrayBuffer()).equals(large)).toBe(true);
   });
 
-  it('refuses an infected file, keeps nothing of it and tells nobody by what it was found', async () => {
+  it('refuses an infected file, stores none of it and does not disclose the signature', async () => {
     const before = [await rows(), await objects(harness)];
     const answer = await upload(infected);
     expectProblem(answer, 400, 'document_rejected');
@@ -113,7 +113,7 @@ function describeUploads(
         socket.write('stream: OK\0');
       },
     ],
-  ])('asks to come back when clamd %s, and stores nothing', async (_fault, behaviour) => {
+  ])('answers 503 with Retry-After when clamd %s, and stores no document', async (_fault, behaviour) => {
     const before = [await rows(), await objects(harness)];
     clamd.behave(behaviour);
     const answer = await upload(large);
@@ -123,7 +123,7 @@ function describeUploads(
     expect(await objects(harness)).toEqual(before[1]);
   });
 
-  it('asks to come back when the file is larger than clamd scans, and stores nothing', async () => {
+  it('answers 503 when the file is too large for clamd, and stores no document', async () => {
     const before = [await rows(), await objects(harness)];
     expectProblem(await upload(Buffer.concat([large, large])), 503, 'dependency_unavailable');
     expect([await rows(), await objects(harness)]).toEqual(before);
@@ -152,7 +152,7 @@ describeOnS3('an upload to the S3 store', () => {
 });
 
 describe('a service whose clamd is down', () => {
-  it('starts and says so, is ready, refuses uploads and takes them again when clamd is back', async () => {
+  it('starts with a warning, is ready, answers 503 to uploads and accepts them when clamd is back', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'clamd-'));
     const path = join(folder, 'clamd.ctl');
     const harness = await startHarness({ environment: { ...environment(), CLAMAV_ADDRESS: path } });
