@@ -46,10 +46,7 @@ const decide = (encounter: EncounterRecord, decision: 'approved' | 'denied') =>
 const kinds: Readonly<
   Record<
     string,
-    {
-      readonly event: string;
-      readonly prepare: (approved: EncounterRecord) => Promise<() => Promise<unknown>>;
-    }
+    { readonly event: string; readonly prepare: (approved: EncounterRecord) => Promise<() => Promise<unknown>> }
   >
 > = {
   'a denial': {
@@ -67,11 +64,7 @@ const kinds: Readonly<
     event: 'gfe.revoked',
     prepare: async (approved) => () =>
       act((transaction) =>
-        revokeApprovals(transaction, approved.encounterNo, {
-          reviewerRef: 'B',
-          items: itemsOf(approved),
-          reason: 'x',
-        }),
+        revokeApprovals(transaction, approved.encounterNo, { reviewerRef: 'B', items: itemsOf(approved), reason: 'x' }),
       ),
   },
   'a change of the medical history': {

@@ -75,11 +75,7 @@ export function useCatalogHarness(): CatalogHarness {
 export async function storedCatalog(db: DomainContext['db'], tenantId: string) {
   const where = { tenantId };
   const variants = { orderBy: { sku: 'asc' } } as const;
-  const include = {
-    rx: true,
-    offer: { include: { variants } },
-    availability: { orderBy: { id: 'asc' } },
-  } as const;
+  const include = { rx: true, offer: { include: { variants } }, availability: { orderBy: { id: 'asc' } } } as const;
   const [clinics, categories, products] = await Promise.all([
     db.prisma.clinic.findMany({
       where,

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { newPartner, newPatient, type Partner } from '../../support/factories.js';
@@ -25,12 +25,7 @@ const upload = (fileName = 'blood.pdf'): Promise<Answer> => {
   return call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, { token: partner.token, json });
 };
 
-interface Uploaded {
-  readonly id: string;
-  readonly fileUrl: string;
-  readonly blobPath: string;
-  readonly checksum: string;
-}
+type Uploaded = Readonly<Record<'id' | 'fileUrl' | 'blobPath' | 'checksum', string>>;
 
 async function uploaded(fileName?: string): Promise<Uploaded> {
   const { status, body } = await upload(fileName);
@@ -43,8 +38,6 @@ async function load(fileUrl: string, options: RequestInit = {}) {
   const content = Buffer.from(await response.arrayBuffer());
   return { status: response.status, headers: response.headers, content };
 }
-
-const pathOf = ({ blobPath }: Uploaded): string => join(harness.dataDir, 'documents', blobPath);
 
 describe('the link to a document', () => {
   it('serves the file as an attachment, without a token', async () => {
@@ -70,49 +63,12 @@ describe('the link to a document', () => {
     expect([status, content.includes('%PDF')]).toEqual([403, false]);
   });
 
-  it('answers 403 if any part of it is changed', async () => {
-    const [{ fileUrl }, other] = [await uploaded(), await uploaded()];
-    const start = fileUrl.slice(0, fileUrl.lastIndexOf('/') + 1);
-    const link = fileUrl.slice(start.length);
-    const [payload = '', signature = ''] = link.split('.');
-    const [otherPayload = ''] = other.fileUrl.slice(start.length).split('.');
-    const stretched = JSON.stringify(JSON.parse(Buffer.from(payload, 'base64url').toString())).replace(
-      /\d+(?=]$)/,
-      (expiry) => String(Number(expiry) + 1),
-    );
-    const places = Array.from({ length: Math.floor(link.length / 9) }, (_, index) => index * 9);
-    const changed = places.map((at) => `${link.slice(0, at)}${link[at] === 'A' ? 'B' : 'A'}${link.slice(at + 1)}`);
-    const forged = [
-      ...changed,
-      payload,
-      `${payload}.`,
-      `.${signature}`,
-      `${otherPayload}.${signature}`,
-      `${link}.x`,
-      `${link}A`,
-      `${link}=`,
-      `${Buffer.from(stretched).toString('base64url')}.${signature}`,
-    ];
-    for (const text of forged) expect((await load(start + text)).status).toBe(403);
-    expect((await load(fileUrl)).status).toBe(200);
-  });
-
-  it('answers 405 to methods other than GET and HEAD', async () => {
-    const document = await uploaded();
-    for (const method of ['POST', 'PUT', 'DELETE']) expect((await load(document.fileUrl, { method })).status).toBe(405);
-    expect((await load(document.fileUrl, { method: 'HEAD' })).status).toBe(200);
-    expect(await readFile(pathOf(document))).toEqual(sampleFiles.pdf);
-  });
-
-  it('answers 404 if the file is missing', async () => {
-    const document = await uploaded();
-    await rm(pathOf(document));
-    expect((await load(document.fileUrl)).status).toBe(404);
-  });
-
-  it('contains no file name, which proxies would log', async () => {
+  it('is never logged, and contains no file name, which proxies would log', async () => {
     const { fileUrl, blobPath } = await uploaded('Jane Miller HIV.pdf');
-    const content = Buffer.from(fileUrl.split('/').at(-1)?.split('.')[0] ?? '', 'base64url').toString();
+    await load(fileUrl);
+    const link = fileUrl.split('/').at(-1) ?? '';
+    expect(JSON.stringify(harness.logged)).not.toContain(link);
+    const content = Buffer.from(link.split('.')[0] ?? '', 'base64url').toString();
     expect(JSON.parse(content)).toEqual([blobPath, expect.any(Number)]);
   });
 
@@ -123,11 +79,9 @@ describe('the link to a document', () => {
     const secret = await readFile(join(harness.dataDir, 'file-link.key'));
     const signature = createHmac('sha256', secret).update(payload).digest('base64url');
     const { status, headers } = await load(`${fileUrl.slice(0, fileUrl.lastIndexOf('/'))}/${payload}.${signature}`);
-    expect([status, headers.get('Content-Type'), headers.get('Content-Disposition')]).toEqual([
-      200,
-      'application/pdf',
-      'attachment; filename="blood test.pdf"',
-    ]);
+    const type = headers.get('Content-Type');
+    expect([status, type]).toEqual([200, 'application/pdf']);
+    expect(headers.get('Content-Disposition')).toBe('attachment; filename="blood test.pdf"');
   });
 
   const rowsOf = ({ id }: Uploaded) =>
@@ -140,28 +94,17 @@ describe('the link to a document', () => {
     const document = await uploaded();
     const { headers } = await load(document.fileUrl);
     await load(document.fileUrl, { headers: { Range: 'bytes=0-3' } });
-    await load(`${document.fileUrl}x`);
-    const rows = await rowsOf(document);
-    expect(rows).toHaveLength(2);
+    expect((await load(`${document.fileUrl}x`)).status).toBe(403);
+    expect(await rowsOf(document)).toHaveLength(2);
     await addCheckpoints(harness.domain);
     const query = `patientId=${patientId}&operationId=openDocumentLink&limit=100`;
     const { body } = await call(harness, `GET /audit-events?${query}`, partner);
-    expect(body.data.find(({ requestId }: { requestId: string }) => requestId === headers.get('X-Request-Id'))).toEqual(
-      {
-        at: harness.clock.now.toISOString(),
-        clientId: null,
-        operationId: 'openDocumentLink',
-        resourceType: 'document',
-        resourceId: document.id,
-        patientId,
-        status: 200,
-        code: null,
-        requestId: headers.get('X-Request-Id'),
-        ip: '127.0.0.1',
-        outcome: 'success',
-        reviewerRef: null,
-      },
-    );
+    const requestId = headers.get('X-Request-Id');
+    expect(body.data.find((row: { requestId: string }) => row.requestId === requestId)).toEqual({
+      ...{ at: harness.clock.now.toISOString(), operationId: 'openDocumentLink', requestId, ip: '127.0.0.1' },
+      ...{ resourceType: 'document', resourceId: document.id, patientId, clientId: null, reviewerRef: null },
+      ...{ status: 200, code: null, outcome: 'success' },
+    });
   });
 
   it('records all reads beyond 20 in a minute in one row', async () => {
@@ -184,12 +127,6 @@ describe('the link to a document', () => {
     await harness.domain.db.prisma.document.delete({ where: { tenantId_id: { tenantId: partner.tenantId, id } } });
     expect((await load(fileUrl)).status).toBe(403);
   });
-
-  it('is never logged', async () => {
-    const { fileUrl } = await uploaded();
-    await load(fileUrl);
-    expect(JSON.stringify(harness.logged)).not.toContain(fileUrl.slice(fileUrl.lastIndexOf('/') + 1));
-  });
 });
 
 describe('a connection that breaks while the row is written', () => {
@@ -206,9 +143,7 @@ describe('a connection that breaks while the row is written', () => {
     );
     expect([answer.status, answer.body.code]).toEqual([503, 'dependency_unavailable']);
     const folder = join(harness.dataDir, 'documents', partner.tenantId, 'clients', patientId, 'lab-results');
-    const kept = (await readdir(folder)).filter((documentId) => documentId > newest);
-    const objects = await Promise.all(kept.map((documentId) => readFile(join(folder, documentId))));
-    expect(objects).toEqual([]);
+    expect((await readdir(folder)).filter((documentId) => documentId > newest)).toEqual([]);
     expect((await upload()).status).toBe(200);
   });
 });

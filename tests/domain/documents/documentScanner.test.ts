@@ -9,7 +9,7 @@ import { createDocumentScanner } from '../../../src/adapters/scanner/createDocum
 import type { DocumentScanner } from '../../../src/adapters/scanner/documentScanner.js';
 import { codeOf, refusalOf, until } from '../../support/downloads.js';
 import { afterTheFile, eicar, startFakeClamd } from '../../support/fakeClamd.js';
-import type { Behaviour, FakeClamd } from '../../support/fakeClamd.js';
+import type { Behaviour, FakeClamd, FakeClamdOptions } from '../../support/fakeClamd.js';
 import { sampleFiles } from '../../support/fileHost.js';
 import { bodyOf } from '../../support/objectStores.js';
 
@@ -26,38 +26,40 @@ let folder: string;
 beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'clamd-')); });
 afterAll(() => rm(folder, { recursive: true }));
 
-describe('no scanner', () => {
-  it('passes documents unchanged', async () => {
-    const none = createDocumentScanner({ kind: 'none' });
-    expect(await read(none.scanned(bodyOf(infected)))).toEqual(infected);
-    await expect(none.check()).resolves.toBeUndefined();
-  });
+it('passes documents unchanged without a scanner', async () => {
+  const none = createDocumentScanner({ kind: 'none' });
+  expect(await read(none.scanned(bodyOf(infected)))).toEqual(infected);
+  await expect(none.check()).resolves.toBeUndefined();
 });
 
-describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
+/** A clamd for the tests of one `describe`; no test may leave a connection to it open. */
+function useClamd(options: () => FakeClamdOptions = () => ({})): () => FakeClamd {
   let clamd: FakeClamd;
-  let scanner: DocumentScanner;
-  beforeAll(async () => {
-    const place = way === 'TCP' ? {} : { path: join(folder, 'clamd.ctl') };
-    clamd = await startFakeClamd({ maxLength: 5_000_000, ...place });
-    scanner = createDocumentScanner({ kind: 'clamav', address: clamd.address });
-  });
+  beforeAll(async () => { clamd = await startFakeClamd(options()); });
   afterEach(async () => {
     clamd.behave(undefined);
     await until(() => clamd.openConnections() === 0);
   });
   afterAll(() => clamd.close());
+  return () => clamd;
+}
+
+describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
+  const path = () => (way === 'TCP' ? {} : { path: join(folder, 'clamd.ctl') });
+  const clamd = useClamd(() => ({ maxLength: 5_000_000, ...path() }));
+  let scanner: DocumentScanner;
+  beforeAll(() => { scanner = createDocumentScanner({ kind: 'clamav', address: clamd().address }); });
 
   it('scans every byte and passes a clean file unchanged', async () => {
     const chunks = [sampleFiles.pdf, randomBytes(1), randomBytes(300_000), Buffer.from('end')];
     const whole = Buffer.concat(chunks);
     expect(whole.equals(await read(scanner.scanned(bodyOf(...chunks))))).toBe(true);
-    expect(clamd.scanned.at(-1)?.equals(whole)).toBe(true);
+    expect(clamd().scanned.at(-1)?.equals(whole)).toBe(true);
   });
 
   it('scans the bytes after an empty chunk, which would be the end in its protocol', async () => {
     expect(await codeOf(read(scanner.scanned(bodyOf('%PDF-', '', eicar, ''))))).toBe('document_rejected');
-    expect(clamd.scanned.at(-1)?.toString()).toBe(`%PDF-${eicar}`);
+    expect(clamd().scanned.at(-1)?.toString()).toBe(`%PDF-${eicar}`);
   });
 
   it('refuses a file that is infected at its end or across chunks, and does not name the signature', async () => {
@@ -81,17 +83,10 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
 });
 
 describe('clamd', () => {
-  let clamd: FakeClamd;
-  beforeAll(async () => { clamd = await startFakeClamd(); });
-  afterEach(async () => {
-    clamd.behave(undefined);
-    await until(() => clamd.openConnections() === 0);
-  });
-  afterAll(() => clamd.close());
-
+  const clamd = useClamd();
   const scannerWith = (behaviour: Behaviour | undefined, patience = 300) => {
-    clamd.behave(behaviour);
-    return createClamavScanner({ address: clamd.address, patience });
+    clamd().behave(behaviour);
+    return createClamavScanner({ address: clamd().address, patience });
   };
   const answering = (text: string | Uint8Array): Behaviour => afterTheFile((socket) => { socket.end(text); });
 
@@ -203,14 +198,14 @@ describe('clamd', () => {
       expect(chunk.length).toBe(sampleFiles.pdf.length);
       break;
     }
-    expect(clamd.scanned).toEqual([]);
+    expect(clamd().scanned).toEqual([]);
   });
 
   it('is not connected for a file that is not read', async () => {
-    const before = clamd.connections();
+    const before = clamd().connections();
     scannerWith(undefined).scanned(bodyOf(sampleFiles.pdf));
     await setImmediate();
-    expect(clamd.connections()).toBe(before);
+    expect(clamd().connections()).toBe(before);
   });
 
   it('has a time limit that excludes waiting for the file', async () => {
