@@ -12,6 +12,27 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres.js
 /** The text of a catalog file, with line breaks so that positions differ. */
 export const write = (catalog: unknown): string => JSON.stringify(catalog, null, 2);
 
+/** The text at the position of a fault. */
+export const textAt = (text: string, { line, column }: JsonFault): string =>
+  (text.split('\n')[line - 1] ?? '').slice(column - 1);
+
+/** The counts of one kind of element in a report. */
+export function counts(created: number, updated: number, unchanged: number, deleted = 0): CatalogReport['products'] {
+  return { created, updated, deleted, unchanged };
+}
+
+/** The report of an import of the sample that changes no row. */
+export const unchangedSample = {
+  clinics: counts(0, 0, 2),
+  pharmacies: counts(0, 0, 1),
+  categories: counts(0, 0, 2),
+  subcategories: counts(0, 0, 3),
+  products: counts(0, 0, 2),
+};
+
+/** The stored rows of a tenant without a catalog. */
+export const emptyCatalog = { clinics: [], categories: [], products: [] };
+
 export interface CatalogHarness {
   /** An empty tenant for the current test. */
   readonly tenantId: string;
@@ -74,19 +95,13 @@ export function useCatalogHarness(): CatalogHarness {
 /** Clinics by name, categories by name, products by sku, each with all its children. */
 export async function storedCatalog(db: DomainContext['db'], tenantId: string) {
   const where = { tenantId };
+  const locations = { orderBy: { name: 'asc' } } as const;
+  const subcategories = { orderBy: { subCategoryName: 'asc' } } as const;
   const variants = { orderBy: { sku: 'asc' } } as const;
   const include = { rx: true, offer: { include: { variants } }, availability: { orderBy: { id: 'asc' } } } as const;
   const [clinics, categories, products] = await Promise.all([
-    db.prisma.clinic.findMany({
-      where,
-      orderBy: { nameKey: 'asc' },
-      include: { locations: { orderBy: { name: 'asc' } } },
-    }),
-    db.prisma.category.findMany({
-      where,
-      orderBy: { categoryName: 'asc' },
-      include: { subcategories: { orderBy: { subCategoryName: 'asc' } } },
-    }),
+    db.prisma.clinic.findMany({ where, orderBy: { nameKey: 'asc' }, include: { locations } }),
+    db.prisma.category.findMany({ where, orderBy: { categoryName: 'asc' }, include: { subcategories } }),
     db.prisma.product.findMany({ where, orderBy: [{ sku: 'asc' }, { id: 'asc' }], include }),
   ]);
   return { clinics, categories, products };

@@ -12,33 +12,16 @@ beforeAll(async () => {
   harness = await startHarness();
   partner = await newPartner(harness);
   const group = await newCategory(harness, partner);
-  const places = [
-    { state: 'TX', timezone: null },
-    { state: 'OK', timezone: null },
-  ];
+  const places = ['TX', 'OK'].map((state) => ({ state, timezone: null }));
   const clinics = await Promise.all(Array.from({ length: 100 }, () => newClinic(harness, partner, { places })));
   clinic = clinics[0] ?? '';
   const availability = clinics.slice(0, 3).map((clinicId) => ({ clinicId, isActive: true }));
   const product = { ...group, isRx: true, availability };
   await Promise.all(Array.from({ length: 100 }, () => newProduct(harness, partner, product)));
-  const { domain } = harness;
-  const times = { createdAt: domain.now(), updatedAt: domain.now() };
-  const offers = await domain.db.prisma.productOffer.findMany({ where: { tenantId: partner.tenantId } });
-  await domain.db.prisma.offerVariant.createMany({
-    data: offers.flatMap(({ tenantId, id: productOfferId }) =>
-      ['A', 'B'].map((sku) => ({
-        id: domain.newId(),
-        tenantId,
-        productOfferId,
-        name: sku,
-        sku,
-        price: '1',
-        qty: 1,
-        isActive: true,
-        ...times,
-      })),
-    ),
-  });
+  await harness.domain.db.prisma.$executeRaw`
+    INSERT INTO offer_variant (id, tenant_id, product_offer_id, name, sku, price, qty, is_active, created_at, updated_at)
+    SELECT gen_random_uuid(), tenant_id, id, sku, sku, 1, 1, true, now(), now()
+    FROM product_offer, unnest(ARRAY['A', 'B']) sku WHERE tenant_id = ${partner.tenantId}`;
 });
 afterAll(() => harness.close());
 

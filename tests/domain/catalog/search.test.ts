@@ -2,19 +2,8 @@ import { newCategory, newClinic, newPartner, newProduct, type Partner } from '..
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 
-const names = [
-  '100% Care',
-  '100x Care',
-  'a_b',
-  'axb',
-  'back\\slash',
-  'backXslash',
-  'ÉLAN Ästhetik',
-  'ΟΔΟΣ',
-  'O\'Brien "Bob"',
-  '😀 Smile',
-  '  spaced  out  ',
-];
+const plain = ['100% Care', '100x Care', 'a_b', 'axb', 'back\\slash', 'backXslash'];
+const names = [...plain, 'ÉLAN Ästhetik', 'ΟΔΟΣ', 'O\'Brien "Bob"', '😀 Smile', '  spaced  out  '];
 
 let harness: Harness;
 let partner: Partner;
@@ -69,8 +58,8 @@ describe.each([
     ['smile', ['😀 Smile']],
     ['out spaced', ['  spaced  out  ']],
     ['nothing like it', []],
-  ] as const)('finds every word of %j, in any order and case', async (text, found) => {
-    expect(await search(text)).toEqual(found);
+  ] as const)('finds every word of %j, in any order and case', async (text, expected) => {
+    expect(await search(text)).toEqual(expected);
   });
 
   it('searches the second column, too, and takes punctuation alone literally', async () => {
@@ -92,9 +81,8 @@ describe.each([
   });
 
   it('takes malformed percent-encoding literally', async () => {
-    const answers = await Promise.all(
-      ['%', '%E0%A4%A', '100%'].map((text) => call(harness, `${target}?search=${text}`, { token: partner.token })),
-    );
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    for (const text of ['%', '%E0%A4%A', '100%']) {
+      expect((await call(harness, `${target}?search=${text}`, { token: partner.token })).status).toBe(200);
+    }
   });
 });

@@ -6,7 +6,8 @@ import {
   parseRedirect,
   parseTarget,
 } from '../../../src/adapters/download/addressRules.js';
-import { forbiddenHosts, words } from './downloadHarness.js';
+import { words } from '../../support/words.js';
+import { forbiddenHosts } from './downloadHarness.js';
 
 function judge(text: string): 'malformed' | 'forbidden' | 'accepted' {
   const url = parseTarget(text);

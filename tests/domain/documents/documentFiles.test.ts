@@ -4,7 +4,7 @@ import { blobPath, describeFile, documentRules, safeFileName } from '../../../sr
 import type { DocumentType, FileEvidence, UploadRequest } from '../../../src/domain/documents/fileRules.js';
 import { Problem } from '../../../src/problem.js';
 import { sampleFiles } from '../../support/fileHost.js';
-import { words } from './downloadHarness.js';
+import { words } from '../../support/words.js';
 
 const documentId = '0193a8f0-0000-7000-8000-000000000001';
 const generated = `lab-results-${documentId}.pdf`;

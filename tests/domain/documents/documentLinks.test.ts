@@ -100,11 +100,12 @@ describe('the link to a document', () => {
     const query = `patientId=${patientId}&operationId=openDocumentLink&limit=100`;
     const { body } = await call(harness, `GET /audit-events?${query}`, partner);
     const requestId = headers.get('X-Request-Id');
-    expect(body.data.find((row: { requestId: string }) => row.requestId === requestId)).toEqual({
-      ...{ at: harness.clock.now.toISOString(), operationId: 'openDocumentLink', requestId, ip: '127.0.0.1' },
-      ...{ resourceType: 'document', resourceId: document.id, patientId, clientId: null, reviewerRef: null },
-      ...{ status: 200, code: null, outcome: 'success' },
-    });
+    const caller = { clientId: null, ip: '127.0.0.1', reviewerRef: null };
+    const resource = { resourceType: 'document', resourceId: document.id, patientId };
+    const result = { status: 200, code: null, outcome: 'success' };
+    const operation = { operationId: 'openDocumentLink', requestId, at: harness.clock.now.toISOString() };
+    const row = body.data.find((each: { requestId: string }) => each.requestId === requestId);
+    expect(row).toEqual({ ...operation, ...caller, ...resource, ...result });
   });
 
   it('records all reads beyond 20 in a minute in one row', async () => {

@@ -8,7 +8,8 @@ import { createDownloader, fetchDefaults, type DownloaderOptions } from '../../.
 import type { RemoteFile } from '../../../src/adapters/download/downloader.js';
 import { codeOf, endless, fetchWith, readAll } from '../../support/downloads.js';
 import { sampleFiles, startFileHost, tlsCertificate, tlsHostName, type FileHost } from '../../support/fileHost.js';
-import { ipv4, redirect, useFileHost, words } from './downloadHarness.js';
+import { words } from '../../support/words.js';
+import { ipv4, redirect, useFileHost } from './downloadHarness.js';
 
 const mebibyte = 1024 * 1024;
 const files = useFileHost();

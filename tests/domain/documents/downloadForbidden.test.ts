@@ -5,7 +5,8 @@ import { createWebhookSender, type SenderOptions } from '../../../src/adapters/w
 import { fetchWith, refusalOf } from '../../support/downloads.js';
 import { portOf } from '../../support/fileHost.js';
 import { startDeafServer, startRawServer } from '../../support/rawServer.js';
-import { forbiddenHosts, ipv4, ipv6, redirect, useFileHost, words } from './downloadHarness.js';
+import { words } from '../../support/words.js';
+import { forbiddenHosts, ipv4, ipv6, redirect, useFileHost } from './downloadHarness.js';
 
 const files = useFileHost();
 const message = 'The service must not fetch this URL; use a public https URL.';

@@ -4,6 +4,7 @@ import type { Downloader } from '../../../src/adapters/download/downloader.js';
 import type { HostAddress } from '../../../src/adapters/download/hostAddresses.js';
 import { codeOf, fetchWith, until } from '../../support/downloads.js';
 import { startFileHost, type FileHost } from '../../support/fileHost.js';
+import { words } from '../../support/words.js';
 
 export interface DownloadHarness {
   readonly host: FileHost;
@@ -39,9 +40,6 @@ export const redirect =
 
 export const ipv4 = (address: string): HostAddress => ({ address, family: 4 });
 export const ipv6 = (address: string): HostAddress => ({ address, family: 6 });
-
-/** The words of a text, for long lists. */
-export const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /** Spellings of loopback, private, reserved and internal hosts, which neither documents nor webhooks may reach. */
 export const forbiddenHosts = words(`

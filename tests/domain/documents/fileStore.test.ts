@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openObjectStore } from '../../../src/adapters/objects/openObjectStore.js';
 import { bodyOf, filesBelow, openFileSubject, outcomeOf, type FileSubject } from '../../support/objectStores.js';
-import { words } from './downloadHarness.js';
+import { words } from '../../support/words.js';
 
 const pdfObject = { fileName: 'scan.pdf', contentType: 'application/pdf' };
 const lifetime = 900;
