@@ -4,8 +4,7 @@
 export type Status = 'pending_review' | 'approved' | 'denied' | 'cancelled' | 'expired' | 'superseded' | 'revoked';
 
 /** Treatments: reviewed every year, reviewed once, and a prescription that is reviewed every year. */
-export const groups = ['yearly', 'once', 'prescription'] as const;
-export type Group = (typeof groups)[number];
+export type Group = 'yearly' | 'once' | 'prescription';
 
 export interface Request {
   readonly clinic: number;
@@ -70,30 +69,20 @@ export function create(life: Life, request: Request, now: number): Encounter {
     const { item, index } = approval;
     return { group, status: 'approved', decidedAt: now, validUntil: item.validUntil, reuses: index };
   });
-  const isDone = items.every(({ status }) => status === 'approved');
-  const made: Encounter = {
-    request,
-    createdAt: now,
-    documents,
-    items,
-    state: isDone ? 'completed' : 'open',
-    cancelledAt: null,
-    isInappropriate: false,
-  };
-  life.encounters.push(made);
-  return made;
+  const state = items.every(({ status }) => status === 'approved') ? 'completed' : 'open';
+  const notCancelled = { cancelledAt: null, isInappropriate: false };
+  const encounter: Encounter = { request, createdAt: now, documents, items, state, ...notCancelled };
+  life.encounters.push(encounter);
+  return encounter;
 }
 
-interface Found {
-  readonly item: Item;
-  readonly index: number;
-}
+type Reusable = Readonly<{ item: Item; index: number }>;
 
 /** Of the approvals that no fact contradicts, the one that ends last; with equal ends, the latest. */
-function reusable(life: Life, request: Request, group: Group, hasDocument: boolean, now: number): Found | null {
+function reusable(life: Life, request: Request, group: Group, hasDocument: boolean, now: number): Reusable | null {
   const { isLive, isScheduled, hasNotes, clinic } = request;
   if (group === 'prescription' || hasNotes || hasDocument || (isLive && isScheduled)) return null;
-  const found = life.encounters.flatMap((encounter, index): Found[] => {
+  const candidates = life.encounters.flatMap((encounter, index): Reusable[] => {
     const item = encounter.items.find((each) => each.group === group);
     if (!item || item.decidedAt === null || encounter.state !== 'completed') return [];
     const fits = (!isLive && !isScheduled) || encounter.request.isLive;
@@ -101,10 +90,10 @@ function reusable(life: Life, request: Request, group: Group, hasDocument: boole
     if (!fits || !holds || encounter.request.clinic !== clinic) return [];
     return isContradicted(life, group, item.decidedAt) ? [] : [{ item, index }];
   });
-  const end = ({ item }: Found): number => item.validUntil ?? Infinity;
-  const isAfter = (one: Found, other: Found): boolean =>
-    end(one) === end(other) ? (one.item.decidedAt ?? 0) > (other.item.decidedAt ?? 0) : end(one) > end(other);
-  return found.reduce<Found | null>((last, one) => (last && isAfter(last, one) ? last : one), null);
+  const end = ({ item }: Reusable): number => item.validUntil ?? Infinity;
+  const isAfter = (first: Reusable, second: Reusable): boolean =>
+    end(first) === end(second) ? (first.item.decidedAt ?? 0) > (second.item.decidedAt ?? 0) : end(first) > end(second);
+  return candidates.reduce<Reusable | null>((last, each) => (last && isAfter(last, each) ? last : each), null);
 }
 
 /** Whether a later decision or document contradicts an approval of that time. */
