@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { deactivateApiClient, revokeTokens } from '../../../src/domain/access/apiClients.js';
 import { retireSecret, rotateSecret } from '../../../src/domain/access/apiClientSecrets.js';
+import { setTenantActive } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
@@ -40,13 +41,8 @@ describe('a refresh token', () => {
     const first = await login(harness, partner);
     harness.clock.advance(10);
     const renewed = await refresh(harness, partner, first.body.refresh_token);
-    expect(renewed.body).toEqual({
-      access_token: expect.any(String),
-      token_type: 'Bearer',
-      expires_in: 25_200,
-      refresh_token: expect.any(String),
-      refresh_token_expires_in: 2_592_000,
-    });
+    const tokens = { access_token: expect.any(String), refresh_token: expect.any(String), token_type: 'Bearer' };
+    expect(renewed.body).toEqual({ ...tokens, expires_in: 25_200, refresh_token_expires_in: 2_592_000 });
     expect(renewed.status).toBe(200);
     expect(renewed.headers.get('Cache-Control')).toBe('no-store');
     const claims = (token: string) => ({ ...readToken(token).payload, iat: 0, exp: 0, jti: '' });
@@ -62,8 +58,8 @@ describe('a refresh token', () => {
   });
 
   it('is accepted in a form with HTTP Basic', async () => {
-    const { raw = '', headers } = asForm({ grant_type: 'refresh_token', refresh_token: await refreshTokenOf(partner) });
-    const options = { raw, headers: { ...headers, Authorization: basicAuth(partner) } };
+    const form = asForm({ grant_type: 'refresh_token', refresh_token: await refreshTokenOf(partner) });
+    const options = { ...form, headers: { ...form.headers, Authorization: basicAuth(partner) } };
     expect((await call(harness, 'POST /oauth/token', options)).status).toBe(200);
   });
 
@@ -84,11 +80,12 @@ describe('a refresh token', () => {
 describe('the scope of a refresh token', () => {
   const narrowed = { scope: 'admin:clinic read:client' };
 
+  const scopeOf = (token: string) => readToken(token).payload['scope'];
+
   it('stays as narrow as it was granted', async () => {
-    const renewed = await refresh(harness, partner, await refreshTokenOf(partner, narrowed));
-    expect(readToken(renewed.body.access_token).payload['scope']).toBe(narrowed.scope);
-    expect(readToken(renewed.body.refresh_token).payload['scope']).toBe(narrowed.scope);
-    expect(renewed.body).not.toHaveProperty('scope');
+    const { body } = await refresh(harness, partner, await refreshTokenOf(partner, narrowed));
+    expect([scopeOf(body.access_token), scopeOf(body.refresh_token)]).toEqual([narrowed.scope, narrowed.scope]);
+    expect(body).not.toHaveProperty('scope');
   });
 
   it('can be narrowed, and the response states the narrower scope', async () => {
@@ -105,11 +102,10 @@ describe('the scope of a refresh token', () => {
   it('loses the permissions that the client has lost', async () => {
     const client = await newClientOfPartner();
     const token = await refreshTokenOf(client, narrowed);
-    const { db } = harness.domain;
     const where = { tenantId: client.tenantId, clientId: client.clientId };
-    await db.prisma.apiClient.update({ where, data: { permissions: ['read:client'] } });
+    await harness.domain.db.prisma.apiClient.update({ where, data: { permissions: ['read:client'] } });
     const renewed = await refresh(harness, client, token);
-    expect(readToken(renewed.body.access_token).payload['scope']).toBe('read:client');
+    expect(scopeOf(renewed.body.access_token)).toBe('read:client');
     expect(await mayListClinics(renewed)).toBe(false);
   });
 });
@@ -118,6 +114,7 @@ describe('invalid_grant', () => {
   /** Ways to turn a valid refresh token into one that the service did not issue. */
   const forgeries: [string, (token: string) => string][] = [
     ['garbage', () => 'garbage'],
+    ['an access token', () => partner.token],
     ['three parts of garbage', () => 'e30.e30.e30'],
     ['a token whose type is not a string', (token) => forged(token, { typ: 5 })],
     ['a token without a signature', (token) => `${token.split('.').slice(0, 2).join('.')}.`],
@@ -146,11 +143,6 @@ describe('invalid_grant', () => {
     expect((await refresh(harness, partner, forged(token, {}))).status).toBe(200);
   });
 
-  it('answers an access token', async () => {
-    const { body } = await login(harness, partner);
-    expectInvalidGrant(await refresh(harness, partner, body.access_token));
-  });
-
   it('answers the token of another client, in the same tenant and in another one', async () => {
     const token = await refreshTokenOf(partner);
     for (const thief of [await newClientOfPartner(), await newPartner(harness)]) {
@@ -160,42 +152,31 @@ describe('invalid_grant', () => {
 });
 
 describe('the validity of a refresh token', () => {
-  it('ends when the secret that it was issued under expires', async () => {
+  it.each<[string, (clientId: string) => Promise<unknown>]>([
+    ['expires', async () => harness.clock.advance(DAY)],
+    ['is retired', (clientId) => retireSecret(harness.domain, clientId, { force: true })],
+  ])('ends when the secret that it was issued under %s; a successor under the new secret lives', async (_end, end) => {
     const client = await newClientOfPartner();
     const oldToken = await refreshTokenOf(client);
     const { clientSecret } = await rotateSecret(harness.domain, client.clientId, DAY);
     const renewed = { ...client, clientSecret };
     const newToken = await refreshTokenOf(renewed);
-    expect((await refresh(harness, renewed, oldToken)).status).toBe(200);
-    harness.clock.advance(DAY);
+    const moved = await refresh(harness, renewed, oldToken);
+    await end(client.clientId);
     expectInvalidGrant(await refresh(harness, renewed, oldToken));
     expectInvalidClient(await refresh(harness, client, oldToken));
-    expect((await refresh(harness, renewed, newToken)).status).toBe(200);
+    for (const token of [newToken, moved.body.refresh_token]) {
+      expect((await refresh(harness, renewed, token)).status).toBe(200);
+    }
   });
 
-  it('ends when the secret that it was issued under is retired', async () => {
-    const client = await newClientOfPartner();
-    const oldToken = await refreshTokenOf(client);
-    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
-    const renewed = { ...client, clientSecret };
-    const movedToken = (await refresh(harness, renewed, oldToken)).body.refresh_token;
-    await retireSecret(harness.domain, client.clientId, { force: false });
-    expectInvalidGrant(await refresh(harness, renewed, oldToken));
-    expect((await refresh(harness, renewed, movedToken)).status).toBe(200);
-  });
-
-  it('ends when its client is deactivated', async () => {
-    const client = await newClientOfPartner();
-    const token = await refreshTokenOf(client);
+  it('ends when its client or its tenant is deactivated', async () => {
+    const [client, other] = [await newClientOfPartner(), await newPartner(harness)];
+    const tokens = [await refreshTokenOf(client), await refreshTokenOf(other)];
     await deactivateApiClient(harness.domain, client.clientId);
-    expectInvalidClient(await refresh(harness, client, token));
-  });
-
-  it('ends when its tenant is deactivated', async () => {
-    const client = await newPartner(harness);
-    const token = await refreshTokenOf(client);
-    await harness.domain.db.prisma.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
-    expectInvalidClient(await refresh(harness, client, token));
+    await setTenantActive(harness.domain, other.tenantId, false);
+    expectInvalidClient(await refresh(harness, client, tokens[0] ?? ''));
+    expectInvalidClient(await refresh(harness, other, tokens[1] ?? ''));
   });
 
   it('ends when the tokens of its client are revoked, even by a wrong clock; later tokens stay valid', async () => {

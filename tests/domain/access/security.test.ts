@@ -1,15 +1,15 @@
 import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { Services } from '../../../src/context.js';
-import type { ProblemCode } from '../../../src/contract.js';
+import type { Permission, ProblemCode } from '../../../src/contract.js';
 import { deactivateApiClient, revokeTokens } from '../../../src/domain/access/apiClients.js';
 import { permissions } from '../../../src/domain/access/permissions.js';
-import type { Permission } from '../../../src/contract.js';
 import { setTenantActive } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, newToken, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { expectProblem } from '../../support/refusals.js';
 import { alterToken, es256, login, makeToken, readToken, unsignToken } from '../../support/tokens.js';
+import { words } from '../../support/words.js';
 
 const CHALLENGE = 'Bearer realm="clinical-encounter"';
 const REFUSED = `${CHALLENGE}, error="invalid_token"`;
@@ -33,19 +33,15 @@ afterAll(() => harness.close());
 
 function recordChecks(services: Services): Services {
   const { tokens } = services;
-  return Object.assign(services, {
-    tokens: {
-      ...tokens,
-      verify(...[kind, token, now]: Parameters<typeof tokens.verify>) {
-        checked.push(token);
-        return tokens.verify(kind, token, now);
-      },
-    },
-  });
+  const verify: typeof tokens.verify = (kind, token, now) => {
+    checked.push(token);
+    return tokens.verify(kind, token, now);
+  };
+  return Object.assign(services, { tokens: { ...tokens, verify } });
 }
 
 const listClinics = (token: string): Promise<Answer> => call(harness, 'GET /clinics', { token });
-const withHeader = (Authorization: string): Promise<Answer> =>
+const authorizedBy = (Authorization: string): Promise<Answer> =>
   call(harness, 'GET /clinics', { headers: { Authorization } });
 
 function expectRefusal(answer: Answer, code: ProblemCode, challenge = REFUSED): void {
@@ -58,24 +54,27 @@ const altered = (header: object, payload: object = {}): string =>
   alterToken(partner.token, key.privateKey, header, payload);
 
 describe('the Authorization header', () => {
-  it.each<[string, string | undefined]>([
-    ['no header', undefined],
-    ['an empty one', ''],
-    ['HTTP Basic', 'Basic Y2VzOmNlc3M='],
-    ['a token without a scheme', 'eyJhbGciOiJFUzI1NiJ9.e30.x'],
-  ])('gets a plain challenge if it holds no bearer token: %s', async (_name, authorization) => {
-    const answer = authorization === undefined ? await call(harness, 'GET /clinics') : await withHeader(authorization);
-    expectRefusal(answer, 'token_missing', CHALLENGE);
+  it.each(['', 'Basic Y2VzOmNlc3M=', 'eyJhbGciOiJFUzI1NiJ9.e30.x'])(
+    'gets a plain challenge if it holds no bearer token: %j',
+    async (authorization) => {
+      expectRefusal(await authorizedBy(authorization), 'token_missing', CHALLENGE);
+    },
+  );
+
+  it('gets a plain challenge if it is missing', async () => {
+    expectRefusal(await call(harness, 'GET /clinics'), 'token_missing', CHALLENGE);
   });
 
-  const broken = ['Bearer', 'Bearer ', 'Bearer two words', 'bearer =', 'Bearer "quoted"'];
-  it.each(broken)('is refused as token_invalid: %j', async (authorization) => {
-    expectRefusal(await withHeader(authorization), 'token_invalid');
-  });
+  it.each(['Bearer', 'Bearer ', 'Bearer two words', 'bearer =', 'Bearer "quoted"'])(
+    'is refused as token_invalid: %j',
+    async (authorization) => {
+      expectRefusal(await authorizedBy(authorization), 'token_invalid');
+    },
+  );
 
   it('is accepted with the scheme in any case (RFC 9110 §11.1)', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
-      expect((await withHeader(`${scheme} ${partner.token}`)).status).toBe(200);
+      expect((await authorizedBy(`${scheme} ${partner.token}`)).status).toBe(200);
     }
   });
 
@@ -97,14 +96,12 @@ describe('the Authorization header', () => {
 
 describe('an access token', () => {
   const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
-  const publicPem = (): Buffer =>
-    Buffer.from(createPublicKey(key.privateKey).export({ type: 'spki', format: 'pem' }).toString());
+  const strangersJwk = createPublicKey(stranger).export({ format: 'jwk' });
+  const publicPem = () => createPublicKey(key.privateKey).export({ type: 'spki', format: 'pem' }).toString();
+  const hs256 = (secret: string) => (input: Buffer) => createHmac('sha256', secret).update(input).digest();
   const parts = () => readToken(partner.token);
-  const replacePart = (index: number, text: string): string =>
-    partner.token
-      .split('.')
-      .map((part, place) => (place === index ? text : part))
-      .join('.');
+  const withHeader = (header: object) => ({ ...parts(), header: { ...parts().header, ...header } });
+  const replacePart = (index: number, text: string) => partner.token.split('.').with(index, text).join('.');
   const json = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
   it.each<[string, () => string]>([
@@ -125,23 +122,11 @@ describe('an access token', () => {
     ['an unknown key id', () => altered({ kid: 'ours' })],
     ['algorithm none', () => unsignToken(partner.token)],
     ['algorithm none and our signature', () => altered({ alg: 'none' })],
-    [
-      'HS256 with our public key as the secret',
-      () =>
-        makeToken({ ...parts(), header: { ...parts().header, alg: 'HS256' } }, (input) =>
-          createHmac('sha256', publicPem()).update(input).digest(),
-        ),
-    ],
+    ['HS256 with our public key as the secret', () => makeToken(withHeader({ alg: 'HS256' }), hs256(publicPem()))],
     ['another algorithm of the same key', () => altered({ alg: 'ES384' })],
     ['the signature of another key', () => makeToken(parts(), es256(stranger))],
-    [
-      'an embedded key in the header',
-      () =>
-        makeToken(
-          { ...parts(), header: { ...parts().header, jwk: createPublicKey(stranger).export({ format: 'jwk' }) } },
-          es256(stranger),
-        ),
-    ],
+    ['the signature of another key and a past end', () => alterToken(partner.token, stranger, {}, { exp: 1 })],
+    ['an embedded key in the header', () => makeToken(withHeader({ jwk: strangersJwk }), es256(stranger))],
     ['no signature', () => replacePart(2, '')],
     ['a signature of zeros', () => replacePart(2, Buffer.alloc(64).toString('base64url'))],
     ['a changed payload', () => replacePart(1, json({ ...parts().payload, tenant_id: 'other-tenant' }))],
@@ -158,8 +143,9 @@ describe('an access token', () => {
     ['no client', () => altered({}, { client_id: undefined })],
     ['no scope', () => altered({}, { scope: undefined })],
     ['a scope that is a list', () => altered({}, { scope: ['admin:clinic'] })],
-  ])('is refused with %s', async (_name, token) => {
-    expectRefusal(await listClinics(token()), 'token_invalid');
+  ])('is refused with %s, at every call', async (_name, tokenOf) => {
+    const token = tokenOf();
+    for (let count = 0; count < 2; count += 1) expectRefusal(await listClinics(token), 'token_invalid');
   });
 
   it('is accepted when signed again unchanged, which shows that the changes above cause the refusals', async () => {
@@ -189,11 +175,6 @@ describe('an access token', () => {
     expectRefusal(await listClinics(seen), 'token_expired');
   });
 
-  it('is reported as invalid, not as expired, if its signature is wrong', async () => {
-    const token = makeToken({ ...parts(), payload: { ...parts().payload, exp: 1 } }, es256(stranger));
-    expectRefusal(await listClinics(token), 'token_invalid');
-  });
-
   it('has its signature checked once in 30 s', async () => {
     const token = await newToken(harness, partner);
     const checks = () => checked.filter((other) => other === token).length;
@@ -205,11 +186,6 @@ describe('an access token', () => {
     harness.clock.advance(1);
     await listClinics(token);
     expect(checks()).toBe(2);
-  });
-
-  it('is refused at every call if its signature is wrong', async () => {
-    const token = makeToken(parts(), es256(stranger));
-    for (let count = 0; count < 3; count += 1) expectRefusal(await listClinics(token), 'token_invalid');
   });
 });
 
@@ -257,9 +233,8 @@ describe('permissions', () => {
   const refused = async (token: string): Promise<void> => {
     const answer = await listClinics(token);
     expectProblem(answer, 403, 'insufficient_permission');
-    expect(answer.headers.get('WWW-Authenticate')).toBe(
-      `${CHALLENGE}, error="insufficient_scope", scope="admin:clinic"`,
-    );
+    const challenge = `${CHALLENGE}, error="insufficient_scope", scope="admin:clinic"`;
+    expect(answer.headers.get('WWW-Authenticate')).toBe(challenge);
   };
 
   const others = permissions.filter((permission) => permission !== 'admin:clinic');
@@ -276,18 +251,8 @@ describe('permissions', () => {
   });
 
   it.each([
-    '',
-    ' ',
-    '*',
-    'admin',
-    'admin:',
-    'admin:*',
-    'admin:clinics',
-    'ADMIN:CLINIC',
-    'xadmin:clinic',
-    'admin:clinic,read:client',
-    'admin:\tclinic',
-    'admin:clinic\n',
+    ...words('* admin admin: admin:* admin:clinics ADMIN:CLINIC xadmin:clinic admin:clinic,read:client'),
+    ...['', ' ', 'admin:\tclinic', 'admin:clinic\n'],
   ])('are matched exactly: %j is refused', async (scope) => {
     await refused(altered({}, { scope }));
   });

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,43 +78,28 @@ describe('a rotation while the service runs', () => {
     expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
   });
 
-  it('keeps the loaded keys when the file is missing', async () => {
+  it.each<[string, number, (file: string) => Promise<void>]>([
+    ['missing', 0, (keysFile) => rm(keysFile)],
+    ['damaged, and logs that once', 1, (keysFile) => writeFile(keysFile, '{ "keys": [')],
+  ])('keeps the loaded keys when the file is %s', async (_state, warnings, change) => {
     const { signingKeysFile } = harness.services.config;
     const text = await readFile(signingKeysFile);
-    await rm(signingKeysFile);
-    try {
-      expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
-    } finally {
-      await writeFile(signingKeysFile, text, { mode: 0o600 });
-    }
-  });
-
-  it('keeps the loaded keys when the file is damaged, and logs that once', async () => {
-    const { signingKeysFile } = harness.services.config;
-    const text = await readFile(signingKeysFile);
-    await writeFile(signingKeysFile, '{ "keys": [');
+    await change(signingKeysFile);
     try {
       expect(await published()).toHaveLength(2);
       expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
-      expect(harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys are damaged'))).toHaveLength(
-        1,
-      );
     } finally {
       await writeFile(signingKeysFile, text, { mode: 0o600 });
     }
+    const logged = harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys are damaged'));
+    expect(logged).toHaveLength(warnings);
   });
 });
 
 describe('keys rotate', () => {
-  it('creates the first key, then keeps two, newest first', async () => {
-    const first = await rotate(file);
-    const second = await rotate(file);
-    expect([first.retired, second.retired]).toEqual([[], []]);
-    expect(await kidsIn(file)).toEqual([second.kid, first.kid]);
-  });
-
-  it('refuses to drop a key whose tokens may be valid, and keeps the file unchanged', async () => {
+  it('keeps two keys, newest first, and drops the older one after its tokens have expired, or with force', async () => {
     const [first, second] = [await rotate(file), await rotate(file)];
+    expect([first.retired, second.retired]).toEqual([[], []]);
     harness.clock.advance(30 * DAY - 1);
     await expect(rotate(file)).rejects.toThrow(/live until \d{4}-\d\d-\d\dT.*--force/s);
     expect(await kidsIn(file)).toEqual([second.kid, first.kid]);
@@ -122,11 +107,7 @@ describe('keys rotate', () => {
     const third = await rotate(file);
     expect(third.retired).toEqual([first.kid]);
     expect(await kidsIn(file)).toEqual([third.kid, second.kid]);
-  });
-
-  it('drops a key whose tokens may be valid with force', async () => {
-    const [first] = [await rotate(file), await rotate(file)];
-    expect((await rotate(file, true)).retired).toEqual([first.kid]);
+    expect((await rotate(file, true)).retired).toEqual([second.kid]);
   });
 
   it('refuses a file without valid keys and keeps it unchanged', async () => {
@@ -170,18 +151,14 @@ describe('keys rotate', () => {
 });
 
 describe('the start', () => {
-  const start = (environment: Record<string, string>) =>
-    openServices({
-      config: readConfig(environment),
-      domain: harness.domain,
-      databaseUrl: '',
-      log: harness.services.log,
-      baseUrl: () => harness.baseUrl,
-      isStopping: () => false,
-      wakeDeliveries: () => undefined,
-    });
+  const start = (environment: Record<string, string>) => {
+    const { domain, services, baseUrl } = harness;
+    const state = { baseUrl: () => baseUrl, isStopping: () => false, wakeDeliveries: () => undefined };
+    const config = readConfig(environment);
+    return openServices({ config, domain, databaseUrl: '', log: services.log, ...state });
+  };
   const jwk = (curve: string, changes: object = {}): object => {
-    const { privateKey }: { privateKey: KeyObject } = generateKeyPairSync('ec', { namedCurve: curve });
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: curve });
     return { ...privateKey.export({ format: 'jwk' }), kid: 'one', created_at: '2026-01-01T00:00:00.000Z', ...changes };
   };
   const jwks = (...keys: unknown[]): string => JSON.stringify({ keys });
