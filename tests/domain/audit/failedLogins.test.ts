@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AuditRow } from '../../../src/context.js';
 import { openAuditLog } from '../../../src/domain/audit/auditLog.js';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { newClient, newPartner, type Partner } from '../../support/factories.js';
@@ -7,6 +6,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { withoutTable } from '../../support/refusals.js';
 import { loginBody } from '../../support/tokens.js';
+import { auditRow } from './auditRow.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -30,7 +30,7 @@ async function countsOf({ clientId, tenantId }: Pick<Partner, 'clientId' | 'tena
   const where = { tenantId, clientId, code: 'invalid_client' };
   const rows = await harness.domain.db.prisma.auditEvent.findMany({ where, orderBy: { position: 'asc' } });
   const counts = rows.map(({ count }) => count);
-  return [...counts.filter((count) => count === null), ...counts.filter((count) => count !== null)];
+  return counts.sort((first, second) => Number(first !== null) - Number(second !== null));
 }
 const ownRows = Array<null>(20).fill(null);
 
@@ -52,7 +52,10 @@ it('records 20 failed logins of a client in a minute, and the others in one row,
 it('writes the common row when the minute ends, and then single rows again', async () => {
   const client = await newClient(harness, partner.tenantId);
   const auditLog = openAuditLog(harness.services, 20);
-  const row = failureOf(client);
+  const { tenantId, clientId } = client;
+  const caller = { tenantId, clientId, resourceId: null, patientId: null, ip: null };
+  const refusal = { operationId: 'issueToken', status: 401, code: 'invalid_client', outcome: 'refused' } as const;
+  const row = auditRow({ at: harness.domain.now(), resourceType: 'token', ...caller, ...refusal });
   const failAtOnce = () => Promise.all(Array.from({ length: 25 }, () => auditLog.record(row)));
   const ended = async (counts: (number | null)[]): Promise<void> => {
     while ((await countsOf(client)).length < counts.length) await delay(5);
@@ -73,20 +76,3 @@ it('keeps the count while the audit table is missing', async () => {
   await harness.services.auditLog.close();
   expect(await countsOf(client)).toEqual([...ownRows, 2]);
 });
-
-function failureOf({ tenantId, clientId }: Partner): AuditRow {
-  const nothing = { operator: null, resourceId: null, patientId: null, ip: null, reviewerRef: null, count: null };
-  const failure = { status: 401, code: 'invalid_client', outcome: 'refused' as const };
-  const at = harness.domain.now();
-  const requestId = harness.domain.newId();
-  return {
-    at,
-    tenantId,
-    clientId,
-    operationId: 'issueToken',
-    resourceType: 'token',
-    requestId,
-    ...failure,
-    ...nothing,
-  };
-}
