@@ -33,23 +33,8 @@ export const unchangedSample = {
 /** The stored rows of a tenant without a catalog. */
 export const emptyCatalog = { clinics: [], categories: [], products: [] };
 
-export interface CatalogHarness {
-  /** An empty tenant for the current test. */
-  readonly tenantId: string;
-  newTenant(): Promise<string>;
-  /** Imports a catalog; throws if it has faults. */
-  imported(catalog: unknown, tenantId?: string, progress?: Progress): Promise<CatalogReport>;
-  /** The result of a dry run. */
-  previewed(catalog: unknown): Promise<CatalogResult>;
-  exported(): Promise<unknown>;
-  /** The faults of a file; empty if it was imported. */
-  faultsOf(text: string, tenantId?: string): Promise<readonly JsonFault[]>;
-  /** Every row of a tenant's catalog: two results are equal only if no row was written between them. */
-  stored(tenantId?: string): ReturnType<typeof storedCatalog>;
-}
-
 /** A database for the tests of one file, and a new tenant for each test. */
-export function useCatalogHarness(): CatalogHarness {
+export function useCatalogHarness() {
   let database: TestDatabase;
   let context: DomainContext;
   let seconds = 0;
@@ -73,21 +58,27 @@ export function useCatalogHarness(): CatalogHarness {
   });
 
   return {
+    /** An empty tenant for the current test. */
     get tenantId() {
       return tenantId;
     },
     newTenant,
-    async imported(catalog, tenant = tenantId, progress = () => {}) {
+    /** Imports a catalog; throws if it has faults. */
+    async imported(catalog: unknown, tenant = tenantId, progress: Progress = () => {}): Promise<CatalogReport> {
       const result = await importCatalog(context, tenant, write(catalog), { progress });
       if ('faults' in result) throw new Error(write(result.faults));
       return result.report;
     },
-    previewed: (catalog) => importCatalog(context, tenantId, write(catalog), { dryRun: true }),
+    /** The result of a dry run. */
+    previewed: (catalog: unknown): Promise<CatalogResult> =>
+      importCatalog(context, tenantId, write(catalog), { dryRun: true }),
     exported: () => exportCatalog(context, tenantId),
-    async faultsOf(text, tenant = tenantId) {
+    /** The faults of a file; empty if it was imported. */
+    async faultsOf(text: string, tenant = tenantId): Promise<readonly JsonFault[]> {
       const result = await importCatalog(context, tenant, text);
       return 'faults' in result ? result.faults : [];
     },
+    /** Every row of a tenant's catalog: two results are equal only if no row was written between them. */
     stored: (tenant = tenantId) => storedCatalog(context.db, tenant),
   };
 }

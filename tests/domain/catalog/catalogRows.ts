@@ -2,16 +2,8 @@ import { newCategory, type Partner } from '../../support/factories.js';
 import type { Harness } from '../../support/harness.js';
 
 /** SQL expressions for the columns of clinic and product number n. */
-export interface RowExpressions {
-  readonly clinicName: string;
-  readonly email: string;
-  readonly productName: string;
-  readonly sku: string;
-  readonly isActive: string;
-  readonly isDeleted?: string;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
+type Column = 'clinicName' | 'email' | 'productName' | 'sku' | 'isActive' | 'createdAt' | 'updatedAt';
+export type RowExpressions = Readonly<Record<Column, string> & { isDeleted?: string }>;
 
 /**
  * Inserts that many clinics, each with a location, and products, each with an offer.

@@ -1,4 +1,4 @@
-import { newCategory, newClient, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
+import { newCategory, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { newSandbox, reset } from '../../support/sandbox.js';
@@ -23,8 +23,8 @@ async function expectExact(): Promise<void> {
   expect(rows.map(({ kept }) => kept)).toEqual(rows.map(({ counted }) => counted));
 }
 
-const stats = async ({ token }: Partner, query = ''): Promise<number[]> => {
-  const { body } = await call(harness, `GET /clinics${query}`, { token });
+const stats = async ({ token }: Partner): Promise<number[]> => {
+  const { body } = await call(harness, 'GET /clinics', { token });
   return [body.pagination.total, body.stats.total, body.stats.active, body.stats.inactive];
 };
 
@@ -66,16 +66,4 @@ it('keeps exact totals when a sandbox is created, and reset during requests', as
   expect(answer.status).toBe(204);
   expect(await stats(sandbox)).toEqual(before);
   await expectExact();
-});
-
-it('counts only its clinics for a client that is limited to clinics', async () => {
-  const mine = await newPartner(harness);
-  const clinics = [await newClinic(harness, mine), await newClinic(harness, mine, { isActive: false })];
-  await newClinic(harness, mine);
-  const limited = await newClient(harness, mine.tenantId, undefined, clinics);
-  expect(await stats(mine)).toEqual([3, 3, 2, 1]);
-  expect(await stats(mine, '?isActive=true')).toEqual([2, 3, 2, 1]);
-  expect(await stats(mine, '?search=clinic&isActive=false')).toEqual([1, 3, 2, 1]);
-  expect(await stats(limited)).toEqual([2, 2, 1, 1]);
-  expect(await stats(limited, '?isActive=true')).toEqual([1, 2, 1, 1]);
 });

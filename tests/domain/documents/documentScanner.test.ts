@@ -2,40 +2,39 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { mock } from 'node:test';
 import { createClamavScanner } from '../../../src/adapters/scanner/clamavScanner.js';
 import { createDocumentScanner } from '../../../src/adapters/scanner/createDocumentScanner.js';
 import type { DocumentScanner } from '../../../src/adapters/scanner/documentScanner.js';
 import { codeOf, refusalOf, until } from '../../support/downloads.js';
-import { afterTheFile, eicar, startFakeClamd } from '../../support/fakeClamd.js';
-import type { Behaviour, FakeClamd, FakeClamdOptions } from '../../support/fakeClamd.js';
+import { afterTheFile, eicar, startFakeClamd, type Behaviour } from '../../support/fakeClamd.js';
+import type { FakeClamd, FakeClamdOptions } from '../../support/fakeClamd.js';
 import { sampleFiles } from '../../support/fileHost.js';
 import { bodyOf } from '../../support/objectStores.js';
 
 const mebibyte = 1024 * 1024;
 const infected = Buffer.concat([sampleFiles.pdf.subarray(0, 20), Buffer.from(eicar), sampleFiles.pdf.subarray(20)]);
 
-async function read(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
 let folder: string;
-beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'clamd-')); });
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clamd-'));
+});
 afterAll(() => rm(folder, { recursive: true }));
 
 it('passes documents unchanged without a scanner', async () => {
   const none = createDocumentScanner({ kind: 'none' });
-  expect(await read(none.scanned(bodyOf(infected)))).toEqual(infected);
+  expect(await buffer(none.scanned(bodyOf(infected)))).toEqual(infected);
   await expect(none.check()).resolves.toBeUndefined();
 });
 
 /** A clamd for the tests of one `describe`; no test may leave a connection to it open. */
 function useClamd(options: () => FakeClamdOptions = () => ({})): () => FakeClamd {
   let clamd: FakeClamd;
-  beforeAll(async () => { clamd = await startFakeClamd(options()); });
+  beforeAll(async () => {
+    clamd = await startFakeClamd(options());
+  });
   afterEach(async () => {
     clamd.behave(undefined);
     await until(() => clamd.openConnections() === 0);
@@ -48,24 +47,26 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
   const path = () => (way === 'TCP' ? {} : { path: join(folder, 'clamd.ctl') });
   const clamd = useClamd(() => ({ maxLength: 5_000_000, ...path() }));
   let scanner: DocumentScanner;
-  beforeAll(() => { scanner = createDocumentScanner({ kind: 'clamav', address: clamd().address }); });
+  beforeAll(() => {
+    scanner = createDocumentScanner({ kind: 'clamav', address: clamd().address });
+  });
 
   it('scans every byte and passes a clean file unchanged', async () => {
     const chunks = [sampleFiles.pdf, randomBytes(1), randomBytes(300_000), Buffer.from('end')];
     const whole = Buffer.concat(chunks);
-    expect(whole.equals(await read(scanner.scanned(bodyOf(...chunks))))).toBe(true);
+    expect(whole.equals(await buffer(scanner.scanned(bodyOf(...chunks))))).toBe(true);
     expect(clamd().scanned.at(-1)?.equals(whole)).toBe(true);
   });
 
   it('scans the bytes after an empty chunk, which would be the end in its protocol', async () => {
-    expect(await codeOf(read(scanner.scanned(bodyOf('%PDF-', '', eicar, ''))))).toBe('document_rejected');
+    expect(await codeOf(buffer(scanner.scanned(bodyOf('%PDF-', '', eicar, ''))))).toBe('document_rejected');
     expect(clamd().scanned.at(-1)?.toString()).toBe(`%PDF-${eicar}`);
   });
 
   it('refuses a file that is infected at its end or across chunks, and does not name the signature', async () => {
     const files = [[infected], [sampleFiles.pdf, eicar.slice(0, 30), eicar.slice(30)]];
     for (const chunks of files) {
-      const refusal = await refusalOf(read(scanner.scanned(bodyOf(...chunks))));
+      const refusal = await refusalOf(buffer(scanner.scanned(bodyOf(...chunks))));
       expect([refusal.code, refusal.message]).toEqual(['document_rejected', 'A malware scan refused the file.']);
     }
   });
@@ -74,7 +75,7 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
     async function* body() {
       for (let chunk = 0; chunk < 8; chunk += 1) yield randomBytes(1_000_000);
     }
-    expect(await codeOf(read(scanner.scanned(body())))).toBe('dependency_unavailable');
+    expect(await codeOf(buffer(scanner.scanned(body())))).toBe('dependency_unavailable');
   });
 
   it('passes a check', async () => {
@@ -88,21 +89,20 @@ describe('clamd', () => {
     clamd().behave(behaviour);
     return createClamavScanner({ address: clamd().address, patience });
   };
-  const answering = (text: string | Uint8Array): Behaviour => afterTheFile((socket) => { socket.end(text); });
+  const answering = (text: string | Uint8Array): Behaviour => afterTheFile((socket) => socket.end(text));
 
   const noVerdicts: [string, Behaviour][] = [
-    ['hangs up at once', (socket) => { socket.destroy(); }],
-    ['ends the connection at once', (socket) => { socket.end(); }],
-    ['hangs up in the middle', (socket) => { socket.once('data', () => { socket.destroy(); }); }],
-    ['resets the connection', (socket) => { socket.once('data', () => { socket.resetAndDestroy(); }); }],
-    ['hangs up instead of an answer', afterTheFile((socket) => { socket.destroy(); })],
+    ['hangs up at once', (socket) => socket.destroy()],
+    ['ends the connection at once', (socket) => socket.end()],
+    ['hangs up in the middle', (socket) => socket.once('data', () => socket.destroy())],
+    ['resets the connection', (socket) => socket.once('data', () => socket.resetAndDestroy())],
+    ['hangs up instead of an answer', afterTheFile((socket) => socket.destroy())],
     ['sends an empty answer', answering('')],
     ['answers without the end of an answer', answering('stream: OK')],
     ['answers in lines', answering('stream: OK\n')],
     ['answers and breaks off', answering('stream: O')],
-    ['says OK before the file has been sent',
-      (socket) => { socket.once('data', () => { socket.write('stream: OK\0'); }); }],
-    ['says OK as a greeting', (socket) => { socket.write('stream: OK\0'); }],
+    ['says OK before the file has been sent', (socket) => socket.once('data', () => socket.write('stream: OK\0'))],
+    ['says OK as a greeting', (socket) => socket.write('stream: OK\0')],
     ['says OK to another command', answering('INSTREAM: OK\0')],
     ['says OK twice', answering('stream: OK\0stream: OK\0')],
     ['says more than OK', answering('stream: OK ERROR\0')],
@@ -110,19 +110,19 @@ describe('clamd', () => {
     ['sends an empty line', answering('\0')],
     ['answers another command', answering('PONG\0')],
     ['has no room', answering('INSTREAM size limit exceeded. ERROR\0')],
-    ['could not scan', answering('stream: Can\'t allocate memory ERROR\0')],
+    ['could not scan', answering("stream: Can't allocate memory ERROR\0")],
     ['knows no such command', answering('UNKNOWN COMMAND\0')],
     ['is a web server', answering('HTTP/1.1 400 Bad Request\r\n\r\n')],
     ['answers bytes', answering(Buffer.concat([randomBytes(1000), Buffer.alloc(1)]))],
-    ['sends everything back', (socket) => { socket.pipe(socket); }],
+    ['sends everything back', (socket) => socket.pipe(socket)],
     ['never answers', afterTheFile(() => undefined)],
-    ['never reads', (socket) => { socket.pause(); }],
+    ['never reads', (socket) => socket.pause()],
   ];
 
   it.each(noVerdicts)('makes the file fail when it %s', async (_fault, behaviour) => {
     const scanner = scannerWith(behaviour);
     const body = scanner.scanned(bodyOf(sampleFiles.pdf, ...Array.from({ length: 8 }, () => randomBytes(1_000_000))));
-    expect(await codeOf(read(body))).toBe('dependency_unavailable');
+    expect(await codeOf(buffer(body))).toBe('dependency_unavailable');
   });
 
   it('has a time limit for the whole file, not for each chunk, so slow reading fails', async () => {
@@ -130,27 +130,32 @@ describe('clamd', () => {
     const slow = await startFakeClamd({ path: join(folder, 'slow.ctl') });
     slow.behave((socket) => {
       socket.pause();
-      const timer = setInterval(() => { socket.read(16_384); }, 20);
-      socket.on('close', () => { clearInterval(timer); });
+      const timer = setInterval(() => socket.read(16_384), 20);
+      socket.on('close', () => clearInterval(timer));
     });
     const scanner = createClamavScanner({ address: slow.address, patience: 400 });
     let taken = 0;
     async function* body() {
       for (; taken < 60; taken += 1) yield Buffer.alloc(65_536, 'x');
     }
-    expect(await codeOf(read(scanner.scanned(body())))).toBe('dependency_unavailable');
+    expect(await codeOf(buffer(scanner.scanned(body())))).toBe('dependency_unavailable');
     // With a limit for each chunk, all would pass.
     expect(taken).toBeLessThan(60);
     await slow.close();
   });
 
   it('cannot send an endless answer', async () => {
-    const scanner = scannerWith(afterTheFile((socket) => {
-      const talk = () => { while (!socket.destroyed && socket.write('x'.repeat(10_000))); };
-      socket.on('drain', talk);
-      talk();
-    }), 60_000);
-    expect(await codeOf(read(scanner.scanned(bodyOf(sampleFiles.pdf))))).toBe('dependency_unavailable');
+    const scanner = scannerWith(
+      afterTheFile((socket) => {
+        const talk = () => {
+          while (!socket.destroyed && socket.write('x'.repeat(10_000)));
+        };
+        socket.on('drain', talk);
+        talk();
+      }),
+      60_000,
+    );
+    expect(await codeOf(buffer(scanner.scanned(bodyOf(sampleFiles.pdf))))).toBe('dependency_unavailable');
   });
 
   it('limits the pace: the file is read only as fast as it takes it', async () => {
@@ -159,8 +164,8 @@ describe('clamd', () => {
     async function* large() {
       for (; produced < 256 * mebibyte; produced += chunk.length) yield chunk;
     }
-    const scanner = scannerWith((socket) => { socket.pause(); });
-    expect(await codeOf(read(scanner.scanned(large())))).toBe('dependency_unavailable');
+    const scanner = scannerWith((socket) => socket.pause());
+    expect(await codeOf(buffer(scanner.scanned(large())))).toBe('dependency_unavailable');
     // A generous limit for the kernel buffers of two sockets.
     expect(produced).toBeLessThan(64 * mebibyte);
   });
@@ -170,7 +175,7 @@ describe('clamd', () => {
     await gone.close();
     for (const address of [gone.address, { path: join(folder, 'absent.ctl') }]) {
       const scanner = createClamavScanner({ address, patience: 300 });
-      for (const attempt of [() => read(scanner.scanned(bodyOf('%PDF-'))), () => scanner.check()]) {
+      for (const attempt of [() => buffer(scanner.scanned(bodyOf('%PDF-'))), () => scanner.check()]) {
         const { code, cause } = await refusalOf(attempt());
         expect(code).toBe('dependency_unavailable');
         expect(cause).toMatchObject({ code: expect.stringMatching(/^E(CONNREFUSED|NOENT)$/) });
@@ -179,8 +184,8 @@ describe('clamd', () => {
   });
 
   it.each<[string, Behaviour]>([
-    ['speaks HTTP', (socket) => { socket.end('HTTP/1.1 400 Bad Request\r\n\r\n\0'); }],
-    ['hangs up', (socket) => { socket.destroy(); }],
+    ['speaks HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n\0')],
+    ['hangs up', (socket) => socket.destroy()],
     ['is silent', () => undefined],
   ])('fails a check when it %s', async (_fault, behaviour) => {
     expect(await codeOf(scannerWith(behaviour).check())).toBe('dependency_unavailable');
@@ -193,7 +198,7 @@ describe('clamd', () => {
       yield sampleFiles.pdf;
       throw reason;
     }
-    await expect(read(scanner.scanned(failing()))).rejects.toBe(reason);
+    await expect(buffer(scanner.scanned(failing()))).rejects.toBe(reason);
     for await (const chunk of scanner.scanned(bodyOf(sampleFiles.pdf, 'more'))) {
       expect(chunk.length).toBe(sampleFiles.pdf.length);
       break;
@@ -212,16 +217,19 @@ describe('clamd', () => {
     // Time passes only here: 3 s until the file has arrived, and 1 s until clamd answers.
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
-      const scanner = scannerWith(afterTheFile((socket) => {
-        mock.timers.tick(1_000);
-        socket.end('stream: OK\0');
-      }), 1_500);
+      const scanner = scannerWith(
+        afterTheFile((socket) => {
+          mock.timers.tick(1_000);
+          socket.end('stream: OK\0');
+        }),
+        1_500,
+      );
       async function* slow() {
         yield sampleFiles.pdf;
         mock.timers.tick(3_000);
         yield Buffer.from('end');
       }
-      expect((await read(scanner.scanned(slow()))).length).toBe(sampleFiles.pdf.length + 3);
+      expect((await buffer(scanner.scanned(slow()))).length).toBe(sampleFiles.pdf.length + 3);
     } finally {
       mock.timers.reset();
     }

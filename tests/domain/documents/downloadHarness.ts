@@ -6,30 +6,24 @@ import { codeOf, fetchWith, until } from '../../support/downloads.js';
 import { startFileHost, type FileHost } from '../../support/fileHost.js';
 import { words } from '../../support/words.js';
 
-export interface DownloadHarness {
-  readonly host: FileHost;
-  /** A downloader that may fetch from the host. */
-  downloaderFor(options?: Partial<DownloaderOptions>): Downloader;
-  /** The code that a fetch is refused with. */
-  codeFor(url: string, options?: Partial<DownloaderOptions>): Promise<string>;
-}
-
 /** A file host for the tests of one file; no test may leave a connection to it open. */
-export function useFileHost(): DownloadHarness {
+export function useFileHost() {
   let host: FileHost;
   beforeAll(async () => {
     host = await startFileHost();
   });
   afterEach(() => until(() => host.openConnections() === 0));
   afterAll(() => host.close());
-  const downloaderFor: DownloadHarness['downloaderFor'] = (options = {}) =>
+  /** A downloader that may fetch from the host. */
+  const downloaderFor = (options: Partial<DownloaderOptions> = {}): Downloader =>
     createDownloader({ allowedHosts: [host.host], ...options });
   return {
     get host() {
       return host;
     },
     downloaderFor,
-    codeFor: (url, options) => codeOf(fetchWith(downloaderFor(options), url)),
+    /** The code that a fetch is refused with. */
+    codeFor: (url: string, options?: Partial<DownloaderOptions>) => codeOf(fetchWith(downloaderFor(options), url)),
   };
 }
 
