@@ -6,9 +6,8 @@ const { exported, imported, previewed, stored } = harness;
 /** A catalog with every part of the format, a deleted product and two locations. */
 async function importEverything(): Promise<void> {
   const catalog = sample();
-  Object.assign(catalog.clinics[0] ?? {}, {
-    locations: [location({ isPrimary: false, state: 'tx' }), location({ name: 'Airport' })],
-  });
+  const locations = [location({ isPrimary: false, state: 'tx' }), location({ name: 'Airport' })];
+  catalog.clinics[0] = { ...catalog.clinics[0], locations };
   catalog.pharmacies.push({ name: 'Closed' });
   catalog.products.push(product({ sku: 'GONE', pharmacy: 'Closed' }));
   await imported(catalog);

@@ -51,14 +51,6 @@ describe('a catalog with a fault', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it('leaves no row, even if only its last product is wrong', async () => {
-    const catalog = sample();
-    catalog.products = Array.from({ length: 300 }, (_, index) => product({ sku: `SKU-${index}` }));
-    catalog.products.push(product({ sku: 'LAST', category: 'None' }));
-    expect(await faultsOf(write(catalog))).toMatchObject([{ pointer: '/products/300/category' }]);
-    expect(await stored()).toEqual(emptyCatalog);
-  });
-
   it('leaves no row if the import fails while it writes', async () => {
     const broken = harness.imported(sample(), harness.tenantId, (written, total) => {
       if (written > total / 2) throw new Error('the plug was pulled');

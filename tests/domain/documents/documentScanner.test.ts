@@ -17,6 +17,10 @@ import { bodyOf } from '../../support/objectStores.js';
 const mebibyte = 1024 * 1024;
 const infected = Buffer.concat([sampleFiles.pdf.subarray(0, 20), Buffer.from(eicar), sampleFiles.pdf.subarray(20)]);
 
+/** The code that a scan of the body is refused with. */
+const codeFor = (scanner: DocumentScanner, body: AsyncIterable<Uint8Array>): Promise<string> =>
+  codeOf(buffer(scanner.scanned(body)));
+
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'clamd-'));
@@ -59,7 +63,7 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
   });
 
   it('scans the bytes after an empty chunk, which would be the end in its protocol', async () => {
-    expect(await codeOf(buffer(scanner.scanned(bodyOf('%PDF-', '', eicar, ''))))).toBe('document_rejected');
+    expect(await codeFor(scanner, bodyOf('%PDF-', '', eicar, ''))).toBe('document_rejected');
     expect(clamd().scanned.at(-1)?.toString()).toBe(`%PDF-${eicar}`);
   });
 
@@ -75,7 +79,7 @@ describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
     async function* body() {
       for (let chunk = 0; chunk < 8; chunk += 1) yield randomBytes(1_000_000);
     }
-    expect(await codeOf(buffer(scanner.scanned(body())))).toBe('dependency_unavailable');
+    expect(await codeFor(scanner, body())).toBe('dependency_unavailable');
   });
 
   it('passes a check', async () => {
@@ -121,8 +125,8 @@ describe('clamd', () => {
 
   it.each(noVerdicts)('makes the file fail when it %s', async (_fault, behaviour) => {
     const scanner = scannerWith(behaviour);
-    const body = scanner.scanned(bodyOf(sampleFiles.pdf, ...Array.from({ length: 8 }, () => randomBytes(1_000_000))));
-    expect(await codeOf(buffer(body))).toBe('dependency_unavailable');
+    const chunks = Array.from({ length: 8 }, () => randomBytes(1_000_000));
+    expect(await codeFor(scanner, bodyOf(sampleFiles.pdf, ...chunks))).toBe('dependency_unavailable');
   });
 
   it('has a time limit for the whole file, not for each chunk, so slow reading fails', async () => {
@@ -138,7 +142,7 @@ describe('clamd', () => {
     async function* body() {
       for (; taken < 60; taken += 1) yield Buffer.alloc(65_536, 'x');
     }
-    expect(await codeOf(buffer(scanner.scanned(body())))).toBe('dependency_unavailable');
+    expect(await codeFor(scanner, body())).toBe('dependency_unavailable');
     // With a limit for each chunk, all would pass.
     expect(taken).toBeLessThan(60);
     await slow.close();
@@ -155,7 +159,7 @@ describe('clamd', () => {
       }),
       60_000,
     );
-    expect(await codeOf(buffer(scanner.scanned(bodyOf(sampleFiles.pdf))))).toBe('dependency_unavailable');
+    expect(await codeFor(scanner, bodyOf(sampleFiles.pdf))).toBe('dependency_unavailable');
   });
 
   it('limits the pace: the file is read only as fast as it takes it', async () => {
@@ -165,7 +169,7 @@ describe('clamd', () => {
       for (; produced < 256 * mebibyte; produced += chunk.length) yield chunk;
     }
     const scanner = scannerWith((socket) => socket.pause());
-    expect(await codeOf(buffer(scanner.scanned(large())))).toBe('dependency_unavailable');
+    expect(await codeFor(scanner, large())).toBe('dependency_unavailable');
     // A generous limit for the kernel buffers of two sockets.
     expect(produced).toBeLessThan(64 * mebibyte);
   });

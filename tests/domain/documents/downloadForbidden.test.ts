@@ -98,10 +98,6 @@ describe('a local server that must never be reached', () => {
     expect([...answers]).toEqual([JSON.stringify(['document_url_forbidden', message, undefined])]);
   });
 
-  it('is not reached by an exception for another port', async () => {
-    expect(await files.codeFor(`http://127.0.0.1:${port}/`)).toBe('document_url_forbidden');
-  });
-
   it.each(
     words('file:///etc/passwd ftp://127.0.0.1/ gopher://127.0.0.1:70/ https://u:p@files.example.com/ javascript:1'),
   )('answers %s as invalid in a request and as forbidden in a redirect', async (url) => {

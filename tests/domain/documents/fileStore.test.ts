@@ -42,7 +42,7 @@ describe('the file store', () => {
       }
     }
     const [payload = '', signature = ''] = link.split('.');
-    const [key, expiry] = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    const [key, expiry]: [string, number] = JSON.parse(Buffer.from(payload, 'base64url').toString());
     const later = Buffer.from(JSON.stringify([key, expiry + 1])).toString('base64url');
     const added = [`${link}.`, `.${link}`, `${link}.x`, `${link}A`, `${link}=`];
     const mixed = [`${later}.${signature}`, `${other.split('.')[0]}.${signature}`];
