@@ -96,7 +96,7 @@ describe('rotation', () => {
     await expect(rotate()).resolves.toMatchObject({ clientId: client.clientId });
   });
 
-  it('never extends the expiry of the old secret', async () => {
+  it('keeps the expiry of the old secret', async () => {
     const client = await newClient(harness, partner.tenantId);
     await rotateSecret(harness.domain, client.clientId, HOUR);
     const [old] = await secretsOf(client);
@@ -142,7 +142,7 @@ async function untilBlocked(): Promise<void> {
 }
 
 describe('the check of a secret', () => {
-  it('queries the database equally for an unknown client, an inactive client and a wrong secret', async () => {
+  it('sends equal queries for an unknown client, an inactive client and a wrong secret', async () => {
     const inactive = await newClient(harness, partner.tenantId);
     await deactivateApiClient(harness.domain, inactive.clientId);
     const queriesFor = async (clientId: string): Promise<string[]> => {
@@ -181,7 +181,7 @@ describe('issueToken', () => {
     return { versions, counts };
   }
 
-  it('writes no row if the use is noted within the hour', async () => {
+  it('writes no row if the use was recorded within the hour', async () => {
     const { body } = await login(harness, partner);
     const before = await state();
     harness.clock.advance(HOUR - 1);
@@ -193,7 +193,7 @@ describe('issueToken', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('notes the time of use of the secret and the client once an hour', async () => {
+  it('records the time of use for the secret and the client once an hour', async () => {
     const client = await unusedClient();
     const noted = async () => [(await clientOf(client)).lastUsedAt, (await secretsOf(client))[0]?.lastUsedAt];
     expect(await noted()).toEqual([null, null]);
@@ -211,7 +211,7 @@ describe('issueToken', () => {
     expect(await noted()).toEqual([harness.clock.now, harness.clock.now]);
   });
 
-  it('notes the use only of the secret that logged in', async () => {
+  it('records the use only for the secret of the login', async () => {
     const client = await unusedClient();
     const renewed = await rotated(client, null);
     await login(harness, renewed);

@@ -137,7 +137,7 @@ describe('an access token', () => {
     for (let count = 0; count < 2; count += 1) expectRefusal(await listClinics(token), 'token_invalid');
   });
 
-  it('is accepted when signed again unchanged, which shows that the changes above cause the refusals', async () => {
+  it('is accepted with a new signature and no change, so the changes cause the refusals above', async () => {
     expect((await listClinics(altered({}))).status).toBe(200);
   });
 
@@ -149,7 +149,7 @@ describe('an access token', () => {
   it.each([
     ['an unknown client', { client_id: `ces_${'a'.repeat(20)}` }],
     ['a client of another tenant', { tenant_id: 'other-tenant' }],
-  ])('is refused for %s, although the service signed it', async (_name, payload) => {
+  ])('is refused for %s despite a valid signature', async (_name, payload) => {
     expectRefusal(await listClinics(altered({}, payload)), 'client_inactive');
   });
 
@@ -231,7 +231,7 @@ describe('permissions', () => {
     await refused((await newClient(harness, partner.tenantId, [granted])).token);
   });
 
-  it('include no other operation in admin:clinic', async () => {
+  it('do not extend admin:clinic to other operations', async () => {
     const { token } = await newClient(harness, partner.tenantId, ['admin:clinic']);
     expect((await listClinics(token)).status).toBe(200);
     for (const target of ['GET /tenants/products', 'GET /clients?email=a@example.com', 'GET /encounters/1']) {

@@ -14,7 +14,7 @@ async function importEverything(): Promise<void> {
   await imported({ products: [{ sku: 'GONE', isDeleted: true }] });
 }
 
-it('exports every element except deleted products, as a file whose import changes no row', async () => {
+it('writes every element except deleted products to a file whose import changes no row', async () => {
   await importEverything();
   const before = await stored();
   const file = await exported();
@@ -27,7 +27,7 @@ it('exports every element except deleted products, as a file whose import change
   expect(await exported()).toEqual(file);
 });
 
-it('exports a file that gives another tenant an equal catalog', async () => {
+it('gives another tenant an equal catalog by export and import', async () => {
   await importEverything();
   const other = await harness.newTenant();
   await imported(await exported(), other);
@@ -37,7 +37,7 @@ it('exports a file that gives another tenant an equal catalog', async () => {
   expect(contentOf(await stored(other))).toEqual(contentOf(await stored()));
 });
 
-it('previews the change of each element and writes no row', async () => {
+it('reports the change of each element in a preview and writes no row', async () => {
   await imported(sample());
   const before = await stored();
   const products = [product({ name: 'Botulinum toxin' }), product({ sku: 'NEW' })];
@@ -57,7 +57,7 @@ it('previews the change of each element and writes no row', async () => {
   expect(await previewed({ products: [{ sku: 'BTX-100', isDeleted: true }] })).toMatchObject(deleted);
 });
 
-it('previews the faults of a file', async () => {
+it('reports the faults of a file in a preview', async () => {
   const faults = [{ pointer: '/products/0/pharmacy' }, { pointer: '/products/0/category' }];
   expect(await previewed({ products: [product()] })).toMatchObject({ faults });
 });

@@ -18,7 +18,7 @@ describe('a file that is not JSON', () => {
     expect(await faultsOf(text)).toEqual([fault]);
   });
 
-  it('is refused for a repeated member, because one value would be lost', async () => {
+  it('is refused for a repeated member, which loses a value', async () => {
     const text = write({ products: [product()] }).replace('"name": "Botox"', '"name": "Botox", "name": "Other"');
     const [fault] = await faultsOf(text);
     expect(fault).toMatchObject({ pointer: '/products/0/name', message: 'repeats a member of this object' });

@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 describe.each(lists)('GET $path', ({ path, table, listed, sorts }) => {
-  it.each(Object.entries(sorts))('returns each row on its page when sorted by %s', async (sort, column) => {
+  it.each(Object.entries(sorts))('returns each row on its page, sorted by %s', async (sort, column) => {
     for (const direction of ['asc', 'desc'])
       for (const state of ['', '&isActive=true', '&isActive=false']) {
         const rows = await harness.domain.db.prisma.$queryRawUnsafe<{ id: string }[]>(`

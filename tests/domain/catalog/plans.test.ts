@@ -157,7 +157,7 @@ async function mostRead(path: string, caller: Partner, table: string): Promise<n
   );
 }
 
-it('runs the generic plans that these tests examine', async () => {
+it('runs generic plans, as these tests do', async () => {
   const [session] = await crowded.domain.db.prisma.$queryRaw<object[]>`SHOW plan_cache_mode`;
   expect(session).toEqual({ plan_cache_mode: 'force_generic_plan' });
 });

@@ -102,7 +102,7 @@ describe('allowed origins', () => {
   it.each([
     '*:80 b:1',
     ...words('127.0.0.1 host host: host:99999 user@host:80 host:80/path http://host:80 host:80?x:1'),
-  ])('refuse an entry that is not host:port: %s', (entry) => {
+  ])('must be host:port, not %s', (entry) => {
     expect(() => allowedOrigins([entry], 'HOSTS')).toThrow('in HOSTS is not host:port');
   });
 });

@@ -90,7 +90,7 @@ describe('a fetched file', () => {
     }
   });
 
-  it.each(['image/tiff', 'application/pdf'])('is refused as a TIFF for an id-card when declared as %s', (type) => {
+  it.each(['image/tiff', 'application/pdf'])('is refused as a TIFF for an id-card declared as %s', (type) => {
     const tiff = { sniffedType: 'image/tiff', declaredType: type };
     expect(codeOf(() => describeAs({ documentType: 'id-card' }, tiff))).toBe('document_type_not_allowed');
   });
@@ -118,7 +118,7 @@ describe('a fetched file', () => {
     expect(codeOf(() => describeAs({}, { declaredType }))).toBe('document_type_mismatch');
   });
 
-  it('is accepted when the server spells its type image/jpg', () => {
+  it('is accepted with the declared type image/jpg', () => {
     const card = { contentType: 'image/jpeg', fileName: 'card.jpeg', originalFilename: 'card.jpeg' };
     const url = 'https://files.example.com/card.jpeg';
     expect(describeAs({ url }, { sniffedType: 'image/jpeg', declaredType: 'image/jpg' })).toEqual(card);

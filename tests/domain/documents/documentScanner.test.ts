@@ -123,7 +123,7 @@ describe('clamd', () => {
     ['never reads', (socket) => socket.pause()],
   ];
 
-  it.each(noVerdicts)('makes the file fail when it %s', async (_fault, behaviour) => {
+  it.each(noVerdicts)('makes the file fail: it %s', async (_fault, behaviour) => {
     const scanner = scannerWith(behaviour);
     const chunks = Array.from({ length: 8 }, () => randomBytes(1_000_000));
     expect(await codeFor(scanner, bodyOf(sampleFiles.pdf, ...chunks))).toBe('dependency_unavailable');
@@ -191,7 +191,7 @@ describe('clamd', () => {
     ['speaks HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n\0')],
     ['hangs up', (socket) => socket.destroy()],
     ['is silent', () => undefined],
-  ])('fails a check when it %s', async (_fault, behaviour) => {
+  ])('fails a check: it %s', async (_fault, behaviour) => {
     expect(await codeOf(scannerWith(behaviour).check())).toBe('dependency_unavailable');
   });
 

@@ -53,12 +53,12 @@ describe('a server that does not deliver the file', () => {
     ['sends no headers', () => undefined],
     ['stops after the headers', (response) => response.writeHead(200).flushHeaders()],
     ['stops in the middle', (response) => response.write(Buffer.alloc(50_000))],
-  ])('times out when it %s', async (name, answer) => {
+  ])('is aborted after the stall timeout: it %s', async (name, answer) => {
     const url = files.host.serve(`/${encodeURIComponent(name)}`, (_request, response) => answer(response));
     expect(await files.codeFor(url, { stallTimeout: 100 })).toBe(failed);
   });
 
-  it('times out after the total time, even if it sends slowly and redirects', async () => {
+  it('is aborted after the total time, even if it sends slowly and redirects', async () => {
     const drip = files.host.serve('/drip', (_request, response) => {
       const timer = setInterval(() => response.write('x'), 20);
       response.on('close', () => clearInterval(timer));
@@ -83,7 +83,7 @@ describe('a server that does not deliver the file', () => {
     ['sends 10 000 headers', `HTTP/1.1 200 OK\r\n${'x-a: b\r\n'.repeat(10_000)}\r\n%PDF-`],
     ['sends an endless header', `HTTP/1.1 200 OK\r\nx-a: ${'b'.repeat(100_000)}`],
     ['redirects without a location', 'HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n'],
-  ])('is refused when it %s', async (_name, answer) => {
+  ])('is refused: it %s', async (_name, answer) => {
     for (const split of [false, true]) {
       const { host, openConnections } = await opened(startRawServer(answer, split));
       expect(await files.codeFor(`http://${host}/a.pdf`, { allowedHosts: [host], stallTimeout: 300 })).toBe(failed);
@@ -91,19 +91,19 @@ describe('a server that does not deliver the file', () => {
     }
   });
 
-  it('times out when it accepts the connection without a TLS handshake', async () => {
+  it('is aborted after the connect timeout without a TLS handshake', async () => {
     const { host } = await opened(startRawServer(undefined, false));
     expect(await files.codeFor(`https://${host}/`, { allowedHosts: [host], connectTimeout: 100 })).toBe(failed);
   });
 
-  it('times out when it never accepts the connection', async () => {
+  it('is aborted after the connect timeout without a connection', async () => {
     const { host } = await opened(startDeafServer());
     // Only the connect timeout can end the attempt within the time of the test.
     const limits = { connectTimeout: 100, stallTimeout: 60_000, totalTimeout: 60_000 };
     expect(await files.codeFor(`http://${host}/`, { allowedHosts: [host], ...limits })).toBe(failed);
   });
 
-  it('times out when DNS never answers', async () => {
+  it('is aborted after the connect timeout without an answer of DNS', async () => {
     const lookup: HostLookup = async (_name, signal) => {
       await once(signal, 'abort');
       throw signal.reason;

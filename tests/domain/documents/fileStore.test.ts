@@ -66,7 +66,7 @@ describe('the file store', () => {
     }
   });
 
-  it('answers changed, expired and made-up links equally, with headers that prevent scripts and caching', async () => {
+  it('gives one answer to changed, expired and made-up links, and prevents scripts and caching', async () => {
     const key = keyOf('scan.pdf');
     const link = await linkTo(key);
     const madeUp = ['x', '..%2f..%2fetc%2fpasswd'].map((text) => `${subject.origin}/files/${text}`);
