@@ -27,6 +27,12 @@ const secretsOf = ({ tenantId, clientId }: Partner) =>
 const clientOf = ({ tenantId, clientId }: Partner) =>
   harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { tenantId, clientId } });
 
+/** The client with its new secret; the old one expires after so many seconds, or not if null. */
+const rotated = async (client: Partner, seconds: number | null): Promise<Partner> => ({
+  ...client,
+  clientSecret: (await rotateSecret(harness.domain, client.clientId, seconds)).clientSecret,
+});
+
 /** A client that has never logged in. */
 async function unusedClient(): Promise<Partner> {
   const wanted = { tenant: partner.tenantId, name: harness.domain.newId(), preset: 'partner' } as const;
@@ -37,7 +43,7 @@ describe('a client secret', () => {
   it.each([
     ['live', /^cess_live_[\w-]{43}$/],
     ['sandbox', /^cess_test_[\w-]{43}$/],
-  ] as const)('of a %s tenant has 256 random bits behind a prefix that shows the environment', async (mode, shape) => {
+  ] as const)('has 256 random bits behind a prefix that names the environment of a %s tenant', async (mode, shape) => {
     const tenant = await createTenant(harness.domain, { name: `Secrets of ${mode}`, mode });
     const clients = await Promise.all(
       ['one', 'two'].map((name) => createApiClient(harness.domain, { tenant: tenant.id, name, preset: 'partner' })),
@@ -49,13 +55,11 @@ describe('a client secret', () => {
     expect(new Set(clients.map(({ clientSecret }) => clientSecret)).size).toBe(2);
   });
 
-  it('is stored as its SHA-256 and the last four characters, nowhere as itself', async () => {
+  it('is stored only as its SHA-256 and its last four characters', async () => {
     const client = await newClient(harness, partner.tenantId);
     const [stored] = await secretsOf(client);
-    expect(Buffer.from(stored?.secretHash ?? []).toString('hex')).toBe(
-      createHash('sha256').update(client.clientSecret).digest('hex'),
-    );
-    expect(stored?.hint).toBe(client.clientSecret.slice(-4));
+    const secretHash = new Uint8Array(createHash('sha256').update(client.clientSecret).digest());
+    expect(stored).toMatchObject({ secretHash, hint: client.clientSecret.slice(-4) });
     const rows = await harness.domain.db.prisma.$queryRaw<{ text: string }[]>`
       SELECT s::text AS text FROM api_client_secret s UNION ALL SELECT c::text FROM api_client c`;
     expect(rows.length).toBeGreaterThan(1);
@@ -64,25 +68,24 @@ describe('a client secret', () => {
 });
 
 describe('rotation', () => {
-  it('lets both secrets live, until the old one is retired', async () => {
+  it('keeps both secrets valid until the old one is retired', async () => {
     const client = await newClient(harness, partner.tenantId);
-    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
-    const renewed = { ...client, clientSecret };
+    const renewed = await rotated(client, null);
     expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([200, 200]);
     await retireSecret(harness.domain, client.clientId, { force: false });
     expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([401, 200]);
   });
 
-  it('ends the old secret at the given time, to the second', async () => {
+  it('expires the old secret exactly at the given time', async () => {
     const client = await newClient(harness, partner.tenantId);
-    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, HOUR);
+    const renewed = await rotated(client, HOUR);
     harness.clock.advance(HOUR - 1);
     expect(await loginStatus(client)).toBe(200);
     harness.clock.advance(1);
-    expect([await loginStatus(client), await loginStatus({ ...client, clientSecret })]).toEqual([401, 200]);
+    expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([401, 200]);
   });
 
-  it('refuses a third live secret, also when asked ten times at once, and takes one when a place is free', async () => {
+  it('refuses a third active secret, even to ten concurrent rotations, until one is retired', async () => {
     const client = await newClient(harness, partner.tenantId);
     const rotate = () => rotateSecret(harness.domain, client.clientId, null);
     const outcomes = await Promise.allSettled(Array.from({ length: 10 }, rotate));
@@ -93,7 +96,7 @@ describe('rotation', () => {
     await expect(rotate()).resolves.toMatchObject({ clientId: client.clientId });
   });
 
-  it('never gives the old secret more time than it had', async () => {
+  it('keeps the expiry of the old secret', async () => {
     const client = await newClient(harness, partner.tenantId);
     await rotateSecret(harness.domain, client.clientId, HOUR);
     const [old] = await secretsOf(client);
@@ -102,18 +105,18 @@ describe('rotation', () => {
     expect((await secretsOf(client))[0]?.expiresAt).toEqual(old?.expiresAt);
   });
 
-  it('never retires the only secret, nor one while the other was never used', async () => {
+  it('refuses to retire the only secret, and the old one before the new one was used, unless forced', async () => {
     const client = await newClient(harness, partner.tenantId);
     const retire = (force: boolean) => retireSecret(harness.domain, client.clientId, { force });
     await expect(retire(true)).rejects.toThrow('is the only active secret');
-    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
+    const renewed = await rotated(client, null);
     await expect(retire(false)).rejects.toThrow('has never been used');
     expect(await loginStatus(client)).toBe(200);
     await retire(true);
-    expect([await loginStatus(client), await loginStatus({ ...client, clientSecret })]).toEqual([401, 200]);
+    expect([await loginStatus(client), await loginStatus(renewed)]).toEqual([401, 200]);
   });
 
-  it('does not get in the way of a client that logs in meanwhile', async () => {
+  it('answers 200 to a login that waits for its lock', async () => {
     const client = await unusedClient();
     const { tenantId } = client;
     const { id } = await clientOf(client);
@@ -129,7 +132,7 @@ describe('rotation', () => {
   });
 });
 
-/** Until a session waits for another one's lock. */
+/** Resolves when a session waits for a lock. */
 async function untilBlocked(): Promise<void> {
   for (;;) {
     const [row] = await harness.domain.db.prisma.$queryRaw<{ waiting: bigint }[]>`
@@ -138,11 +141,11 @@ async function untilBlocked(): Promise<void> {
   }
 }
 
-describe('checking a secret', () => {
-  it('asks the database as much for an unknown or inactive client as for a wrong secret', async () => {
+describe('the check of a secret', () => {
+  it('sends equal queries for an unknown client, an inactive client and a wrong secret', async () => {
     const inactive = await newClient(harness, partner.tenantId);
     await deactivateApiClient(harness.domain, inactive.clientId);
-    const asked = async (clientId: string): Promise<string[]> => {
+    const queriesFor = async (clientId: string): Promise<string[]> => {
       const used: string[] = [];
       const { domain, services } = harness;
       const db = new Proxy(domain.db, {
@@ -152,23 +155,18 @@ describe('checking a secret', () => {
           return typeof member === 'function' ? member.bind(target) : member;
         },
       });
-      const context = Object.assign(Object.create(services), {
-        db,
-        requestId: '',
-        authorization: undefined,
-        audit: {},
-      });
+      const request = { db, requestId: '', authorization: undefined, audit: {} };
+      const context = Object.assign(Object.create(services), request);
       expect(await authenticateClient(context, clientId, partner.clientSecret.toLowerCase())).toBeNull();
       return used;
     };
-    const wrongSecret = await asked(partner.clientId);
-    expect(wrongSecret).toEqual(['everyTenant']);
-    expect(await asked(`ces_${'a'.repeat(20)}`)).toEqual(wrongSecret);
-    expect(await asked(inactive.clientId)).toEqual(wrongSecret);
+    for (const clientId of [partner.clientId, `ces_${'a'.repeat(20)}`, inactive.clientId]) {
+      expect(await queriesFor(clientId)).toEqual(['everyTenant']);
+    }
   });
 });
 
-describe('what issuing tokens writes', () => {
+describe('issueToken', () => {
   /** Every row version of the tables that tokens touch, and the rows of all tables but the audit. */
   async function state(): Promise<unknown> {
     const { db } = harness.domain;
@@ -183,7 +181,7 @@ describe('what issuing tokens writes', () => {
     return { versions, counts };
   }
 
-  it('is nothing, once the hour’s use is noted', async () => {
+  it('writes no row if the use was recorded within the hour', async () => {
     const { body } = await login(harness, partner);
     const before = await state();
     harness.clock.advance(HOUR - 1);
@@ -195,7 +193,7 @@ describe('what issuing tokens writes', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('is the time of use of the secret and the client, at most once an hour', async () => {
+  it('records the time of use for the secret and the client once an hour', async () => {
     const client = await unusedClient();
     const noted = async () => [(await clientOf(client)).lastUsedAt, (await secretsOf(client))[0]?.lastUsedAt];
     expect(await noted()).toEqual([null, null]);
@@ -213,14 +211,11 @@ describe('what issuing tokens writes', () => {
     expect(await noted()).toEqual([harness.clock.now, harness.clock.now]);
   });
 
-  it('is noted for the secret that was used, not for the other one', async () => {
+  it('records the use only for the secret of the login', async () => {
     const client = await unusedClient();
-    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
-    await login(harness, { ...client, clientSecret });
-    const used = (await secretsOf(client)).map(({ hint, lastUsedAt }) => [hint, lastUsedAt !== null]);
-    expect(used).toEqual([
-      [client.clientSecret.slice(-4), false],
-      [clientSecret.slice(-4), true],
-    ]);
+    const renewed = await rotated(client, null);
+    await login(harness, renewed);
+    const used = (await secretsOf(client)).filter(({ lastUsedAt }) => lastUsedAt !== null);
+    expect(used.map(({ hint }) => hint)).toEqual([renewed.clientSecret.slice(-4)]);
   });
 });

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { deactivateApiClient, revokeTokens } from '../../../src/domain/access/apiClients.js';
 import { retireSecret, rotateSecret } from '../../../src/domain/access/apiClientSecrets.js';
+import { setTenantActive } from '../../../src/domain/access/tenants.js';
 import { newClient, newPartner, type Credentials, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
@@ -22,7 +23,7 @@ const newClientOfPartner = (): Promise<Partner> => newClient(harness, partner.te
 const mayListClinics = async ({ body }: Answer): Promise<boolean> =>
   (await call(harness, 'GET /clinics', { token: body.access_token })).status === 200;
 
-/** Interface §4.1: a refused refresh token is 401; no challenge, because nobody sent HTTP Basic. */
+/** Interface §4.1: a refused refresh token is 401, without a challenge because the request does not use HTTP Basic. */
 function expectInvalidGrant(answer: Answer): void {
   expect(answer.body).toEqual({ error: 'invalid_grant', error_description: expect.any(String) });
   expect(answer.status).toBe(401);
@@ -36,17 +37,12 @@ function expectInvalidClient(answer: Answer): void {
 }
 
 describe('a refresh token', () => {
-  it('gives a new pair in the shape of the first one', async () => {
+  it('is exchanged for a new pair with the claims of the first one', async () => {
     const first = await login(harness, partner);
     harness.clock.advance(10);
     const renewed = await refresh(harness, partner, first.body.refresh_token);
-    expect(renewed.body).toEqual({
-      access_token: expect.any(String),
-      token_type: 'Bearer',
-      expires_in: 25_200,
-      refresh_token: expect.any(String),
-      refresh_token_expires_in: 2_592_000,
-    });
+    const tokens = { access_token: expect.any(String), refresh_token: expect.any(String), token_type: 'Bearer' };
+    expect(renewed.body).toEqual({ ...tokens, expires_in: 25_200, refresh_token_expires_in: 2_592_000 });
     expect(renewed.status).toBe(200);
     expect(renewed.headers.get('Cache-Control')).toBe('no-store');
     const claims = (token: string) => ({ ...readToken(token).payload, iat: 0, exp: 0, jti: '' });
@@ -54,25 +50,25 @@ describe('a refresh token', () => {
     expect(await mayListClinics(renewed)).toBe(true);
   });
 
-  it('works as often as it is used, and so does the one that it gave', async () => {
+  it('can be used repeatedly, and so can its successor', async () => {
     const token = await refreshTokenOf(partner);
     const [first, second] = [await refresh(harness, partner, token), await refresh(harness, partner, token)];
     expect([first.status, second.status]).toEqual([200, 200]);
     expect((await refresh(harness, partner, second.body.refresh_token)).status).toBe(200);
   });
 
-  it('works by a form with HTTP Basic', async () => {
-    const { raw = '', headers } = asForm({ grant_type: 'refresh_token', refresh_token: await refreshTokenOf(partner) });
-    const options = { raw, headers: { ...headers, Authorization: basicAuth(partner) } };
+  it('is accepted in a form with HTTP Basic', async () => {
+    const form = asForm({ grant_type: 'refresh_token', refresh_token: await refreshTokenOf(partner) });
+    const options = { ...form, headers: { ...form.headers, Authorization: basicAuth(partner) } };
     expect((await call(harness, 'POST /oauth/token', options)).status).toBe(200);
   });
 
-  it.each(['client_id', 'client_secret'])('needs the credentials as well: not without %s', async (name) => {
+  it.each(['client_id', 'client_secret'])('is refused as invalid_request without %s', async (name) => {
     const answer = await refresh(harness, partner, await refreshTokenOf(partner), { [name]: undefined });
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request']);
   });
 
-  it('lives 30 days and the 30 seconds that clocks may differ', async () => {
+  it('expires after 30 days and 30 s of clock skew', async () => {
     const token = await refreshTokenOf(partner);
     harness.clock.advance(30 * DAY + 29);
     expect((await refresh(harness, partner, token)).status).toBe(200);
@@ -84,42 +80,43 @@ describe('a refresh token', () => {
 describe('the scope of a refresh token', () => {
   const narrowed = { scope: 'admin:clinic read:client' };
 
+  const scopeOf = (token: string) => readToken(token).payload['scope'];
+
   it('stays as narrow as it was granted', async () => {
-    const renewed = await refresh(harness, partner, await refreshTokenOf(partner, narrowed));
-    expect(readToken(renewed.body.access_token).payload['scope']).toBe(narrowed.scope);
-    expect(readToken(renewed.body.refresh_token).payload['scope']).toBe(narrowed.scope);
-    expect(renewed.body).not.toHaveProperty('scope');
+    const { body } = await refresh(harness, partner, await refreshTokenOf(partner, narrowed));
+    expect([scopeOf(body.access_token), scopeOf(body.refresh_token)]).toEqual([narrowed.scope, narrowed.scope]);
+    expect(body).not.toHaveProperty('scope');
   });
 
-  it('may be narrowed further, which the answer says', async () => {
+  it('can be narrowed, and the response states the narrower scope', async () => {
     const renewed = await refresh(harness, partner, await refreshTokenOf(partner, narrowed), { scope: 'read:client' });
     expect(renewed.body.scope).toBe('read:client');
     expect(await mayListClinics(renewed)).toBe(false);
   });
 
-  it('never widens, not even to what the client itself may do', async () => {
+  it('cannot be widened, even to a permission of the client', async () => {
     const answer = await refresh(harness, partner, await refreshTokenOf(partner, narrowed), { scope: 'write:client' });
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_scope']);
   });
 
-  it('loses what the client has lost since', async () => {
+  it('loses the permissions that the client has lost', async () => {
     const client = await newClientOfPartner();
     const token = await refreshTokenOf(client, narrowed);
-    const { db } = harness.domain;
     const where = { tenantId: client.tenantId, clientId: client.clientId };
-    await db.prisma.apiClient.update({ where, data: { permissions: ['read:client'] } });
+    await harness.domain.db.prisma.apiClient.update({ where, data: { permissions: ['read:client'] } });
     const renewed = await refresh(harness, client, token);
-    expect(readToken(renewed.body.access_token).payload['scope']).toBe('read:client');
+    expect(scopeOf(renewed.body.access_token)).toBe('read:client');
     expect(await mayListClinics(renewed)).toBe(false);
   });
 });
 
-describe('refused as invalid_grant', () => {
-  /** The header and claims of a good refresh token, and ways to make one that is not ours. */
+describe('invalid_grant', () => {
+  /** Ways to turn a valid refresh token into one that the service did not issue. */
   const forgeries: [string, (token: string) => string][] = [
     ['garbage', () => 'garbage'],
+    ['an access token', () => partner.token],
     ['three parts of garbage', () => 'e30.e30.e30'],
-    ['a token whose type is no text', (token) => forged(token, { typ: 5 })],
+    ['a token whose type is not a string', (token) => forged(token, { typ: 5 })],
     ['a token without a signature', (token) => `${token.split('.').slice(0, 2).join('.')}.`],
     ['a token of algorithm none', unsignToken],
     ['a token signed by another key under our kid', (token) => alterToken(token, foreignKey, {})],
@@ -128,30 +125,25 @@ describe('refused as invalid_grant', () => {
     ['a token of another tenant', (token) => forged(token, {}, { tenant_id: 'other-tenant' })],
     ['a token of another client', (token) => forged(token, {}, { client_id: `ces_${'a'.repeat(20)}` })],
     ['a token without a secret', (token) => forged(token, {}, { secret_id: undefined })],
-    ['a token that never ends', (token) => forged(token, {}, { exp: undefined })],
+    ['a token without an expiry', (token) => forged(token, {}, { exp: undefined })],
   ];
   const { privateKey: foreignKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   let ourKey: KeyObject;
   beforeAll(async () => {
     ourKey = (await harness.services.keys.current())[0].privateKey;
   });
-  /** Signed by our own key, so that only what was changed can be the reason of the refusal. */
+  /** Signed by the service's key, so that only the change can cause the refusal. */
   function forged(token: string, header: object, payload: object = {}): string {
     return alterToken(token, ourKey, header, payload);
   }
 
-  it.each(forgeries)('%s', async (_name, forge) => {
+  it.each(forgeries)('answers %s', async (_name, forge) => {
     const token = await refreshTokenOf(partner);
     expectInvalidGrant(await refresh(harness, partner, forge(token)));
     expect((await refresh(harness, partner, forged(token, {}))).status).toBe(200);
   });
 
-  it('an access token', async () => {
-    const { body } = await login(harness, partner);
-    expectInvalidGrant(await refresh(harness, partner, body.access_token));
-  });
-
-  it('the token of another client, of the same tenant or not', async () => {
+  it('answers the token of another client, in the same tenant and in another one', async () => {
     const token = await refreshTokenOf(partner);
     for (const thief of [await newClientOfPartner(), await newPartner(harness)]) {
       expectInvalidGrant(await refresh(harness, thief, token));
@@ -159,46 +151,35 @@ describe('refused as invalid_grant', () => {
   });
 });
 
-describe('a refresh token dies', () => {
-  it('with the secret that it was issued under when that one expires; the new secret renews its own', async () => {
+describe('the validity of a refresh token', () => {
+  it.each<[string, (clientId: string) => Promise<unknown>]>([
+    ['expires', async () => harness.clock.advance(DAY)],
+    ['is retired', (clientId) => retireSecret(harness.domain, clientId, { force: true })],
+  ])('ends when the secret that it was issued under %s; a successor under the new secret lives', async (_end, end) => {
     const client = await newClientOfPartner();
     const oldToken = await refreshTokenOf(client);
     const { clientSecret } = await rotateSecret(harness.domain, client.clientId, DAY);
     const renewed = { ...client, clientSecret };
     const newToken = await refreshTokenOf(renewed);
-    expect((await refresh(harness, renewed, oldToken)).status).toBe(200);
-    harness.clock.advance(DAY);
+    const moved = await refresh(harness, renewed, oldToken);
+    await end(client.clientId);
     expectInvalidGrant(await refresh(harness, renewed, oldToken));
     expectInvalidClient(await refresh(harness, client, oldToken));
-    expect((await refresh(harness, renewed, newToken)).status).toBe(200);
+    for (const token of [newToken, moved.body.refresh_token]) {
+      expect((await refresh(harness, renewed, token)).status).toBe(200);
+    }
   });
 
-  it('with the secret that it was issued under when that one is retired', async () => {
-    const client = await newClientOfPartner();
-    const oldToken = await refreshTokenOf(client);
-    const { clientSecret } = await rotateSecret(harness.domain, client.clientId, null);
-    const renewed = { ...client, clientSecret };
-    const movedToken = (await refresh(harness, renewed, oldToken)).body.refresh_token;
-    await retireSecret(harness.domain, client.clientId, { force: false });
-    expectInvalidGrant(await refresh(harness, renewed, oldToken));
-    expect((await refresh(harness, renewed, movedToken)).status).toBe(200);
-  });
-
-  it('with its client', async () => {
-    const client = await newClientOfPartner();
-    const token = await refreshTokenOf(client);
+  it('ends when its client or its tenant is deactivated', async () => {
+    const [client, other] = [await newClientOfPartner(), await newPartner(harness)];
+    const tokens = [await refreshTokenOf(client), await refreshTokenOf(other)];
     await deactivateApiClient(harness.domain, client.clientId);
-    expectInvalidClient(await refresh(harness, client, token));
+    await setTenantActive(harness.domain, other.tenantId, false);
+    expectInvalidClient(await refresh(harness, client, tokens[0] ?? ''));
+    expectInvalidClient(await refresh(harness, other, tokens[1] ?? ''));
   });
 
-  it('with its tenant', async () => {
-    const client = await newPartner(harness);
-    const token = await refreshTokenOf(client);
-    await harness.domain.db.prisma.tenant.update({ where: { id: client.tenantId }, data: { isActive: false } });
-    expectInvalidClient(await refresh(harness, client, token));
-  });
-
-  it('when the tokens of its client are revoked, by a clock that is right or wrong; those issued later live', async () => {
+  it('ends when the tokens of its client are revoked, even by a wrong clock; later tokens stay valid', async () => {
     const client = await newClientOfPartner();
     for (const seconds of [0, 3_600, -3_600, 0]) {
       const token = await refreshTokenOf(client);

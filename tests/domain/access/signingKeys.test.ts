@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ describe('a rotation while the service runs', () => {
   const rotateOurs = (): Promise<{ kid: string }> => rotate(harness.services.config.signingKeysFile, true);
   const published = async () => (await call(harness, 'GET /.well-known/jwks.json')).body.keys;
 
-  it('signs with the new key at once; tokens of the key before stay valid, and both keys are published', async () => {
+  it('signs with the new key at once, keeps tokens of the previous key valid and publishes both keys', async () => {
     const before = (await login(harness, partner)).body;
     const seen = await newToken(harness, partner);
     expect((await listClinics(seen)).status).toBe(200);
@@ -63,7 +63,7 @@ describe('a rotation while the service runs', () => {
     expect(isSignedBy(before.access_token, keys[1])).toBe(true);
   });
 
-  it('drops the key before the last: its tokens end within 30 seconds, also those in use', async () => {
+  it('drops the key before the last and refuses its tokens within 30 s, even if they are in use', async () => {
     const { access_token: token, refresh_token: refreshToken } = (await login(harness, partner)).body;
     const seen = await newToken(harness, partner);
     await rotateOurs();
@@ -78,43 +78,28 @@ describe('a rotation while the service runs', () => {
     expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
   });
 
-  it('leaves the service with the keys that it has when the file is gone', async () => {
+  it.each<[string, number, (file: string) => Promise<void>]>([
+    ['missing', 0, (keysFile) => rm(keysFile)],
+    ['damaged, and logs that once', 1, (keysFile) => writeFile(keysFile, '{ "keys": [')],
+  ])('keeps the loaded keys when the file is %s', async (_state, warnings, change) => {
     const { signingKeysFile } = harness.services.config;
     const text = await readFile(signingKeysFile);
-    await rm(signingKeysFile);
-    try {
-      expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
-    } finally {
-      await writeFile(signingKeysFile, text, { mode: 0o600 });
-    }
-  });
-
-  it('leaves the service with the keys that it has when the file is damaged, and says so', async () => {
-    const { signingKeysFile } = harness.services.config;
-    const text = await readFile(signingKeysFile);
-    await writeFile(signingKeysFile, '{ "keys": [');
+    await change(signingKeysFile);
     try {
       expect(await published()).toHaveLength(2);
       expect((await listClinics(await newToken(harness, partner))).status).toBe(200);
-      expect(harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys are damaged'))).toHaveLength(
-        1,
-      );
     } finally {
       await writeFile(signingKeysFile, text, { mode: 0o600 });
     }
+    const logged = harness.logged.filter(({ msg }) => String(msg).startsWith('the signing keys are damaged'));
+    expect(logged).toHaveLength(warnings);
   });
 });
 
 describe('keys rotate', () => {
-  it('makes the first key, then keeps two, the newest first', async () => {
-    const first = await rotate(file);
-    const second = await rotate(file);
-    expect([first.retired, second.retired]).toEqual([[], []]);
-    expect(await kidsIn(file)).toEqual([second.kid, first.kid]);
-  });
-
-  it('refuses to drop a key whose tokens may be alive, and changes nothing', async () => {
+  it('keeps two keys, newest first, and drops the older one after its tokens have expired, or with force', async () => {
     const [first, second] = [await rotate(file), await rotate(file)];
+    expect([first.retired, second.retired]).toEqual([[], []]);
     harness.clock.advance(30 * DAY - 1);
     await expect(rotate(file)).rejects.toThrow(/live until \d{4}-\d\d-\d\dT.*--force/s);
     expect(await kidsIn(file)).toEqual([second.kid, first.kid]);
@@ -122,20 +107,16 @@ describe('keys rotate', () => {
     const third = await rotate(file);
     expect(third.retired).toEqual([first.kid]);
     expect(await kidsIn(file)).toEqual([third.kid, second.kid]);
+    expect((await rotate(file, true)).retired).toEqual([second.kid]);
   });
 
-  it('drops it all the same with force', async () => {
-    const [first] = [await rotate(file), await rotate(file)];
-    expect((await rotate(file, true)).retired).toEqual([first.kid]);
-  });
-
-  it('refuses a file that is not of keys, and changes nothing', async () => {
+  it('refuses a file without valid keys and keeps it unchanged', async () => {
     await writeFile(file, '{"keys":[{"kid":"a"}]}');
     await expect(rotate(file, true)).rejects.toThrow(file);
     expect(await readFile(file, 'utf8')).toBe('{"keys":[{"kid":"a"}]}');
   });
 
-  it('lets nobody but the owner read the file, whatever it was before', async () => {
+  it('makes the file readable only by its owner, even if it was readable by others', async () => {
     await rotate(file);
     expect(await modeOf(file)).toBe('600');
     await chmod(file, 0o644);
@@ -144,14 +125,14 @@ describe('keys rotate', () => {
   });
 
   const asRoot = process.getuid?.() === 0 ? it : it.skip;
-  asRoot('by root leaves the file to its owner, so that the service can read it', async () => {
+  asRoot('keeps the owner of the file when root runs it, so that the service can read it', async () => {
     await rotate(file);
     await chown(file, 65_534, 65_534);
     await rotate(file);
     expect(await stat(file)).toMatchObject({ uid: 65_534, gid: 65_534 });
   });
 
-  it('never shows half a file to a reader, and leaves no draft behind, ten at once', async () => {
+  it('never shows a partial file to a reader and leaves no draft after ten concurrent rotations', async () => {
     await rotate(file);
     let rotating = true as boolean;
     const rotations = Promise.all(Array.from({ length: 10 }, () => rotate(file, true))).finally(() => {
@@ -170,23 +151,19 @@ describe('keys rotate', () => {
 });
 
 describe('the start', () => {
-  const start = (environment: Record<string, string>) =>
-    openServices({
-      config: readConfig(environment),
-      domain: harness.domain,
-      databaseUrl: '',
-      log: harness.services.log,
-      baseUrl: () => harness.baseUrl,
-      isStopping: () => false,
-      wakeDeliveries: () => undefined,
-    });
+  const start = (environment: Record<string, string>) => {
+    const { domain, services, baseUrl } = harness;
+    const state = { baseUrl: () => baseUrl, isStopping: () => false, wakeDeliveries: () => undefined };
+    const config = readConfig(environment);
+    return openServices({ config, domain, databaseUrl: '', log: services.log, ...state });
+  };
   const jwk = (curve: string, changes: object = {}): object => {
-    const { privateKey }: { privateKey: KeyObject } = generateKeyPairSync('ec', { namedCurve: curve });
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: curve });
     return { ...privateKey.export({ format: 'jwk' }), kid: 'one', created_at: '2026-01-01T00:00:00.000Z', ...changes };
   };
   const jwks = (...keys: unknown[]): string => JSON.stringify({ keys });
 
-  it('makes a key of its own, closed to other users, and finds it again', async () => {
+  it('creates a key that only the owner can read, and uses it again at the next start', async () => {
     const DATA_DIR = join(file, '..');
     const [first] = await (await start({ DATA_DIR })).keys.current();
     const [again] = await (await start({ DATA_DIR })).keys.current();
@@ -194,7 +171,7 @@ describe('the start', () => {
     expect(await modeOf(join(DATA_DIR, 'signing-keys.json'))).toBe('600');
   });
 
-  it('takes a file that is named', async () => {
+  it('uses the keys of SIGNING_KEYS_FILE', async () => {
     await writeFile(file, jwks(jwk('P-256')));
     const { keys } = await start({ DATA_DIR: join(file, '..'), SIGNING_KEYS_FILE: file });
     expect((await keys.current()).map(({ kid }) => kid)).toEqual(['one']);
@@ -211,21 +188,24 @@ describe('the start', () => {
     ['has a public key', () => jwks(jwk('P-256', { d: undefined }))],
     ['has a key of another curve', () => jwks(jwk('P-384'))],
     ['has a key without an id', () => jwks(jwk('P-256', { kid: undefined }))],
-    ['has a key whose id is no text', () => jwks(jwk('P-256', { kid: 5 }))],
-    ['has a key without its time', () => jwks(jwk('P-256', { created_at: undefined }))],
-    ['has a key whose time is none', () => jwks(jwk('P-256', { created_at: 'secret!' }))],
-    ['has a key that was cut', () => jwks(jwk('P-256', { d: 'AAAA' }))],
-    ['has a key that is no key', () => jwks(jwk('P-256', { x: 'secret!' }))],
+    ['has a key whose id is not a string', () => jwks(jwk('P-256', { kid: 5 }))],
+    ['has a key without a time', () => jwks(jwk('P-256', { created_at: undefined }))],
+    ['has a key with an invalid time', () => jwks(jwk('P-256', { created_at: 'secret!' }))],
+    ['has a truncated key', () => jwks(jwk('P-256', { d: 'AAAA' }))],
+    ['has a key with an invalid coordinate', () => jwks(jwk('P-256', { x: 'secret!' }))],
     ['has two halves of different keys', () => jwks({ ...jwk('P-256'), ...{ d: (jwk('P-256') as { d: string }).d } })],
     ['has a second key that is damaged', () => jwks(jwk('P-256'), jwk('P-256', { d: 'AAAA' }))],
-  ])('is refused when the named file %s, by a message that names it and quotes nothing', async (_name, text) => {
-    const content = text();
-    if (content !== undefined) await writeFile(file, content);
-    const environment = { DATA_DIR: join(file, '..'), SIGNING_KEYS_FILE: file };
-    const failure: unknown = await start(environment).catch((error: unknown) => error);
-    expect(String(failure)).toMatch('SIGNING_KEYS_FILE cannot be used: ');
-    expect(String(failure)).toContain(file);
-    expect(String(failure)).not.toMatch(/secret!|"d"/);
-    expect(await readdir(join(file, '..'))).toEqual(content === undefined ? [] : ['keys.json']);
-  });
+  ])(
+    'fails when SIGNING_KEYS_FILE %s, with a message that names the file and quotes no content',
+    async (_name, text) => {
+      const content = text();
+      if (content !== undefined) await writeFile(file, content);
+      const environment = { DATA_DIR: join(file, '..'), SIGNING_KEYS_FILE: file };
+      const failure: unknown = await start(environment).catch((error: unknown) => error);
+      expect(String(failure)).toMatch('SIGNING_KEYS_FILE cannot be used: ');
+      expect(String(failure)).toContain(file);
+      expect(String(failure)).not.toMatch(/secret!|"d"/);
+      expect(await readdir(join(file, '..'))).toEqual(content === undefined ? [] : ['keys.json']);
+    },
+  );
 });

@@ -22,7 +22,7 @@ const DAY = 24 * 3600;
 let harness: Harness;
 let partner: Partner;
 let tenantId: string;
-/** For a patient of its own at a clinic of its own: one treatment that is reviewed every year. */
+/** A new patient at a new clinic, with one treatment that is reviewed every year. */
 let body: EncounterBody;
 let group: { categoryId: string; subcategoryId: string };
 beforeAll(async () => {
@@ -49,41 +49,34 @@ const setRule = (reviewOften: string, reviewRecurring: boolean) =>
     data: { reviewOften, reviewRecurring },
   });
 
-/** Time goes by, and tokens run out. */
+/** Moves the clock and renews the token, which would expire. */
 async function pass(days: number): Promise<void> {
   harness.clock.advance(days * DAY);
   partner = { ...partner, token: await newToken(harness, partner) };
 }
 
 describe('an approval in force', () => {
-  it('clears the same treatment again: completed at once, with its order, until the same end', async () => {
+  it('completes a new encounter for its treatment at once, with an order and an unchanged end', async () => {
     const first = await review(await create());
     const [{ validUntil }] = first.gfe_data;
     await pass(30);
     const again = await create();
     const at = harness.clock.now.toISOString();
-    expect(again).toMatchObject({
-      status: 'completed',
-      completedAt: at,
-      reviewerRef: null,
-      order_no: expect.stringMatching(/^ORD-/),
-      gfe_data: [{ status: 'approved', decidedAt: at, validUntil, reusedFromEncounterId: first.id }],
-    });
+    const gfe_data = [{ status: 'approved', decidedAt: at, validUntil, reusedFromEncounterId: first.id }];
+    expect(again).toMatchObject({ status: 'completed', completedAt: at, reviewerRef: null, gfe_data });
+    expect(again.order_no).toMatch(/^ORD-/);
     expect(await read(again.encounter_id)).toEqual(again);
     const { body: order } = await getOrder(harness, partner, again.order_no);
     const lines = [{ treatmentId: body.treatmentIds[0] }];
     expect(order).toMatchObject({ order_status: 'pending', grand_total: '255.00', lines });
     const events = await eventsAbout(harness, partner, { encounter_id: again.encounter_id });
-    const types = events.map(({ type }) => type);
-    expect(types.sort()).toEqual(['encounter.completed', 'encounter.created', 'order.created']);
-    expect(events.find(({ type }) => type === 'encounter.completed')?.data).toMatchObject({
-      approved: 1,
-      denied: 0,
-      order_no: again.order_no,
-    });
+    const types = events.map(({ type }) => type).sort();
+    expect(types).toEqual(['encounter.completed', 'encounter.created', 'order.created']);
+    const completed = events.find(({ type }) => type === 'encounter.completed');
+    expect(completed?.data).toMatchObject({ approved: 1, denied: 0, order_no: again.order_no });
   });
 
-  it('is never extended by its use, and the encounter that decided stays the one that is named', async () => {
+  it('keeps its end when it is reused, and names the encounter that decided it', async () => {
     const first = await review(await create());
     const [{ validUntil }] = first.gfe_data;
     await pass(200);
@@ -95,34 +88,34 @@ describe('an approval in force', () => {
     expect(await create()).toMatchObject({ status: 'pending_review', gfe_data: [{ status: 'pending_review' }] });
   });
 
-  it('is the one of several that ends last', async () => {
+  it('is chosen among several by the latest end, even if the review rule changes', async () => {
     await review(await create());
     await pass(10);
     const middle = await review(await create({ additionalNotes: 'New medication' }));
     await setRule('MONTHLY', true);
     await pass(1);
     await review(await create({ additionalNotes: 'New medication' }));
+    await setRule('WEEKLY', true);
+    await pass(300);
     const [{ validUntil }] = middle.gfe_data;
-    expect(await create()).toMatchObject({ gfe_data: [{ validUntil, reusedFromEncounterId: middle.id }] });
+    const gfe_data = [{ validUntil, reusedFromEncounterId: middle.id }];
+    expect(await create()).toMatchObject({ status: 'completed', gfe_data });
   });
 
-  it('clears what it is about; the provider decides the rest, and all that is approved is ordered', async () => {
+  it('clears only its own item; the provider decides the others, and the order has all approved items', async () => {
     await review(await create());
     const other = await newProduct(harness, partner);
     const [known = ''] = body.treatmentIds;
     const again = await create({ treatmentIds: [other, known] });
-    expect(again).toMatchObject({
-      status: 'pending_review',
-      order_no: null,
-      gfe_data: [{ status: 'pending_review' }, { status: 'approved' }],
-    });
+    const gfe_data = [{ status: 'pending_review' }, { status: 'approved' }];
+    expect(again).toMatchObject({ status: 'pending_review', order_no: null, gfe_data });
     const done = await review(again);
     expect(done).toMatchObject({ status: 'completed', gfe_data: [{ status: 'approved' }, again.gfe_data[1]] });
     const { body: order } = await getOrder(harness, partner, done.order_no);
     expect(order.lines.map(({ treatmentId }: { treatmentId: string }) => treatmentId)).toEqual([other, known]);
   });
 
-  it('without an end clears it for less than 12 months, or for less months if the tenant says so', async () => {
+  it('is reused for less than 12 months if it has no end, or for the fewer months that the tenant sets', async () => {
     await setRule('YEARLY', false);
     const first = await review(await create());
     expect(first.gfe_data[0].validUntil).toBeNull();
@@ -140,46 +133,22 @@ describe('an approval in force', () => {
     harness.clock.advance(1);
     expect(await create()).toMatchObject({ status: 'pending_review' });
   });
-
-  it('keeps its end when the category gets another rule', async () => {
-    const first = await review(await create());
-    await setRule('WEEKLY', true);
-    await pass(300);
-    expect(await create()).toMatchObject({
-      status: 'completed',
-      gfe_data: [{ validUntil: first.gfe_data[0].validUntil, reusedFromEncounterId: first.id }],
-    });
-  });
-
-  it('is used for blank notes, which tell nothing new', async () => {
-    await review(await create());
-    expect(await create({ additionalNotes: ' \n\t', documentIds: [] })).toMatchObject({ status: 'completed' });
-  });
 });
 
-/** What keeps an approval from being used; a change of the next request, or of what is behind it. */
-const hindrances: [string, () => Promise<Record<string, unknown> | undefined>][] = [
+/** Changes of the next request, or of the tenant, that prevent the reuse of an approval. */
+const changes: [string, () => Promise<object>][] = [
   ['another patient', async () => ({ patientId: await newPatient(harness, partner) })],
   ['another clinic', async () => ({ clinicId: await newClinic(harness, partner) })],
   ['another category', async () => ({ treatmentIds: [await newProduct(harness, partner)] })],
   ['another subcategory', async () => ({ treatmentIds: [await newProduct(harness, partner, await sibling())] })],
   ['notes', async () => ({ additionalNotes: 'New medication' })],
   ['a document', async () => ({ documentIds: [await newDocument(harness, partner, body.patientId)] })],
-  [
-    'a prescription in the same group',
-    async () => {
-      const prescribed = await newProduct(harness, partner, { ...group, isRx: true });
-      return { treatmentIds: [...body.treatmentIds, prescribed] };
-    },
-  ],
-  [
-    'a tenant that does not want it',
-    async () => {
-      await configureTenant(harness.domain, tenantId, { gfeReuse: false });
-      return undefined;
-    },
-  ],
+  ['a prescription in the same group', async () => ({ treatmentIds: [...body.treatmentIds, await prescription()] })],
+  ['reuse switched off by the tenant', () => switchOff().then(() => ({}))],
 ];
+
+const switchOff = () => configureTenant(harness.domain, tenantId, { gfeReuse: false });
+const prescription = () => newProduct(harness, partner, { ...group, isRx: true });
 
 /** Another subcategory of the same category. */
 async function sibling(): Promise<typeof group> {
@@ -189,15 +158,15 @@ async function sibling(): Promise<typeof group> {
   return { ...group, subcategoryId: id };
 }
 
-describe('a provider decides', () => {
-  it.each(hindrances)('with %s', async (_what, hinder) => {
+describe('pending_review', () => {
+  it.each(changes)('is the status of a request with %s', async (_change, apply) => {
     await review(await create());
-    const { status, order_no, gfe_data } = await create(await hinder());
+    const { status, order_no, gfe_data } = await create(await apply());
     expect({ status, order_no }).toEqual({ status: 'pending_review', order_no: null });
     expect(gfe_data).toMatchObject([{ status: 'pending_review', decidedAt: null, reusedFromEncounterId: null }]);
   });
 
-  it('in a tenant whose operator has said nothing', async () => {
+  it('is the status in a tenant that has not enabled reuse', async () => {
     const other = await newPartner(harness);
     const first = await newEncounter(harness, other);
     await reviewed(harness, other, first);
@@ -206,13 +175,13 @@ describe('a provider decides', () => {
     expect(again).toMatchObject({ status: 'pending_review' });
   });
 
-  it('after a denial, and while nobody has decided', async () => {
+  it('is the status after a denial and while an earlier request is undecided', async () => {
     await create();
     await reviewed(harness, partner, await create(), deny);
     expect(await create()).toMatchObject({ status: 'pending_review' });
   });
 
-  it('when the rule of the approval is not understood (D-03)', async () => {
+  it('is the status when the review rule of the approval is unknown (D-03)', async () => {
     await setRule('WEEKLY', true);
     const first = await review(await create());
     expect(first.gfe_data[0].validUntil).toBeNull();

@@ -5,32 +5,32 @@ const at = (text: string): Date => new Date(text);
 const yearly = { reviewOften: 'YEARLY', reviewRecurring: true };
 const monthly = { reviewOften: 'MONTHLY', reviewRecurring: true };
 
-describe('an approval ends', () => {
+describe('the end of an approval', () => {
   it.each([
-    ['a year later', yearly, '2026-11-20T16:05:01.234Z', '2027-11-20T16:05:01.234Z'],
-    ['a month later', monthly, '2026-11-20T16:05:01.234Z', '2026-12-20T16:05:01.234Z'],
+    ['a year after the decision', yearly, '2026-11-20T16:05:01.234Z', '2027-11-20T16:05:01.234Z'],
+    ['a month after the decision', monthly, '2026-11-20T16:05:01.234Z', '2026-12-20T16:05:01.234Z'],
     ['on the last day of February for a leap day', yearly, '2028-02-29T00:00:00.000Z', '2029-02-28T00:00:00.000Z'],
-    ['on the leap day never by a year', yearly, '2027-02-28T12:00:00.000Z', '2028-02-28T12:00:00.000Z'],
+    ['on February 28 although the year has 29', yearly, '2027-02-28T12:00:00.000Z', '2028-02-28T12:00:00.000Z'],
     ['on the last day of a shorter month', monthly, '2027-01-31T23:59:59.999Z', '2027-02-28T23:59:59.999Z'],
-    ['on the leap day by a month', monthly, '2028-01-30T08:00:00.000Z', '2028-02-29T08:00:00.000Z'],
+    ['on the leap day after a month', monthly, '2028-01-30T08:00:00.000Z', '2028-02-29T08:00:00.000Z'],
     ['in the next year', monthly, '2026-12-31T08:00:00.000Z', '2027-01-31T08:00:00.000Z'],
-    // New York changes to summer time on 2027-03-14: the day has 23 hours there, and 24 in UTC.
-    ['by UTC whatever clocks do elsewhere', monthly, '2027-02-14T06:30:00.000Z', '2027-03-14T06:30:00.000Z'],
-  ])('%s', (_when, rule, approved, end) => {
+    // New York changes to daylight saving time on 2027-03-14, so its day has only 23 hours.
+    ['at the same UTC time despite daylight saving', monthly, '2027-02-14T06:30:00.000Z', '2027-03-14T06:30:00.000Z'],
+  ])('is %s', (_when, rule, approved, end) => {
     expect(approvalEnd(rule, at(approved))).toEqual(at(end));
   });
 
   it.each([
     ['one review is enough', { reviewOften: 'YEARLY', reviewRecurring: false }],
-    ['one review is enough, by a rule that is not understood', { reviewOften: 'WEEKLY', reviewRecurring: false }],
-    ['the rule is not understood (D-03)', { reviewOften: 'WEEKLY', reviewRecurring: true }],
-    ['the rule is spelled in another way (D-03)', { reviewOften: 'yearly', reviewRecurring: true }],
-    ['the rule has the name of a property of every object', { reviewOften: 'constructor', reviewRecurring: true }],
-  ])('never if %s', (_why, rule) => {
+    ['one review is enough by an unknown rule', { reviewOften: 'WEEKLY', reviewRecurring: false }],
+    ['the rule is unknown (D-03)', { reviewOften: 'WEEKLY', reviewRecurring: true }],
+    ['the rule is in lower case (D-03)', { reviewOften: 'yearly', reviewRecurring: true }],
+    ['the rule is the name of an inherited property', { reviewOften: 'constructor', reviewRecurring: true }],
+  ])('is null: %s', (_why, rule) => {
     expect(approvalEnd(rule, at('2026-11-20T16:00:00.000Z'))).toBeNull();
   });
 
-  it('at the same time of the day, in the right month, on the same day or the last one', () => {
+  it('has the time and the day of the decision, or the last day of a shorter month', () => {
     const times = fc.date({ min: at('2000-01-01'), max: at('2199-12-31'), noInvalidDate: true });
     fc.assert(
       fc.property(times, fc.constantFrom([yearly, 12] as const, [monthly, 1] as const), (approved, [rule, months]) => {
@@ -47,22 +47,19 @@ describe('an approval ends', () => {
   });
 });
 
-describe('an approval shows as expired', () => {
+describe('the displayed status of an approval', () => {
   const validUntil = at('2027-11-20T16:00:00.000Z');
 
   it.each([
-    ['a millisecond before its end', '2027-11-20T15:59:59.999Z', 'approved'],
-    ['at its end', '2027-11-20T16:00:00.000Z', 'expired'],
-    ['after its end', '2028-01-01T00:00:00.000Z', 'expired'],
-  ])('from its end on: %s', (_when, now, shown) => {
-    expect(displayedStatus({ status: 'approved', validUntil }, at(now))).toBe(shown);
+    ['approved', 'a millisecond before its end', validUntil, '2027-11-20T15:59:59.999Z'],
+    ['expired', 'at its end', validUntil, '2027-11-20T16:00:00.000Z'],
+    ['expired', 'after its end', validUntil, '2028-01-01T00:00:00.000Z'],
+    ['approved', 'without an end', null, '2999-01-01T00:00:00.000Z'],
+  ] as const)('is %s %s', (shown, _when, end, now) => {
+    expect(displayedStatus({ status: 'approved', validUntil: end }, at(now))).toBe(shown);
   });
 
-  it('never without an end', () => {
-    expect(displayedStatus({ status: 'approved', validUntil: null }, at('2999-01-01'))).toBe('approved');
-  });
-
-  it.each(['pending_review', 'denied', 'cancelled', 'expired'] as const)('and %s as it is', (status) => {
+  it.each(['pending_review', 'denied', 'cancelled', 'expired'] as const)('stays %s', (status) => {
     expect(displayedStatus({ status, validUntil: null }, at('2999-01-01'))).toBe(status);
   });
 });

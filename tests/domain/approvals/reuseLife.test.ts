@@ -9,9 +9,9 @@ import { inCallerTransaction, type CallerContext } from '../../../src/domain/tra
 import { newCategory, newClinic, newPartner, newProduct, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { callerContext, insertDocumentRow, insertPatientRow } from '../../support/patientLives.js';
-import { create, end, groups, newLife, review, revoke, shown, type Group, type Request } from './reuseModel.js';
+import { create, end, newLife, review, revoke, shown, type Group, type Request } from './reuseModel.js';
 
-/** Others at every run; `REUSE_LIVES=500` for a longer look. */
+/** Random in every run; `REUSE_LIVES=500` runs more. */
 const runs = Number(process.env['REUSE_LIVES'] ?? 100);
 const lanes = 4;
 const day = 24 * 3_600_000;
@@ -36,64 +36,34 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** `which` counts from the latest encounter. */
-type Action =
-  | { readonly what: 'request'; readonly request: Request }
-  | { readonly what: 'review'; readonly which: number; readonly approves: readonly boolean[] }
-  | { readonly what: 'cancel'; readonly which: number; readonly isInappropriate: boolean }
-  | { readonly what: 'expire' | 'revoke'; readonly which: number }
-  | { readonly what: 'upload'; readonly docType: string }
-  | { readonly what: 'history' }
-  | { readonly what: 'wait'; readonly days: number };
-
 const rarely = fc.constantFrom(false, false, false, true);
+/** Counts from the latest encounter. */
 const which = fc.constantFrom(0, 0, 0, 1, 2);
-const wishes: readonly (readonly Group[])[] = [
-  ['yearly'],
-  ['yearly'],
-  ['once'],
-  ['yearly', 'once'],
-  ['once', 'yearly', 'prescription'],
-];
+const wishes: Group[][] = [['yearly'], ['yearly'], ['once'], ['yearly', 'once'], ['once', 'yearly', 'prescription']];
+const wanted = fc.constantFrom(...wishes);
 const request: fc.Arbitrary<Request> = fc.record({
   clinic: fc.constantFrom(0, 0, 0, 1),
   hasNotes: rarely,
   hasDocument: rarely,
   isLive: rarely,
   isScheduled: rarely,
-  wanted: fc.constantFrom(...wishes),
+  wanted,
 });
-const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ what: fc.constant('request' as const), request }) },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      what: fc.constant('review' as const),
-      which,
-      approves: fc.array(fc.constantFrom(true, true, true, false), { minLength: 3, maxLength: 3 }),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant('cancel' as const), which, isInappropriate: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('expire' as const, 'revoke' as const), which }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      what: fc.constant('upload' as const),
-      docType: fc.constantFrom('lab-results', 'intake-forms', 'id-card'),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant('history' as const) }) },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant('wait' as const), days: fc.constantFrom(1, 180, 364, 365) }) },
+const named = <const T extends string>(...names: T[]) => fc.constantFrom(...names);
+const often = <T>(arbitrary: fc.Arbitrary<T>) => ({ weight: 8, arbitrary });
+const approves = fc.array(fc.constantFrom(true, true, true, false), { minLength: 3, maxLength: 3 });
+const action = fc.oneof(
+  often(fc.record({ what: named('request'), request })),
+  often(fc.record({ what: named('review'), which, approves })),
+  fc.record({ what: named('cancel'), which, isInappropriate: fc.boolean() }),
+  fc.record({ what: named('expire', 'revoke'), which }),
+  fc.record({ what: named('upload'), docType: fc.constantFrom('lab-results', 'intake-forms', 'id-card') }),
+  fc.record({ what: named('history') }),
+  fc.record({ what: named('wait'), days: fc.constantFrom(1, 180, 364, 365) }),
 );
-const plain: Request = {
-  clinic: 0,
-  wanted: ['yearly'],
-  hasNotes: false,
-  hasDocument: false,
-  isLive: false,
-  isScheduled: false,
-};
-/** Most lives begin with an approval, or they would have little to reuse. */
+type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
+const plain = { clinic: 0, hasNotes: false, hasDocument: false, isLive: false, isScheduled: false };
+/** Most lives begin with an approval; otherwise few would reuse one. */
 const begun: readonly Action[] = [
   { what: 'request', request: { ...plain, wanted: ['yearly', 'once'] } },
   { what: 'review', which: 0, approves: [true, true] },
@@ -104,20 +74,25 @@ const lives = fc.record({
 });
 const seen = { reused: 0, waited: 0 };
 
-it(`approvals are reused as the model says, whatever happens to a patient: ${runs} random lives`, async () => {
+it(`reuses approvals exactly as the model does in ${runs} random lives of patients`, async () => {
   const live = () =>
     fc.assert(
       fc.asyncProperty(lives, async ({ isBegun, actions }) => {
         await liveOnce([...(isBegun ? begun : []), ...actions]);
-        // A dozen actions are read sooner than shrunk.
+        // Shrinking takes longer than reading a dozen actions.
       }),
       { numRuns: Math.ceil(runs / lanes), endOnFailure: true },
     );
   await Promise.all(Array.from({ length: lanes }, live));
-  // The lives were not dull.
+  // Both outcomes must occur often enough to prove something.
   expect(seen.reused).toBeGreaterThan(runs / 4);
   expect(seen.waited).toBeGreaterThan(runs / 4);
 }, 600_000);
+
+const itemOf = (group: Group) => {
+  const { categoryId, subcategoryId } = products[group];
+  return { categoryId, subcategoryId };
+};
 
 async function liveOnce(actions: readonly Action[]): Promise<void> {
   const life = newLife();
@@ -133,11 +108,8 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
     const [encounter, number] = [life.encounters[index], numbers[index] ?? 0n];
     if (each.what === 'request') {
       const made = create(life, each.request, now);
-      const body = bodyOf(
-        patientId,
-        each.request,
-        made.documents.map((document) => documents[document] ?? ''),
-      );
+      const documentIds = made.documents.map((index) => documents[index] ?? '');
+      const body = bodyOf(patientId, each.request, documentIds);
       const preview = await draftEncounter(context, body);
       const stored = await act((transaction) => createEncounter(transaction, body));
       numbers.push(stored.encounterNo);
@@ -145,10 +117,9 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
       seen[made.items.some(({ status }) => status === 'approved') ? 'reused' : 'waited'] += 1;
     } else if (each.what === 'review' && encounter?.state === 'open') {
       const waiting = encounter.items.filter(({ status }) => status === 'pending_review');
-      const decisions = waiting.map(({ group }, place) => {
-        const { categoryId, subcategoryId } = products[group];
-        const decision = each.approves[place] ? ('approved' as const) : ('denied' as const);
-        return { categoryId, subcategoryId, decision, reason: 'x' };
+      const decisions = waiting.map(({ group }, position) => {
+        const decision = each.approves[position] ? ('approved' as const) : ('denied' as const);
+        return { ...itemOf(group), decision, reason: 'x' };
       });
       const visit = { startedAt: new Date(now).toISOString(), endedAt: new Date(now).toISOString() };
       await act((transaction) => claimEncounter(transaction, number, { reviewerRef: 'A' }));
@@ -162,9 +133,7 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
       await act((transaction) => expireEncounter(transaction, number));
       end(encounter, 'expired', now);
     } else if (each.what === 'revoke' && encounter?.state === 'completed') {
-      const items = encounter.items
-        .filter((item) => shown(item, now) === 'approved')
-        .map(({ group }) => ({ categoryId: products[group].categoryId, subcategoryId: products[group].subcategoryId }));
+      const items = encounter.items.filter((item) => shown(item, now) === 'approved').map(({ group }) => itemOf(group));
       if (items.length === 0) continue;
       await act((transaction) => revokeApprovals(transaction, number, { reviewerRef: 'B', items, reason: 'x' }));
       revoke(life, encounter, now);
@@ -176,10 +145,10 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
       await harness.domain.db.prisma.patient.updateMany({ where: { tenantId: partner.tenantId, id: patientId }, data });
       life.historyChanges.push(now);
     } else if (each.what === 'wait') {
-      // Nothing is open for long.
-      for (const [place, open] of life.encounters.entries()) {
+      // Open encounters expire before time passes.
+      for (const [position, open] of life.encounters.entries()) {
         if (open.state !== 'open') continue;
-        await act((transaction) => expireEncounter(transaction, numbers[place] ?? 0n));
+        await act((transaction) => expireEncounter(transaction, numbers[position] ?? 0n));
         end(open, 'expired', now);
       }
       now += each.days * day;
@@ -188,7 +157,7 @@ async function liveOnce(actions: readonly Action[]): Promise<void> {
   }
 }
 
-/** Of every encounter, what is stored of its items, and which encounter they reuse. */
+/** The stored items of every encounter: status, end and the index of the encounter that they reuse. */
 async function storedItems(patientId: string): Promise<unknown[]> {
   const rows = await harness.domain.db.prisma.encounter.findMany({
     where: { tenantId: partner.tenantId, patientId },
@@ -221,7 +190,3 @@ function bodyOf(patientId: string, wish: Request, documentIds: string[]) {
     ...(wish.isScheduled ? { scheduledDay: '2026-11-01' } : {}),
   };
 }
-
-it('knows every kind of treatment', () => {
-  expect(Object.keys(products).sort()).toEqual([...groups].sort());
-});

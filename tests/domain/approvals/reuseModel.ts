@@ -1,17 +1,16 @@
 // A model of which approvals clear a new request, written from the rules (R-50, R-82, R-83) and not from the service's
-// code: it keeps every fact of a patient, and asks each approval whether one of them speaks against it.
+// code: it keeps every fact about a patient, and reuses an approval only if no fact contradicts it.
 
 export type Status = 'pending_review' | 'approved' | 'denied' | 'cancelled' | 'expired' | 'superseded' | 'revoked';
 
-/** What can be wanted: reviewed every year, reviewed once, and a prescription that is reviewed every year. */
-export const groups = ['yearly', 'once', 'prescription'] as const;
-export type Group = (typeof groups)[number];
+/** Treatments: reviewed every year, reviewed once, and a prescription that is reviewed every year. */
+export type Group = 'yearly' | 'once' | 'prescription';
 
 export interface Request {
   readonly clinic: number;
   readonly wanted: readonly Group[];
   readonly hasNotes: boolean;
-  /** The latest document comes with it. */
+  /** Whether it refers to the latest document. */
   readonly hasDocument: boolean;
   readonly isLive: boolean;
   readonly isScheduled: boolean;
@@ -36,7 +35,7 @@ export interface Encounter {
   isInappropriate: boolean;
 }
 
-/** What is known of one patient. Documents are known by their index. */
+/** The facts about one patient; a document is identified by its index. */
 export interface Life {
   readonly encounters: Encounter[];
   readonly documents: { readonly at: number; readonly isClinical: boolean }[];
@@ -53,7 +52,7 @@ const yearAfter = (time: number): number => {
   return new Date(time).setUTCFullYear(year, month, Math.min(date.getUTCDate(), lastDay));
 };
 
-/** What a partner is shown. */
+/** The status in a response. */
 export const shown = ({ status, validUntil }: Item, now: number): Status =>
   status === 'approved' && validUntil !== null && validUntil <= now ? 'expired' : status;
 const isInForce = (item: Item, now: number): boolean => shown(item, now) === 'approved';
@@ -70,30 +69,20 @@ export function create(life: Life, request: Request, now: number): Encounter {
     const { item, index } = approval;
     return { group, status: 'approved', decidedAt: now, validUntil: item.validUntil, reuses: index };
   });
-  const isDone = items.every(({ status }) => status === 'approved');
-  const made: Encounter = {
-    request,
-    createdAt: now,
-    documents,
-    items,
-    state: isDone ? 'completed' : 'open',
-    cancelledAt: null,
-    isInappropriate: false,
-  };
-  life.encounters.push(made);
-  return made;
+  const state = items.every(({ status }) => status === 'approved') ? 'completed' : 'open';
+  const notCancelled = { cancelledAt: null, isInappropriate: false };
+  const encounter: Encounter = { request, createdAt: now, documents, items, state, ...notCancelled };
+  life.encounters.push(encounter);
+  return encounter;
 }
 
-interface Found {
-  readonly item: Item;
-  readonly index: number;
-}
+type Reusable = Readonly<{ item: Item; index: number }>;
 
-/** The approval that ends last of those against which no fact speaks; of several that end together the latest. */
-function reusable(life: Life, request: Request, group: Group, hasDocument: boolean, now: number): Found | null {
+/** Of the approvals that no fact contradicts, the one that ends last; with equal ends, the latest. */
+function reusable(life: Life, request: Request, group: Group, hasDocument: boolean, now: number): Reusable | null {
   const { isLive, isScheduled, hasNotes, clinic } = request;
   if (group === 'prescription' || hasNotes || hasDocument || (isLive && isScheduled)) return null;
-  const found = life.encounters.flatMap((encounter, index): Found[] => {
+  const candidates = life.encounters.flatMap((encounter, index): Reusable[] => {
     const item = encounter.items.find((each) => each.group === group);
     if (!item || item.decidedAt === null || encounter.state !== 'completed') return [];
     const fits = (!isLive && !isScheduled) || encounter.request.isLive;
@@ -101,13 +90,13 @@ function reusable(life: Life, request: Request, group: Group, hasDocument: boole
     if (!fits || !holds || encounter.request.clinic !== clinic) return [];
     return isContradicted(life, group, item.decidedAt) ? [] : [{ item, index }];
   });
-  const end = ({ item }: Found): number => item.validUntil ?? Infinity;
-  const isAfter = (one: Found, other: Found): boolean =>
-    end(one) === end(other) ? (one.item.decidedAt ?? 0) > (other.item.decidedAt ?? 0) : end(one) > end(other);
-  return found.reduce<Found | null>((last, one) => (last && isAfter(last, one) ? last : one), null);
+  const end = ({ item }: Reusable): number => item.validUntil ?? Infinity;
+  const isAfter = (first: Reusable, second: Reusable): boolean =>
+    end(first) === end(second) ? (first.item.decidedAt ?? 0) > (second.item.decidedAt ?? 0) : end(first) > end(second);
+  return candidates.reduce<Reusable | null>((last, each) => (last && isAfter(last, each) ? last : each), null);
 }
 
-/** Whether something was decided or written since then that speaks against an approval of that time. */
+/** Whether a later decision or document contradicts an approval of that time. */
 function isContradicted(
   { encounters, documents, denials, historyChanges }: Life,
   group: Group,
@@ -133,7 +122,7 @@ function isContradicted(
   );
 }
 
-/** Decides the items that wait: those at these places are approved. */
+/** Decides the pending items; `approves` has one entry for each. */
 export function review(life: Life, encounter: Encounter, approves: readonly boolean[], now: number): void {
   const waiting = encounter.items.filter(({ status }) => status === 'pending_review');
   const denied = new Set(waiting.filter((_, index) => !approves[index]).map(({ group }) => group));
@@ -154,7 +143,7 @@ export function end(encounter: Encounter, state: 'cancelled' | 'expired', now: n
   for (const item of encounter.items) if (item.status === 'pending_review') item.status = state;
 }
 
-/** Takes back what is in force of an encounter, and with it what shares the approval. */
+/** Revokes the approvals of an encounter that are in force, with all items that reuse them. */
 export function revoke({ encounters }: Life, encounter: Encounter, now: number): void {
   const own = encounters.indexOf(encounter);
   for (const revoked of encounter.items.filter((item) => isInForce(item, now))) {

@@ -14,21 +14,23 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call, type Answer } from '../../support/http.js';
 import { eventsAbout, getOrder } from '../../support/orders.js';
 import { askedEncounter, cancelled, deny, reviewed, recordOf } from '../../support/reviews.js';
+import { words } from '../../support/words.js';
 
-// What was decided or written after an approval counts more than the approval. Everything of a case happens at the same
-// moment, so that nothing depends on a clock that goes on.
+// Later decisions and documents outweigh an approval. A case happens at one moment, so that no result depends on time.
 
 let harness: Harness;
 let partner: Partner;
 /** The other clinic of the tenant. */
 let elsewhere: { clinicId: string };
-/** For a patient of its own: a treatment that is reviewed every year. */
+let otherTreatment: { treatmentIds: string[] };
+/** A new patient, with a treatment that is reviewed every year. */
 let body: EncounterBody;
 beforeAll(async () => {
   harness = await startHarness();
   partner = await newPartner(harness);
   await configureTenant(harness.domain, partner.tenantId, { gfeReuse: true });
   elsewhere = { clinicId: await newClinic(harness, partner) };
+  otherTreatment = { treatmentIds: [await newProduct(harness, partner)] };
 });
 const start = async (): Promise<void> => {
   body = await encounterBody(harness, partner);
@@ -40,17 +42,14 @@ type Encounter = Answer['body'];
 const notes = { additionalNotes: 'New medication' };
 const live = { reviewType: 'synchronous' };
 const planned = { scheduledDay: '2026-11-20', scheduledTime: '09:00:00' };
+const livePlanned = { ...live, ...planned };
 
 const post = (path: string, json: object): Promise<Answer> =>
   call(harness, `POST ${path}`, { token: partner.token, json });
 const itemsOf = ({ gfe_data }: Encounter) =>
-  gfe_data.map(({ status, validUntil, reusedFromEncounterId }: Encounter) => ({
-    status,
-    validUntil,
-    reusedFromEncounterId,
-  }));
+  gfe_data.map(({ status, validUntil, reusedFromEncounterId: from }: Encounter) => ({ status, validUntil, from }));
 
-/** A new encounter; the preview has said the same about its items. */
+/** A new encounter, whose items its preview has foretold. */
 async function create(changes: object = {}): Promise<Encounter> {
   const preview = await post('/encounters/preview', { ...body, ...changes });
   const { status, body: created } = await post('/encounters', { ...body, ...changes });
@@ -70,7 +69,7 @@ const revoke = ({ encounter_id, gfe_data }: Encounter): Promise<Answer> =>
     reason: 'Overlooked.',
     items: gfe_data.map(({ categoryId, subcategoryId }: Encounter) => ({ categoryId, subcategoryId })),
   });
-/** Information about a request that is older than an approval. */
+/** Provides information for a request that is older than an approval. */
 async function informLater(): Promise<Encounter> {
   const { encounter_id } = await askedEncounter(harness, partner, body);
   await approve();
@@ -81,154 +80,92 @@ const store = async (docType: string): Promise<string> => {
   await harness.domain.db.prisma.document.updateMany({ where: { tenantId: partner.tenantId, id }, data: { docType } });
   return id;
 };
+async function expire({ id }: Encounter): Promise<void> {
+  const where = { tenantId: partner.tenantId, encounterId: id };
+  const { db } = harness.domain;
+  await db.prisma.$transaction([
+    db.prisma.encounter.updateMany({ where: { tenantId: partner.tenantId, id }, data: { status: 'expired' } }),
+    db.prisma.gfeItem.updateMany({ where, data: { status: 'expired' } }),
+  ]);
+}
 const writeHistory = () =>
   harness.domain.db.prisma.patient.updateMany({
     where: { tenantId: partner.tenantId, id: body.patientId },
     data: { medicalHistory: 'Myasthenia gravis', updatedAt: harness.domain.now() },
   });
 
-/** What happens, and how a request without news ends then, or the request that is returned. */
-type Case = [what: string, happens: () => Promise<unknown>, request?: object];
+/** A step with a request that refers to a new document. */
+const withDocument =
+  (send: typeof approve, docType: string, changes: () => object = () => ({})) =>
+  async (): Promise<Encounter> =>
+    send({ ...changes(), documentIds: [await store(docType)] });
 
-const waits: readonly Case[] = [
-  ['A: notes, denied', async () => [await approve(), await refuse(notes)]],
-  ['A: the denial was at another clinic', async () => [await approve(), await refuse(elsewhere)]],
-  [
-    'A: the approval was at another clinic, too',
-    async () => [await approve(), await approve(elsewhere), await refuse(notes)],
-    {
-      get clinicId() {
-        return elsewhere.clinicId;
-      },
-    },
-  ],
-  [
-    'A: a document, denied',
-    async () => {
-      await approve();
-      await refuse({ documentIds: [await store('id-card')] });
-    },
-  ],
-  ['B: notes that still wait', async () => [await approve(), await create(notes)]],
-  [
-    'B: notes that still wait at another clinic',
-    async () => [await approve(), await create({ ...notes, ...elsewhere })],
-  ],
-  [
-    'B: a document that still waits',
-    async () => {
-      await approve();
-      await create({ documentIds: [await store('id-card')] });
-    },
-  ],
-  ...['partner_request', 'patient_request', 'patient_no_show', 'duplicate', 'clinically_inappropriate', 'other'].map(
-    (reason): Case => [`B: notes, cancelled: ${reason}`, async () => [await approve(), await cancel(notes, reason)]],
-  ),
-  [
-    'B: notes, expired',
-    async () => {
-      await approve();
-      const { id } = await create(notes);
-      const where = { tenantId: partner.tenantId, encounterId: id };
-      const { db } = harness.domain;
-      await db.prisma.$transaction([
-        db.prisma.encounter.updateMany({ where: { tenantId: partner.tenantId, id }, data: { status: 'expired' } }),
-        db.prisma.gfeItem.updateMany({ where, data: { status: 'expired' } }),
-      ]);
-    },
-  ],
-  ['B: information about an older request, which waits again', () => informLater()],
-  [
-    'without notes, but cancelled as inappropriate',
-    async () => [await approve(), await cancel(elsewhere, 'clinically_inappropriate')],
-  ],
-  ['C: an asynchronous approval for a synchronous request', approve, live],
-  ['C: an asynchronous approval for a scheduled request', approve, planned],
-  ['C: an asynchronous approval for a scheduled synchronous request', approve, { ...live, ...planned }],
-  ['C: a synchronous approval for a scheduled synchronous request', () => approve(live), { ...live, ...planned }],
-  ['D: lab results', async () => [await approve(), await store('lab-results')]],
-  ['D: intake forms', async () => [await approve(), await store('intake-forms')]],
-  [
-    'D: lab results that were part of a denied request',
-    async () => {
-      await approve();
-      await refuse({ ...elsewhere, documentIds: [await store('lab-results')] });
-    },
-  ],
-  [
-    'D: lab results that were part of an approved request for something else',
-    async () => {
-      await approve();
-      const treatmentIds = [await newProduct(harness, partner)];
-      await approve({ treatmentIds, documentIds: [await store('lab-results')] });
-    },
-  ],
-  ['D: another medical history', async () => [await approve(), await writeHistory()]],
-  ['a revocation', async () => revoke(await approve())],
-  ['a revocation of what reuses it', async () => [await approve(), await revoke(await create())]],
+/** A name, the steps before the request, and the changes of the request if it has any. */
+type Case = [name: string, steps: (() => Promise<unknown>)[], request?: () => object];
+
+const cancellations = words('partner_request patient_request patient_no_show duplicate clinically_inappropriate other');
+const contradictions: readonly Case[] = [
+  ['A: notes, denied', [approve, () => refuse(notes)]],
+  ['A: the denial was at another clinic', [approve, () => refuse(elsewhere)]],
+  ['A: both clinics had approvals', [approve, () => approve(elsewhere), () => refuse(notes)], () => elsewhere],
+  ['A: a document, denied', [approve, withDocument(refuse, 'id-card')]],
+  ['B: notes that still wait', [approve, () => create(notes)]],
+  ['B: notes that still wait at another clinic', [approve, () => create({ ...notes, ...elsewhere })]],
+  ['B: a document that still waits', [approve, withDocument(create, 'id-card')]],
+  ...cancellations.map((reason): Case => [`B: notes, cancelled: ${reason}`, [approve, () => cancel(notes, reason)]]),
+  ['B: notes, expired', [approve, async () => expire(await create(notes))]],
+  ['B: information about an older request, which waits again', [informLater]],
+  ['without notes, but cancelled as inappropriate', [approve, () => cancel(elsewhere, 'clinically_inappropriate')]],
+  ['C: an asynchronous approval for a synchronous request', [approve], () => live],
+  ['C: an asynchronous approval for a scheduled request', [approve], () => planned],
+  ['C: an asynchronous approval for a scheduled synchronous request', [approve], () => livePlanned],
+  ['C: a synchronous approval for a scheduled synchronous one', [() => approve(live)], () => livePlanned],
+  ['D: lab results', [approve, () => store('lab-results')]],
+  ['D: intake forms', [approve, () => store('intake-forms')]],
+  ['D: lab results of a denied request', [approve, withDocument(refuse, 'lab-results', () => elsewhere)]],
+  ['D: lab results of another treatment', [approve, withDocument(approve, 'lab-results', () => otherTreatment)]],
+  ['D: another medical history', [approve, writeHistory]],
+  ['a revocation', [async () => revoke(await approve())]],
+  ['a revocation of an item that reuses it', [approve, async () => revoke(await create())]],
 ];
 
 const reuses: readonly Case[] = [
-  ['A: after a new approval', async () => [await approve(), await refuse(notes), await approve()]],
-  ['B: notes that were approved', async () => [await approve(), await approve(notes)]],
-  [
-    'B: notes that were approved at another clinic',
-    async () => [await approve(), await approve({ ...notes, ...elsewhere })],
-  ],
-  [
-    'B: information about an older request, which was approved',
-    async () => reviewed(harness, partner, await informLater()),
-  ],
-  [
-    'B: a cancelled request without notes at another clinic',
-    async () => [await approve(), await cancel(elsewhere, 'patient_request')],
-  ],
-  ['C: a synchronous approval for a synchronous request', () => approve(live), live],
-  ['C: a synchronous approval for an asynchronous request', () => approve(live)],
-  ['C: a synchronous approval for a planned treatment', () => approve(live), planned],
-  ['D: an id card', async () => [await approve(), await store('id-card')]],
-  [
-    'D: lab results that an approval is based on',
-    async () => {
-      await approve();
-      await approve({ ...elsewhere, documentIds: [await store('lab-results')] });
-    },
-  ],
-  [
-    'D: the same medical history again',
-    async () => [await writeHistory(), harness.clock.advance(1), await approve(), await writeHistory()],
-  ],
+  ['A: after a new approval', [approve, () => refuse(notes), approve]],
+  ['B: notes that were approved', [approve, () => approve(notes)]],
+  ['B: notes that were approved at another clinic', [approve, () => approve({ ...notes, ...elsewhere })]],
+  ['B: information about an older, approved request', [async () => reviewed(harness, partner, await informLater())]],
+  ['B: blank notes', [approve], () => ({ additionalNotes: ' \n\t', documentIds: [] })],
+  ['B: a cancelled request without notes at another clinic', [approve, () => cancel(elsewhere, 'patient_request')]],
+  ['C: a synchronous approval for a synchronous request', [() => approve(live)], () => live],
+  ['C: a synchronous approval for an asynchronous request', [() => approve(live)]],
+  ['C: a synchronous approval for a planned treatment', [() => approve(live)], () => planned],
+  ['D: an id card', [approve, () => store('id-card')]],
+  ['D: lab results of another approval', [approve, withDocument(approve, 'lab-results', () => elsewhere)]],
+  ['D: an unchanged medical history', [writeHistory, async () => harness.clock.advance(1), approve, writeHistory]],
 ];
 
-const nameOf = ([what]: Case): string => what;
-
-it(
-  'a provider decides again after',
-  () =>
-    everyCase(waits, nameOf, async ([_what, happens, request]) => {
+const expectAfter = (cases: readonly Case[], expected: object): Promise<void> =>
+  everyCase(
+    cases,
+    ([name]) => name,
+    async ([, steps, request]) => {
       await start();
-      await happens();
-      expect(await create(request)).toMatchObject({
-        status: 'pending_review',
-        gfe_data: [{ status: 'pending_review', reusedFromEncounterId: null }],
-      });
-    }),
-  120_000,
-);
+      for (const step of steps) await step();
+      expect(await create(request?.())).toMatchObject(expected);
+    },
+  );
 
-it(
-  'an approval is reused after',
-  () =>
-    everyCase(reuses, nameOf, async ([_what, happens, request]) => {
-      await start();
-      await happens();
-      expect(await create(request)).toMatchObject({ status: 'completed', gfe_data: [{ status: 'approved' }] });
-    }),
-  120_000,
-);
+it('requires a new review after each contradiction', async () => {
+  const gfe_data = [{ status: 'pending_review', reusedFromEncounterId: null }];
+  await expectAfter(contradictions, { status: 'pending_review', gfe_data });
+}, 120_000);
+
+it('reuses an approval after events that do not contradict it', async () => {
+  await expectAfter(reuses, { status: 'completed', gfe_data: [{ status: 'approved' }] });
+}, 120_000);
 
 describe('a denial', () => {
-  it('ends approvals in force at every clinic, given or reused, and announces it with their orders', async () => {
+  it('supersedes approvals in force at every clinic, given or reused, and announces each with its order', async () => {
     const given = await approve();
     const other = await approve(elsewhere);
     const reused = await create();
@@ -236,28 +173,17 @@ describe('a denial', () => {
     const { encounter_id: by_encounter_id } = await refuse(notes);
     const now = harness.clock.now.toISOString();
     for (const ended of [given, other, reused]) {
-      const {
-        gfe_data: [{ categoryId, subcategoryId }],
-        encounter_id,
-        gfe_no,
-        patientId,
-        order_no,
-      } = ended;
-      const after = await read(ended);
-      expect(after).toEqual({
-        ...ended,
-        version: Number(ended.version) + 1,
-        updatedAt: now,
-        gfe_data: [{ ...ended.gfe_data[0], status: 'superseded', validUntil: now }],
-      });
+      const { encounter_id, gfe_no, patientId, order_no, version } = ended;
+      const [item] = ended.gfe_data;
+      const gfe_data = [{ ...item, status: 'superseded', validUntil: now }];
+      expect(await read(ended)).toEqual({ ...ended, version: Number(version) + 1, updatedAt: now, gfe_data });
       const status = await post('/encounters/status', { gfe_no });
       expect(status.body.gfe_data).toMatchObject([{ status: 'superseded' }]);
       expect((await getOrder(harness, partner, order_no)).body.order_status).toBe('pending');
+      const { categoryId, subcategoryId } = item;
       const data = { encounter_id, gfe_no, patientId, categoryId, subcategoryId, by_encounter_id, order_no };
-      const events = await eventsAbout(harness, partner, { encounter_id }, 'gfe.superseded');
-      expect(events).toEqual([
-        { type: 'gfe.superseded', clinic_id: ended.clinicId, timestamp: harness.clock.now, data },
-      ]);
+      const event = { type: 'gfe.superseded', clinic_id: ended.clinicId, timestamp: harness.clock.now, data };
+      expect(await eventsAbout(harness, partner, { encounter_id }, 'gfe.superseded')).toEqual([event]);
     }
     const at = (ms: number) => ({ ...harness.domain, now: () => new Date(ms) });
     const end = Date.parse(given.gfe_data[0].validUntil);
@@ -267,7 +193,7 @@ describe('a denial', () => {
     expect(await eventsAbout(harness, partner, about, 'gfe.expiring', 'gfe.expired')).toEqual([]);
   });
 
-  it('leaves other items, other patients and approvals that have run out as they are', async () => {
+  it('keeps approvals of other items and other patients, and approvals that have expired', async () => {
     const both = [...body.treatmentIds, await newProduct(harness, partner)];
     const first = await approve({ treatmentIds: both });
     const stranger = await approve({ patientId: (await encounterBody(harness, partner)).patientId });
@@ -276,17 +202,13 @@ describe('a denial', () => {
     expect(await read(stranger)).toEqual(stranger);
     await start();
     const old = await approve();
-    const { tenantId } = partner;
-    const validUntil = harness.clock.now;
-    await harness.domain.db.prisma.gfeItem.updateMany({
-      where: { tenantId, encounterId: old.id },
-      data: { validUntil },
-    });
+    const where = { tenantId: partner.tenantId, encounterId: old.id };
+    await harness.domain.db.prisma.gfeItem.updateMany({ where, data: { validUntil: harness.clock.now } });
     await refuse(notes);
     expect((await read(old)).gfe_data).toMatchObject([{ status: 'expired' }]);
   });
 
-  it('takes a reused item out of an encounter that still waits: nothing is ordered for it', async () => {
+  it('removes a reused item from a pending encounter, whose order omits it', async () => {
     await approve();
     const other = await newProduct(harness, partner);
     const waiting = await create({ treatmentIds: [...body.treatmentIds, other] });

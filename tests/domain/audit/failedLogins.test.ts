@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AuditRow } from '../../../src/context.js';
 import { openAuditLog } from '../../../src/domain/audit/auditLog.js';
 import { addCheckpoints } from '../../../src/domain/audit/checkpoints.js';
 import { newClient, newPartner, type Partner } from '../../support/factories.js';
@@ -7,6 +6,7 @@ import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { withoutTable } from '../../support/refusals.js';
 import { loginBody } from '../../support/tokens.js';
+import { auditRow } from './auditRow.js';
 
 let harness: Harness;
 let partner: Partner;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** Failed logins of a client, each from an address of its own. */
+/** Failed logins of a client, each from another address. */
 async function fail(clientId: string, times: number): Promise<void> {
   const json = loginBody({ clientId, clientSecret: 'wrong' });
   const attempts = Array.from({ length: times }, (_, index) =>
@@ -25,16 +25,16 @@ async function fail(clientId: string, times: number): Promise<void> {
   expect(new Set((await Promise.all(attempts)).map(({ status }) => status))).toEqual(new Set([401]));
 }
 
-/** How many failed logins each row of a client stands for; those with a row of their own first. */
+/** The number of failed logins in each row of a client; rows of a single login, which have none, come first. */
 async function countsOf({ clientId, tenantId }: Pick<Partner, 'clientId' | 'tenantId'>): Promise<(number | null)[]> {
   const where = { tenantId, clientId, code: 'invalid_client' };
   const rows = await harness.domain.db.prisma.auditEvent.findMany({ where, orderBy: { position: 'asc' } });
   const counts = rows.map(({ count }) => count);
-  return [...counts.filter((count) => count === null), ...counts.filter((count) => count !== null)];
+  return counts.sort((first, second) => Number(first !== null) - Number(second !== null));
 }
 const ownRows = Array<null>(20).fill(null);
 
-it('records 20 failed logins of a client in a minute, and the others in one row, also when the process stops', async () => {
+it('records 20 failed logins of a client in a minute, and the others in one row, even when the process stops', async () => {
   const client = await newClient(harness, partner.tenantId);
   const other = await newClient(harness, partner.tenantId);
   await fail(client.clientId, 200);
@@ -49,10 +49,13 @@ it('records 20 failed logins of a client in a minute, and the others in one row,
   expect(body.data.at(-2)).not.toHaveProperty('count');
 });
 
-it('writes the row when the minute ends, after which failed logins have rows again', async () => {
+it('writes the common row when the minute ends, and then single rows again', async () => {
   const client = await newClient(harness, partner.tenantId);
   const auditLog = openAuditLog(harness.services, 20);
-  const row = failureOf(client);
+  const { tenantId, clientId } = client;
+  const caller = { tenantId, clientId, resourceId: null, patientId: null, ip: null };
+  const refusal = { operationId: 'issueToken', status: 401, code: 'invalid_client', outcome: 'refused' } as const;
+  const row = auditRow({ at: harness.domain.now(), resourceType: 'token', ...caller, ...refusal });
   const failAtOnce = () => Promise.all(Array.from({ length: 25 }, () => auditLog.record(row)));
   const ended = async (counts: (number | null)[]): Promise<void> => {
     while ((await countsOf(client)).length < counts.length) await delay(5);
@@ -65,7 +68,7 @@ it('writes the row when the minute ends, after which failed logins have rows aga
   await auditLog.close();
 });
 
-it('keeps the count while the row cannot be written', async () => {
+it('keeps the count while the audit table is missing', async () => {
   const client = await newClient(harness, partner.tenantId);
   await fail(client.clientId, 22);
   await withoutTable(harness, 'audit_event', () => harness.services.auditLog.close());
@@ -73,20 +76,3 @@ it('keeps the count while the row cannot be written', async () => {
   await harness.services.auditLog.close();
   expect(await countsOf(client)).toEqual([...ownRows, 2]);
 });
-
-function failureOf({ tenantId, clientId }: Partner): AuditRow {
-  const nothing = { operator: null, resourceId: null, patientId: null, ip: null, reviewerRef: null, count: null };
-  const failure = { status: 401, code: 'invalid_client', outcome: 'refused' as const };
-  const at = harness.domain.now();
-  const requestId = harness.domain.newId();
-  return {
-    at,
-    tenantId,
-    clientId,
-    operationId: 'issueToken',
-    resourceType: 'token',
-    requestId,
-    ...failure,
-    ...nothing,
-  };
-}

@@ -26,7 +26,7 @@ function requests(): Promise<Answer[]> {
   const { token } = partner;
   return Promise.all([
     call(harness, `GET /clients/${patientId}`, { token }),
-    call(harness, 'GET /clients/nobody', { token }),
+    call(harness, 'GET /clients/unknown', { token }),
     call(harness, 'POST /oauth/token', { json: loginBody(partner) }),
     call(harness, 'POST /clients', { token, json: patientBody({ email: 'unrecorded@example.com' }) }),
   ]);
@@ -34,7 +34,7 @@ function requests(): Promise<Answer[]> {
 
 const statuses = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status);
 
-/** While the audit cannot be written, nothing is sent but that; and nothing is done. */
+/** Asserts that no response has data and that no patient was created. */
 async function expectNothingSent(answers: readonly Answer[]): Promise<void> {
   for (const answer of answers) {
     expectProblem(answer, 503, 'dependency_unavailable');
@@ -45,7 +45,7 @@ async function expectNothingSent(answers: readonly Answer[]): Promise<void> {
   expect(await harness.domain.db.prisma.patient.count({ where })).toBe(0);
 }
 
-it('answers 503 while the audit is locked or gone, sends nothing and does nothing, and goes on afterwards', async () => {
+it('answers 503 without data or effect while the audit table is missing or locked, and recovers', async () => {
   await expectNothingSent(await withoutTable(harness, 'audit_event', requests));
 
   const other = new Client({ connectionString: database.url });

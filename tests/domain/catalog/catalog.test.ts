@@ -1,20 +1,12 @@
 import { v7 } from 'uuid';
-import { useCatalogHarness } from './catalogHarness.js';
+import { counts, unchangedSample, useCatalogHarness } from './catalogHarness.js';
 import { clinic, location, offer, product, rx, sample } from './catalogSample.js';
 
 const harness = useCatalogHarness();
 const { imported, stored } = harness;
 
-/** What a report says of one kind of element. */
-const counts = (created: number, updated: number, unchanged: number, deleted = 0) => ({
-  created,
-  updated,
-  deleted,
-  unchanged,
-});
-
 describe('a new catalog', () => {
-  it('is stored as the file says, with the defaults of what it leaves out', async () => {
+  it('is stored with the values of the file, and defaults for omitted members', async () => {
     expect(await imported(sample())).toEqual({
       clinics: counts(2, 0, 0),
       pharmacies: counts(1, 0, 0),
@@ -23,77 +15,27 @@ describe('a new catalog', () => {
       products: counts(2, 0, 0),
     });
     const { clinics, categories, products } = await stored();
+    const downtown = { ...location(), address2: null, country: 'US', phone: null, isActive: true };
     expect(clinics).toMatchObject([
-      {
-        legalName: 'Austin, PLLC',
-        displayName: 'Austin',
-        email: 'austin@x.example',
-        isActive: true,
-        metadata: { beds: 3, tags: ['a'] },
-        locations: [
-          {
-            name: 'Downtown',
-            state: 'TX',
-            address2: null,
-            country: 'US',
-            phone: null,
-            timezone: 'America/Chicago',
-            isPrimary: true,
-            isActive: true,
-          },
-        ],
-      },
+      { ...clinic(), isActive: true, metadata: { beds: 3, tags: ['a'] }, locations: [downtown] },
       { legalName: 'Phoenix, LLC', isActive: false, metadata: null, locations: [] },
     ]);
+    const injectables = [{ subCategoryName: 'Fillers' }, { subCategoryName: 'Neuromodulators' }];
     expect(categories).toMatchObject([
-      {
-        categoryName: 'Injectables',
-        reviewOften: 'YEARLY',
-        reviewRecurring: true,
-        subcategories: [{ subCategoryName: 'Fillers' }, { subCategoryName: 'Neuromodulators' }],
-      },
+      { categoryName: 'Injectables', reviewOften: 'YEARLY', reviewRecurring: true, subcategories: injectables },
       { categoryName: 'Weight', reviewOften: 'MONTHLY', subcategories: [{ subCategoryName: 'GLP-1' }] },
     ]);
     const [botox, semaglutide] = products;
-    expect(botox).toMatchObject({
-      sku: 'BTX-100',
-      name: 'Botox',
-      description: 'One session',
-      isActive: true,
-      isDeleted: false,
-      metadata: null,
-      pharmacyName: 'Lone Star',
-      externalCode: 'X-1',
-      categoryId: categories[0]?.id,
-      imageUrl: null,
-      rx: null,
-      subcategoryId: categories[0]?.subcategories[1]?.id,
-      createdBy: null,
-      updatedBy: null,
-      availability: [],
-      offer: {
-        qty: 12,
-        qtyAlert: 2,
-        shippingType: 'FLAT_RATE',
-        variants: [{ name: 'Half', sku: 'BTX-50', qty: 3, isActive: true }],
-      },
-    });
-    const money = [
-      botox?.unitPrice,
-      botox?.offer?.price,
-      botox?.offer?.shippingAmount,
-      botox?.offer?.vendorCost,
-      botox?.offer?.cogs,
-      botox?.offer?.variants[0]?.price,
-    ];
-    expect(money.map((amount) => amount?.toFixed(2))).toEqual([
-      '240.00',
-      '240.00',
-      '15.00',
-      '150.00',
-      '165.00',
-      '130.00',
-    ]);
+    const variants = [{ name: 'Half', sku: 'BTX-50', qty: 3, isActive: true }];
+    const offered = { qty: 12, qtyAlert: 2, shippingType: 'FLAT_RATE', variants };
+    expect(botox).toMatchObject({ sku: 'BTX-100', name: 'Botox', description: 'One session', offer: offered });
+    const group = { categoryId: categories[0]?.id, subcategoryId: categories[0]?.subcategories[1]?.id };
+    expect(botox).toMatchObject({ ...group, pharmacyName: 'Lone Star', externalCode: 'X-1' });
+    const defaults = { isActive: true, isDeleted: false, metadata: null, imageUrl: null, rx: null, availability: [] };
+    expect(botox).toMatchObject({ ...defaults, createdBy: null, updatedBy: null });
+    const { price, shippingAmount, vendorCost, cogs } = botox?.offer ?? {};
+    const money = [botox?.unitPrice, price, shippingAmount, vendorCost, cogs, botox?.offer?.variants[0]?.price];
+    expect(money.map((amount) => amount?.toFixed(2)).join(' ')).toBe('240.00 240.00 15.00 150.00 165.00 130.00');
     expect(semaglutide).toMatchObject({
       pharmacyId: botox?.pharmacyId,
       rx: { ...rx(), rxNumber: null, notes: null },
@@ -105,7 +47,7 @@ describe('a new catalog', () => {
     });
   });
 
-  it('is one of each tenant: the same file in two tenants shares no row', async () => {
+  it('shares no row with another tenant that imports the file', async () => {
     const other = await harness.newTenant();
     await imported(sample());
     await imported(sample(), other);
@@ -113,21 +55,14 @@ describe('a new catalog', () => {
     expect(ids.size).toBe(4);
   });
 
-  it('takes the ids that the file gives, in any case of letters', async () => {
+  it('keeps the ids of the file, in upper or lower case', async () => {
     const ids = Array.from({ length: 10 }, () => v7());
-    const [c, l, k, s, p, o, v, r, a, f] = ids;
+    const [c, k, p, l, s, o, v, r, a, f] = ids;
     const catalog = sample();
     catalog.clinics = [clinic({ id: c, locations: [location({ id: l })] })];
     catalog.pharmacies = [{ id: f, name: 'Lone Star' }];
-    catalog.categories = [
-      {
-        id: k,
-        categoryName: 'Injectables',
-        reviewOften: 'YEARLY',
-        reviewRecurring: true,
-        subcategories: [{ id: s, subCategoryName: 'Neuromodulators' }],
-      },
-    ];
+    const subcategories = [{ id: s, subCategoryName: 'Neuromodulators' }];
+    catalog.categories = [{ ...catalog.categories[0], id: k, subcategories }];
     const variant = { id: v, name: 'Half', sku: 'BTX-50', price: '1', qty: 1 };
     catalog.products = [
       product({
@@ -139,26 +74,14 @@ describe('a new catalog', () => {
     ];
     await imported(catalog);
     expect(await imported(catalog)).toMatchObject({ products: counts(0, 0, 1), pharmacies: counts(0, 0, 1) });
-    const {
-      clinics: [storedClinic],
-      categories: [category],
-      products: [stored1],
-    } = await stored();
-    expect([
-      storedClinic?.id,
-      storedClinic?.locations[0]?.id,
-      category?.id,
-      category?.subcategories[0]?.id,
-      stored1?.id,
-      stored1?.offer?.id,
-      stored1?.offer?.variants[0]?.id,
-      stored1?.rx?.id,
-      stored1?.availability[0]?.id,
-      stored1?.pharmacyId,
-    ]).toEqual(ids);
+    const { clinics, categories, products } = await stored();
+    const [first, category, botox] = [clinics[0], categories[0], products[0]];
+    const elements = [first, category, botox, first?.locations[0], category?.subcategories[0], botox?.offer];
+    const parts = [botox?.offer?.variants[0], botox?.rx, botox?.availability[0], { id: botox?.pharmacyId }];
+    expect([...elements, ...parts].map((element) => element?.id)).toEqual(ids);
   });
 
-  it('of several thousand rows arrives whole, whatever the batches', async () => {
+  it('is stored completely in several batches, with growing progress', async () => {
     const catalog = sample();
     catalog.products = Array.from({ length: 2_345 }, (_, index) =>
       product({ sku: `SKU-${index}`, productOffer: offer({ price: `${index}.5` }) }),
@@ -169,26 +92,20 @@ describe('a new catalog', () => {
     expect(steps.at(-1)).toBe(1);
     const { products } = await stored();
     expect(products).toHaveLength(2_345);
-    expect(products.every(({ sku, offer: found }) => found?.price.toFixed(2) === `${sku.slice(4)}.50`)).toBe(true);
+    expect(products.every((each) => each.offer?.price.toFixed(2) === `${each.sku.slice(4)}.50`)).toBe(true);
     expect(await imported(catalog)).toMatchObject({ products: counts(0, 0, 2_345) });
   });
 });
 
-describe('the same catalog again', () => {
-  it('changes nothing, not even updatedAt', async () => {
+describe('a repeated import', () => {
+  it('changes no value, not even updatedAt', async () => {
     await imported(sample());
     const before = await stored();
-    expect(await imported(sample())).toEqual({
-      clinics: counts(0, 0, 2),
-      pharmacies: counts(0, 0, 1),
-      categories: counts(0, 0, 2),
-      subcategories: counts(0, 0, 3),
-      products: counts(0, 0, 2),
-    });
+    expect(await imported(sample())).toEqual(unchangedSample);
     expect(await stored()).toEqual(before);
   });
 
-  it('changes nothing in another spelling of the same values', async () => {
+  it('changes no value for another spelling of equal values', async () => {
     await imported(sample());
     const before = await stored();
     const catalog = sample();
@@ -198,7 +115,7 @@ describe('the same catalog again', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('imported several times at once ends as one catalog', async () => {
+  it('creates one catalog when five imports run at once', async () => {
     const catalog = sample();
     catalog.products = Array.from({ length: 50 }, (_, index) => product({ sku: `SKU-${index}` }));
     const reports = await Promise.all(Array.from({ length: 5 }, () => imported(catalog)));

@@ -9,26 +9,32 @@ import type { JsonFault } from '../../../src/domain/catalog/import/jsonDocument.
 import { createTenant } from '../../../src/domain/access/tenants.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 
-/** A catalog as the file holds it: easy to read, and with places that differ. */
+/** The text of a catalog file, with line breaks so that positions differ. */
 export const write = (catalog: unknown): string => JSON.stringify(catalog, null, 2);
 
-export interface CatalogHarness {
-  /** An empty tenant of the present test. */
-  readonly tenantId: string;
-  newTenant(): Promise<string>;
-  /** Imports what has no fault. */
-  imported(catalog: unknown, tenantId?: string, progress?: Progress): Promise<CatalogReport>;
-  /** What the import of a file would do. */
-  previewed(catalog: unknown): Promise<CatalogResult>;
-  exported(): Promise<unknown>;
-  /** The faults of a file; none if it was imported. */
-  faultsOf(text: string, tenantId?: string): Promise<readonly JsonFault[]>;
-  /** Every row of a tenant's catalog, so that two of these are equal only if nothing was written between them. */
-  stored(tenantId?: string): ReturnType<typeof storedCatalog>;
+/** The text at the position of a fault. */
+export const textAt = (text: string, { line, column }: JsonFault): string =>
+  (text.split('\n')[line - 1] ?? '').slice(column - 1);
+
+/** The counts of one kind of element in a report. */
+export function counts(created: number, updated: number, unchanged: number, deleted = 0): CatalogReport['products'] {
+  return { created, updated, deleted, unchanged };
 }
 
-/** A database for the tests of one file and, for each test, a tenant of its own. */
-export function useCatalogHarness(): CatalogHarness {
+/** The report of an import of the sample that changes no row. */
+export const unchangedSample = {
+  clinics: counts(0, 0, 2),
+  pharmacies: counts(0, 0, 1),
+  categories: counts(0, 0, 2),
+  subcategories: counts(0, 0, 3),
+  products: counts(0, 0, 2),
+};
+
+/** The stored rows of a tenant without a catalog. */
+export const emptyCatalog = { clinics: [], categories: [], products: [] };
+
+/** A database for the tests of one file, and a new tenant for each test. */
+export function useCatalogHarness() {
   let database: TestDatabase;
   let context: DomainContext;
   let seconds = 0;
@@ -37,7 +43,7 @@ export function useCatalogHarness(): CatalogHarness {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    // Every look at the clock is a second later, so that a row that is written although nothing changed is noticed.
+    // Each call moves the clock by a second, so that an unnecessary write changes updatedAt.
     const now = (): Date => new Date(Date.UTC(2026, 10, 20) + 1000 * seconds++);
     context = { db: openDatabase(database.url), now, newId: () => v7(), randomBytes: (size) => randomBytes(size) };
   });
@@ -52,21 +58,27 @@ export function useCatalogHarness(): CatalogHarness {
   });
 
   return {
+    /** An empty tenant for the current test. */
     get tenantId() {
       return tenantId;
     },
     newTenant,
-    async imported(catalog, tenant = tenantId, progress = () => {}) {
+    /** Imports a catalog; throws if it has faults. */
+    async imported(catalog: unknown, tenant = tenantId, progress: Progress = () => {}): Promise<CatalogReport> {
       const result = await importCatalog(context, tenant, write(catalog), { progress });
       if ('faults' in result) throw new Error(write(result.faults));
       return result.report;
     },
-    previewed: (catalog) => importCatalog(context, tenantId, write(catalog), { dryRun: true }),
+    /** The result of a dry run. */
+    previewed: (catalog: unknown): Promise<CatalogResult> =>
+      importCatalog(context, tenantId, write(catalog), { dryRun: true }),
     exported: () => exportCatalog(context, tenantId),
-    async faultsOf(text, tenant = tenantId) {
+    /** The faults of a file; empty if it was imported. */
+    async faultsOf(text: string, tenant = tenantId): Promise<readonly JsonFault[]> {
       const result = await importCatalog(context, tenant, text);
       return 'faults' in result ? result.faults : [];
     },
+    /** Every row of a tenant's catalog: two results are equal only if no row was written between them. */
     stored: (tenant = tenantId) => storedCatalog(context.db, tenant),
   };
 }
@@ -74,23 +86,13 @@ export function useCatalogHarness(): CatalogHarness {
 /** Clinics by name, categories by name, products by sku, each with all its children. */
 export async function storedCatalog(db: DomainContext['db'], tenantId: string) {
   const where = { tenantId };
+  const locations = { orderBy: { name: 'asc' } } as const;
+  const subcategories = { orderBy: { subCategoryName: 'asc' } } as const;
   const variants = { orderBy: { sku: 'asc' } } as const;
-  const include = {
-    rx: true,
-    offer: { include: { variants } },
-    availability: { orderBy: { id: 'asc' } },
-  } as const;
+  const include = { rx: true, offer: { include: { variants } }, availability: { orderBy: { id: 'asc' } } } as const;
   const [clinics, categories, products] = await Promise.all([
-    db.prisma.clinic.findMany({
-      where,
-      orderBy: { nameKey: 'asc' },
-      include: { locations: { orderBy: { name: 'asc' } } },
-    }),
-    db.prisma.category.findMany({
-      where,
-      orderBy: { categoryName: 'asc' },
-      include: { subcategories: { orderBy: { subCategoryName: 'asc' } } },
-    }),
+    db.prisma.clinic.findMany({ where, orderBy: { nameKey: 'asc' }, include: { locations } }),
+    db.prisma.category.findMany({ where, orderBy: { categoryName: 'asc' }, include: { subcategories } }),
     db.prisma.product.findMany({ where, orderBy: [{ sku: 'asc' }, { id: 'asc' }], include }),
   ]);
   return { clinics, categories, products };

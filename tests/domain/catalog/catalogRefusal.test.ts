@@ -1,15 +1,8 @@
-import type { JsonFault } from '../../../src/domain/catalog/import/jsonDocument.js';
-import { useCatalogHarness, write } from './catalogHarness.js';
+import { emptyCatalog, textAt, useCatalogHarness, write } from './catalogHarness.js';
 import { clinic, location, offer, product, sample } from './catalogSample.js';
 
 const harness = useCatalogHarness();
 const { faultsOf, stored } = harness;
-const nothing = { clinics: [], categories: [], products: [] };
-
-/** The text that stands at a fault's position. */
-function textAt(text: string, { line, column }: JsonFault): string {
-  return (text.split('\n')[line - 1] ?? '').slice(column - 1);
-}
 
 describe('a file that is not JSON', () => {
   it.each([
@@ -20,13 +13,12 @@ describe('a file that is not JSON', () => {
     ['', 1, 1, /not valid JSON/],
     ['{"a": "x\ty"}', 1, 7, /invalid character/],
     ['{"a": 01}', 1, 8, /comma expected/],
-  ])('is refused at its first break: %j', async (text, atLine, column, message) => {
-    expect(await faultsOf(text)).toEqual([
-      { line: atLine, column, pointer: '', message: expect.stringMatching(message) },
-    ]);
+  ])('is refused at its first syntax error: %j', async (text, atLine, column, message) => {
+    const fault = { line: atLine, column, pointer: '', message: expect.stringMatching(message) };
+    expect(await faultsOf(text)).toEqual([fault]);
   });
 
-  it('is refused for a member that stands twice, because one of them would be lost', async () => {
+  it('is refused for a repeated member, which loses a value', async () => {
     const text = write({ products: [product()] }).replace('"name": "Botox"', '"name": "Botox", "name": "Other"');
     const [fault] = await faultsOf(text);
     expect(fault).toMatchObject({ pointer: '/products/0/name', message: 'repeats a member of this object' });
@@ -35,23 +27,16 @@ describe('a file that is not JSON', () => {
 
   it('is refused for a number that a double cannot hold', async () => {
     const text = write({ clinics: [clinic({ metadata: { n: 0 } })] }).replace('"n": 0', '"n": 1e400');
-    expect(await faultsOf(text)).toMatchObject([
-      { pointer: '/clinics/0/metadata/n', message: expect.stringContaining('double') },
-    ]);
+    const fault = { pointer: '/clinics/0/metadata/n', message: expect.stringContaining('double') };
+    expect(await faultsOf(text)).toMatchObject([fault]);
   });
 });
 
 describe('a catalog with a fault', () => {
-  it('gets every fault at once, in the order of the file', async () => {
-    const catalog = {
-      ...sample(),
-      clinics: [clinic({ email: 'x', extra: 1 }), clinic({ email: 'x', locations: [location({ state: '' })] })],
-    };
-    const text = write({
-      ...catalog,
-      products: [product({ unitPrice: 1, productOffer: offer({ qty: -1, cogs: '' }) })],
-    });
-    const faults = await faultsOf(text);
+  it('is refused with every fault, in the order of the file', async () => {
+    const clinics = [clinic({ email: 'x', extra: 1 }), clinic({ email: 'x', locations: [location({ state: '' })] })];
+    const products = [product({ unitPrice: 1, productOffer: offer({ qty: -1, cogs: '' }) })];
+    const faults = await faultsOf(write({ ...sample(), clinics, products }));
     expect(faults.map(({ pointer }) => pointer)).toEqual([
       '/clinics/0/email',
       '/clinics/0/extra',
@@ -66,19 +51,11 @@ describe('a catalog with a fault', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b));
   });
 
-  it('leaves no row, even if only the last of its products is wrong', async () => {
-    const catalog = sample();
-    catalog.products = Array.from({ length: 300 }, (_, index) => product({ sku: `SKU-${index}` }));
-    catalog.products.push(product({ sku: 'LAST', category: 'None' }));
-    expect(await faultsOf(write(catalog))).toMatchObject([{ pointer: '/products/300/category' }]);
-    expect(await stored()).toEqual(nothing);
-  });
-
-  it('leaves no row when it breaks off while it is written', async () => {
+  it('leaves no row if the import fails while it writes', async () => {
     const broken = harness.imported(sample(), harness.tenantId, (written, total) => {
       if (written > total / 2) throw new Error('the plug was pulled');
     });
     await expect(broken).rejects.toThrow('the plug was pulled');
-    expect(await stored()).toEqual(nothing);
+    expect(await stored()).toEqual(emptyCatalog);
   });
 });

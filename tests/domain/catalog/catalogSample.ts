@@ -58,6 +58,9 @@ export interface Sample {
   products: Json[];
 }
 
+const yearly = { reviewOften: 'YEARLY', reviewRecurring: true };
+const monthly = { ...yearly, reviewOften: 'MONTHLY' };
+
 /** A catalog of two clinics and two products that uses every part of the format. */
 export const sample = (): Sample => ({
   clinics: [
@@ -67,17 +70,11 @@ export const sample = (): Sample => ({
   pharmacies: [{ name: 'Lone Star' }],
   categories: [
     {
+      ...yearly,
       categoryName: 'Injectables',
-      reviewOften: 'YEARLY',
-      reviewRecurring: true,
       subcategories: [{ subCategoryName: 'Neuromodulators' }, { subCategoryName: 'Fillers' }],
     },
-    {
-      categoryName: 'Weight',
-      reviewOften: 'MONTHLY',
-      reviewRecurring: true,
-      subcategories: [{ subCategoryName: 'GLP-1' }],
-    },
+    { ...monthly, categoryName: 'Weight', subcategories: [{ subCategoryName: 'GLP-1' }] },
   ],
   products: [
     product(),
@@ -93,7 +90,7 @@ export const sample = (): Sample => ({
   ],
 });
 
-/** The sample with something else in its first clinic or first product. */
+/** The sample with changes in its first clinic or first product. */
 export const withClinic = (more: Json): Sample => ({
   ...sample(),
   clinics: [clinic(more)],

@@ -1,76 +1,53 @@
-import { newCategory, newPartner, type Partner } from '../../support/factories.js';
+import { newPartner, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
+import { insertRows } from './catalogRows.js';
 
 const ROWS = 90;
 const LIMIT = 20;
 
+const clinicSorts = { name: 'name_key', createdAt: 'created_at', updatedAt: 'updated_at' };
+/** The columns of each sort. */
 const lists = [
-  { path: '/clinics', table: 'clinic', listed: 'true', sorts: ['name', 'createdAt', 'updatedAt'] },
-  {
-    path: '/tenants/products',
-    table: 'product',
-    listed: 'NOT is_deleted',
-    sorts: ['name', 'sku', 'createdAt', 'updatedAt'],
-  },
+  { path: '/clinics', table: 'clinic', listed: 'true', sorts: clinicSorts },
+  { path: '/tenants/products', table: 'product', listed: 'NOT is_deleted', sorts: { ...clinicSorts, sku: 'sku_key' } },
 ];
-const columns: Record<string, string> = {
-  name: 'name_key',
-  sku: 'sku_key',
-  createdAt: 'created_at',
-  updatedAt: 'updated_at',
-};
 
 let harness: Harness;
 let partner: Partner;
 beforeAll(async () => {
   harness = await startHarness();
   partner = await newPartner(harness);
-  await fill();
+  // Seven names, twelve creation times and one time of change, so that ties order most rows.
+  await insertRows(harness, partner, ROWS, {
+    clinicName: `'Name ' || n % 7`,
+    productName: `'Name ' || n % 7`,
+    email: `n || '@example.com'`,
+    sku: `'S' || n`,
+    isActive: 'n % 3 > 0',
+    isDeleted: 'n % 11 = 0',
+    createdAt: `timestamptz '2026-01-01' + n % 12 * interval '1 day'`,
+    updatedAt: `timestamptz '2026-02-01'`,
+  });
 });
 afterAll(() => harness.close());
 
-/** Seven names, twelve times of creation and one of change: most rows have an equal, which the ties must order. */
-async function fill(): Promise<void> {
-  const { db } = harness.domain;
-  const { tenantId } = partner;
-  const { categoryId, subcategoryId } = await newCategory(harness, partner);
-  await db.prisma.$executeRaw`
-    INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
-    SELECT gen_random_uuid(), ${tenantId}, 'Name ' || n % 7, '', n || '@example.com', n % 3 > 0,
-      timestamptz '2026-01-01' + n % 12 * interval '1 day', '2026-02-01' FROM generate_series(1, ${ROWS}::int) n`;
-  await db.prisma.$executeRaw`
-    INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, is_deleted, pharmacy_id, pharmacy_name,
-      external_code, category_id, subcategory_id, created_at, updated_at)
-    SELECT gen_random_uuid(), ${tenantId}, 'S' || n, 'Name ' || n % 7, '', 1, n % 3 > 0, n % 11 = 0, gen_random_uuid(), '', '',
-      ${categoryId}::uuid, ${subcategoryId}::uuid, timestamptz '2026-01-01' + n % 12 * interval '1 day', '2026-02-01'
-    FROM generate_series(1, ${ROWS}::int) n`;
-  await db.prisma.$executeRaw`
-    INSERT INTO product_offer (id, tenant_id, product_id, price, qty, qty_alert, shipping_type, shipping_amount, vendor_cost,
-      cogs, created_at, updated_at)
-    SELECT gen_random_uuid(), tenant_id, id, 1, 1, 1, 'FREE_SHIPPING', 0, 0, 0, now(), now() FROM product
-    WHERE tenant_id = ${tenantId}`;
-}
-
 describe.each(lists)('GET $path', ({ path, table, listed, sorts }) => {
-  it.each(sorts)(
-    'sorted by %s returns each row on the page where its order puts it, counted from either end',
-    async (sort) => {
-      for (const direction of ['asc', 'desc'])
-        for (const state of ['', '&isActive=true', '&isActive=false']) {
-          const rows = await harness.domain.db.prisma.$queryRawUnsafe<{ id: string }[]>(`
+  it.each(Object.entries(sorts))('returns each row on its page, sorted by %s', async (sort, column) => {
+    for (const direction of ['asc', 'desc'])
+      for (const state of ['', '&isActive=true', '&isActive=false']) {
+        const rows = await harness.domain.db.prisma.$queryRawUnsafe<{ id: string }[]>(`
           SELECT id FROM ${table} WHERE tenant_id = '${partner.tenantId}' AND ${listed}
             ${state && `AND ${state.endsWith('true') ? '' : 'NOT '}is_active`}
-          ORDER BY ${columns[sort]} ${direction}, created_at ${sort === 'createdAt' ? direction : 'DESC'}, id`);
-          const ids = rows.map(({ id }) => id);
-          const pastTheEnd = Math.ceil(ids.length / LIMIT) + 1;
-          for (let page = 1; page <= pastTheEnd; page += 1) {
-            const query = `sort_by=${sort}&sort_order=${direction}${state}&limit=${LIMIT}&page=${page}`;
-            const { body } = await call(harness, `GET ${path}?${query}`, { token: partner.token });
-            const found = body.data.map(({ id }: { id: string }) => id);
-            expect({ query, found }).toEqual({ query, found: ids.slice((page - 1) * LIMIT, page * LIMIT) });
-          }
+          ORDER BY ${column} ${direction}, created_at ${sort === 'createdAt' ? direction : 'DESC'}, id`);
+        const ids = rows.map(({ id }) => id);
+        const pastTheEnd = Math.ceil(ids.length / LIMIT) + 1;
+        for (let page = 1; page <= pastTheEnd; page += 1) {
+          const query = `sort_by=${sort}&sort_order=${direction}${state}&limit=${LIMIT}&page=${page}`;
+          const { body } = await call(harness, `GET ${path}?${query}`, { token: partner.token });
+          const found = body.data.map(({ id }: { id: string }) => id);
+          expect({ query, found }).toEqual({ query, found: ids.slice((page - 1) * LIMIT, page * LIMIT) });
         }
-    },
-  );
+      }
+  });
 });

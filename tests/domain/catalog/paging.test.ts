@@ -6,17 +6,15 @@ import { expectProblem } from '../../support/refusals.js';
 let harness: Harness;
 /** Has 21 clinics and 21 products, one more than the default page holds. */
 let partner: Partner;
-/** Has nothing. */
+/** Has no clinic and no product. */
 let empty: Partner;
 beforeAll(async () => {
   harness = await startHarness();
   [partner, empty] = [await newPartner(harness), await newPartner(harness)];
   const group = await newCategory(harness, partner);
   for (let number = 0; number < 21; number += 1) {
-    // Three names and one moment only, so that most are equals.
-    const name = `Same ${number % 3}`;
-    await newClinic(harness, partner, { legalName: name });
-    await newProduct(harness, partner, { name, ...group });
+    await newClinic(harness, partner);
+    await newProduct(harness, partner, group);
   }
 });
 afterAll(() => harness.close());
@@ -32,25 +30,14 @@ describe.each(lists)('%s', (target, metaName) => {
     expect(status).toBe(200);
     return { ids: body.data.map(({ id }: { id: string }) => id) as string[], meta: body[metaName] };
   };
-  // Only products have them.
+  // Only the list of products has these members.
   const more = (hasNext: boolean, hasPrev: boolean) => (metaName === 'meta' ? { hasNext, hasPrev } : {});
 
-  it('starts with page 1 of 20', async () => {
+  it('starts with page 1 of 20 elements', async () => {
     const { ids, meta } = await list('');
     expect(ids).toHaveLength(20);
     expect(meta).toEqual({ total: 21, page: 1, limit: 20, totalPages: 2, ...more(true, false) });
   });
-
-  it.each(['sort_by=name', 'sort_by=name&sort_order=desc', 'sort_by=createdAt', 'sort_by=updatedAt&sort_order=desc'])(
-    'shows everything once when paged through by %s, though most are equals',
-    async (order) => {
-      const { ids: whole } = await list(`${order}&limit=100`);
-      const paged = [];
-      for (let page = 1; page <= 6; page += 1) paged.push(...(await list(`${order}&limit=4&page=${page}`)).ids);
-      expect(new Set(whole).size).toBe(21);
-      expect(paged).toEqual(whole);
-    },
-  );
 
   it.each([
     ['in the middle', 'page=2&limit=7', 7, { page: 2, limit: 7, totalPages: 3, ...more(true, true) }],
@@ -66,29 +53,21 @@ describe.each(lists)('%s', (target, metaName) => {
     expect(meta).toEqual({ total: 21, ...rest });
   });
 
-  it.each(['page=1', 'page=5'])('has no pages when there is nothing, also on %s', async (query) => {
+  it.each(['page=1', 'page=5'])('has no pages for an empty list: %s', async (query) => {
     const { ids, meta } = await list(query, empty);
     expect(ids).toEqual([]);
     expect(meta).toMatchObject({ total: 0, totalPages: 0, ...more(false, false) });
   });
 
   it.each([
-    ['page=0', 'page', 'minimum'],
-    ['page=-1', 'page', 'minimum'],
-    ['page=10001', 'page', 'maximum'],
-    ['page=99999999999999999999', 'page', 'maximum'],
-    ['page=1.5', 'page', 'type'],
-    ['page=', 'page', 'type'],
-    ['page=one', 'page', 'type'],
-    ['page=NaN', 'page', 'type'],
-    ['page=1&page=2', 'page', 'type'],
-    ['limit=0', 'limit', 'minimum'],
-    ['limit=101', 'limit', 'maximum'],
-    ['limit=-20', 'limit', 'minimum'],
-    ['limit=20;', 'limit', 'type'],
-    ['limit=true', 'limit', 'type'],
-  ])('refuses %s, and lowers nothing (D-24)', async (query, parameter, code) => {
-    const answer = await call(harness, `${target}?${query}`, { token: partner.token });
-    expectProblem(answer, 400, 'validation_failed', [{ parameter, code }]);
+    ['minimum', 'page=0 page=-1 limit=0 limit=-20'],
+    ['maximum', 'page=10001 page=99999999999999999999 limit=101'],
+    ['type', 'page=1.5 page= page=one page=NaN page=1&page=2 limit=20; limit=true'],
+  ])('refuses a wrong %s instead of correcting it (D-24): %s', async (code, queries) => {
+    for (const query of queries.split(' ')) {
+      const answer = await call(harness, `${target}?${query}`, { token: partner.token });
+      const [parameter = ''] = query.split('=');
+      expectProblem(answer, 400, 'validation_failed', [{ parameter, code }]);
+    }
   });
 });

@@ -1,13 +1,15 @@
 import { Client } from 'pg';
-import { newCategory, newPartner, type Partner } from '../../support/factories.js';
+import { newPartner, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { genericPlan, ownStatementsOf, scansOf, type Scan, type Statement } from '../../support/statements.js';
+import { words } from '../../support/words.js';
+import { insertRows } from './catalogRows.js';
 
-// How lists are read beside a tenant with 20,000 clinics and products and ten smaller ones.
+// Plans of lists next to a tenant with 20,000 clinics and products and ten smaller ones.
 
-/** All tables with as many rows. */
+/** The tables with that many rows. */
 const tables = ['clinic', 'clinic_location', 'product', 'product_offer'];
 let database: TestDatabase;
 let observer: Client;
@@ -21,12 +23,11 @@ beforeAll(async () => {
   await observer.connect();
   crowded = await startHarness({ databaseUrl: database.url });
   [large, small] = [await newPartner(crowded), await newPartner(crowded)];
-  await fill(large.tenantId, await newCategory(crowded, large), 20_000);
-  for (let number = 0; number < 10; number += 1) {
-    const other = await newPartner(crowded);
-    await fill(other.tenantId, await newCategory(crowded, other), 100);
-  }
-  await fill(small.tenantId, await newCategory(crowded, small), 50);
+  const fill = (partner: Partner, rows: number) =>
+    insertRows(crowded, partner, rows, expressions, (statement) => observer.query(statement));
+  await fill(large, 20_000);
+  for (let number = 0; number < 10; number += 1) await fill(await newPartner(crowded), 100);
+  await fill(small, 50);
   await observer.query('VACUUM ANALYZE');
 }, 60_000);
 afterAll(async () => {
@@ -35,41 +36,16 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Names and e-mails without anything in common, times in no order. */
-async function fill(
-  tenantId: string,
-  group: { categoryId: string; subcategoryId: string },
-  rows: number,
-): Promise<void> {
-  const times = `now() - n % 40 * interval '1 day', now() - n * 7919 % 20000 * interval '1 minute'`;
-  await observer.query(
-    `INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
-    SELECT gen_random_uuid(), $1, 'Clinic ' || md5('a' || n), '', md5('b' || n) || '@example.com', n % 200 < 97, ${times}
-    FROM generate_series(1, ${rows}) n`,
-    [tenantId],
-  );
-  await observer.query(
-    `INSERT INTO clinic_location (id, tenant_id, clinic_id, name, address1, city, state, postal, country, is_primary,
-      is_active, created_at, updated_at)
-    SELECT gen_random_uuid(), tenant_id, id, '', '', '', 'TX', '', 'US', true, true, now(), now() FROM clinic
-    WHERE tenant_id = $1`,
-    [tenantId],
-  );
-  await observer.query(
-    `INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
-      external_code, category_id, subcategory_id, created_at, updated_at)
-    SELECT gen_random_uuid(), $1, md5('c' || n), 'Product ' || md5('d' || n), '', 1, n % 200 < 97, gen_random_uuid(), '',
-      '', $2, $3, ${times} FROM generate_series(1, ${rows}) n`,
-    [tenantId, group.categoryId, group.subcategoryId],
-  );
-  await observer.query(
-    `INSERT INTO product_offer (id, tenant_id, product_id, price, qty, qty_alert, shipping_type, shipping_amount,
-      vendor_cost, cogs, created_at, updated_at)
-    SELECT gen_random_uuid(), tenant_id, id, 1, 1, 1, 'FREE_SHIPPING', 0, 0, 0, now(), now() FROM product
-    WHERE tenant_id = $1`,
-    [tenantId],
-  );
-}
+/** Names and e-mails have no common parts, and times no order. */
+const expressions = {
+  clinicName: `'Clinic ' || md5('a' || n)`,
+  email: `md5('b' || n) || '@example.com'`,
+  productName: `'Product ' || md5('d' || n)`,
+  sku: `md5('c' || n)`,
+  isActive: 'n % 200 < 97',
+  createdAt: `now() - n % 40 * interval '1 day'`,
+  updatedAt: `now() - n * 7919 % 20000 * interval '1 minute'`,
+};
 
 async function statementsFor(path: string, { token }: Partner): Promise<Statement[]> {
   const statements = await ownStatementsOf(async () => {
@@ -79,17 +55,17 @@ async function statementsFor(path: string, { token }: Partner): Promise<Statemen
   return statements;
 }
 
-/** How the tables of many rows are read for one request, by statement. */
+/** The scans of the large tables for one request, by statement. */
 async function scans(path: string, caller: Partner): Promise<{ text: string; read: Scan[] }[]> {
-  const found = [];
+  const scanned = [];
   for (const statement of await statementsFor(path, caller)) {
     const read = await scansOf(observer, statement);
-    found.push({ text: statement.text, read: read.filter(({ table }) => tables.includes(table ?? '')) });
+    scanned.push({ text: statement.text, read: read.filter(({ table }) => tables.includes(table ?? '')) });
   }
-  return found;
+  return scanned;
 }
 
-/** How the elements of a page are read: by their keys. */
+/** The elements of a page are read by their keys. */
 const elementScans: Record<string, Scan[]> = {
   clinic: [
     { table: 'clinic', index: 'clinic_pkey' },
@@ -102,7 +78,7 @@ const elementScans: Record<string, Scan[]> = {
   ],
 };
 
-/** Indexes that lead to rows by their tenant, or by the key of a row that was found by its tenant. */
+/** Indexes that find rows by their tenant, or by the key of a row that was found by its tenant. */
 async function boundedIndexes(): Promise<string[]> {
   const { rows } = await observer.query<{ name: string }>(`SELECT indexrelid::regclass::text AS name FROM pg_index
     JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0] WHERE attname = 'tenant_id' OR indisprimary
@@ -117,16 +93,16 @@ it.each([
   ['/tenants/products', 'name', 'product', 'product_search_idx'],
   ['/tenants/products', 'sku', 'product', 'product_search_idx'],
 ])(
-  '%s finds by part of %s in the index of search keys, elements and their number at once',
+  'searches %s by part of %s in the index of search keys, for elements and total at once',
   async (path, member, table, index) => {
     const { body } = await call(crowded, `GET ${path}?limit=1&page=77`, { token: large.token });
     const needle = body.data[0][member].slice(10, 22).toUpperCase();
-    const words = `${needle.slice(7)}%20${needle.slice(0, 6)}%20${needle.slice(0, 2)}`;
-    for (const search of [needle, words]) {
-      const found = await call(crowded, `GET ${path}?search=${search}`, { token: large.token });
-      expect(found.body.data).toEqual(body.data);
+    const parts = `${needle.slice(7)}%20${needle.slice(0, 6)}%20${needle.slice(0, 2)}`;
+    for (const search of [needle, parts]) {
+      const answer = await call(crowded, `GET ${path}?search=${search}`, { token: large.token });
+      expect(answer.body.data).toEqual(body.data);
     }
-    const searches = (await scans(`${path}?search=${words}`, large)).filter(({ text }) => text.includes('search_keys'));
+    const searches = (await scans(`${path}?search=${parts}`, large)).filter(({ text }) => text.includes('search_keys'));
     expect(searches.map(({ read }) => read)).toEqual([[{ table, index }, ...(elementScans[table] ?? [])]]);
     expect(await boundedIndexes()).toContain(index);
   },
@@ -149,7 +125,7 @@ it.each([
   ['/tenants/products?sort_by=createdAt&sort_order=desc', 'product', 'product_created_desc_idx'],
   ['/tenants/products?sort_by=updatedAt', 'product', 'product_updated_idx'],
   ['/tenants/products?sort_by=updatedAt&sort_order=desc', 'product', 'product_updated_desc_idx'],
-])('%s reads a page of %s in the order of an index, the last page from its end', async (path, table, index) => {
+])('reads %s from %s in the order of an index, and the last page from its end', async (path, table, index) => {
   const pages = (await scans(path, large)).filter(({ text }) => text.includes('OFFSET'));
   // From the start and from the end: only one of them runs.
   const read = [{ table, index }, { table, index }, ...(elementScans[table] ?? [])];
@@ -169,7 +145,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** The most rows of the table that a step of a list's statement reads, besides entries that an index leaves out. */
+/** The maximum of rows that a step of a list's statement reads from the table, without entries that an index skips. */
 async function mostRead(path: string, caller: Partner, table: string): Promise<number> {
   const statement = (await statementsFor(path, caller)).find(({ text }) => text.includes('of_page'));
   if (!statement) throw new Error('a list is a statement');
@@ -181,49 +157,36 @@ async function mostRead(path: string, caller: Partner, table: string): Promise<n
   );
 }
 
-it('the service runs the plans that are looked at here', async () => {
+it('runs generic plans, as these tests do', async () => {
   const [session] = await crowded.domain.db.prisma.$queryRaw<object[]>`SHOW plan_cache_mode`;
   expect(session).toEqual({ plan_cache_mode: 'force_generic_plan' });
 });
 
 it.each([
-  ['by itself', ''],
-  ['with a word that is in every name', '&search=clinic'],
-])('/clinics?state= of few clinics reads no more than those, %s', async (_how, search) => {
-  const found = (await scans(`/clinics?state=wy${search}`, large)).filter(({ text }) => text.includes('ref_state'));
+  ['without a search', ''],
+  ['with a word of every name', '&search=clinic'],
+])('reads only the matching clinics for /clinics?state=, %s', async (_how, search) => {
+  const statements = (await scans(`/clinics?state=wy${search}`, large)).filter(({ text }) =>
+    text.includes('ref_state'),
+  );
   const states = { table: 'clinic_location', index: 'clinic_location_tenant_id_state_clinic_id_idx' };
-  const read = found.flatMap((statement) => statement.read);
+  const read = statements.flatMap((statement) => statement.read);
   expect(read).toEqual([{ table: 'clinic', index: 'clinic_pkey' }, states, ...(elementScans['clinic'] ?? [])]);
 });
 
-it.each([
-  '/clinics',
-  '/clinics?search=clinic',
-  '/clinics?search=q',
-  '/clinics?state=tx',
-  '/clinics?state=texas',
-  '/clinics?state=tx&search=clinic',
-  '/clinics?isActive=true',
-  '/clinics?sort_by=createdAt',
-  '/clinics?sort_by=updatedAt&sort_order=desc',
-  '/clinics?page=3',
-  '/tenants/products',
-  '/tenants/products?search=product',
-  '/tenants/products?search=q',
-  '/tenants/products?isActive=false',
-  '/tenants/products?sort_by=sku',
-  '/tenants/products?page=3',
-  '/tenants/products?sort_by=updatedAt',
-  '/tenants/products?categoryId=CATEGORY',
-  '/tenants/products?clinicId=CLINIC',
-])('%s reads only rows of the tenant', async (path) => {
+it.each(
+  words(`
+    /clinics /clinics?search=clinic /clinics?search=q /clinics?state=tx /clinics?state=texas
+    /clinics?state=tx&search=clinic /clinics?isActive=true /clinics?sort_by=createdAt
+    /clinics?sort_by=updatedAt&sort_order=desc /clinics?page=3 /tenants/products /tenants/products?search=product
+    /tenants/products?search=q /tenants/products?isActive=false /tenants/products?sort_by=sku /tenants/products?page=3
+    /tenants/products?sort_by=updatedAt /tenants/products?categoryId=CATEGORY /tenants/products?clinicId=CLINIC`),
+)('reads only rows of the tenant for %s', async (path) => {
   const { db } = crowded.domain;
   const where = { tenantId: small.tenantId };
-  const [clinic, category] = [
-    await db.prisma.clinic.findFirst({ where }),
-    await db.prisma.category.findFirst({ where }),
-  ];
-  const own = path.replace('CLINIC', clinic?.id ?? '').replace('CATEGORY', category?.id ?? '');
+  const clinic = await db.prisma.clinic.findFirstOrThrow({ where });
+  const category = await db.prisma.category.findFirstOrThrow({ where });
+  const own = path.replace('CLINIC', clinic.id).replace('CATEGORY', category.id);
   const bounded = await boundedIndexes();
   for (const { read } of await scans(own, small)) {
     for (const { index } of read) expect(bounded).toContain(index);

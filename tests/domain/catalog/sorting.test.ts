@@ -1,13 +1,13 @@
 import { newCategory, newPartner, type Partner } from '../../support/factories.js';
 import { startHarness, type Harness } from '../../support/harness.js';
 import { call } from '../../support/http.js';
+import { offersOf } from './catalogRows.js';
 
 const day = (number: number) => new Date(Date.UTC(2026, 0, number));
-const uuid = (number: number) => `01a10caf-a4c0-7000-8000-${String(number).padStart(12, '0')}`;
 
 /**
- * Number (the ids have its order), name, sku, day of creation, day of the last change; stored in this order, which is
- * none of those asked for.
+ * Number (the ids have its order), name, sku, day of creation, day of the last change; stored in this order, which no
+ * request asks for.
  */
 const rows: [number, string, string, number, number][] = [
   [9, 'beta', 'Sku', 3, 9],
@@ -30,46 +30,20 @@ beforeAll(async () => {
   const { db } = harness.domain;
   const { categoryId, subcategoryId } = await newCategory(harness, partner);
   for (const [number, name, sku, created, updated] of rows) {
-    const [id, times] = [uuid(number), { createdAt: day(created), updatedAt: day(updated) }];
-    // The other text is in the opposite order: nothing is sorted by it.
+    const id = `01a10caf-a4c0-7000-8000-${String(number).padStart(12, '0')}`;
+    // The other members have the opposite order, so that sorting by one of them fails the test.
     const contrary = String(9 - number);
     const email = `${contrary}@example.com`;
-    await db.prisma.clinic.create({
-      data: { id, tenantId, legalName: name, displayName: contrary, email, isActive: true, ...times },
-    });
-    await db.prisma.product.create({
-      data: {
-        id,
-        tenantId,
-        sku,
-        name,
-        description: contrary,
-        unitPrice: contrary,
-        isActive: true,
-        pharmacyId: id,
-        pharmacyName: contrary,
-        externalCode: contrary,
-        categoryId,
-        subcategoryId,
-        ...times,
-      },
-    });
-    await db.prisma.productOffer.create({
-      data: {
-        id,
-        tenantId,
-        productId: id,
-        price: contrary,
-        qty: 1,
-        qtyAlert: 1,
-        shippingType: 'FREE_SHIPPING',
-        shippingAmount: '0',
-        vendorCost: '0',
-        cogs: '0',
-        ...times,
-      },
-    });
+    await db.prisma.$executeRaw`
+      INSERT INTO clinic (id, tenant_id, legal_name, display_name, email, is_active, created_at, updated_at)
+      VALUES (${id}::uuid, ${tenantId}, ${name}, ${contrary}, ${email}, true, ${day(created)}, ${day(updated)})`;
+    await db.prisma.$executeRaw`
+      INSERT INTO product (id, tenant_id, sku, name, description, unit_price, is_active, pharmacy_id, pharmacy_name,
+        external_code, category_id, subcategory_id, created_at, updated_at)
+      VALUES (${id}::uuid, ${tenantId}, ${sku}, ${name}, ${contrary}, ${contrary}::numeric, true, ${id}::uuid,
+        ${contrary}, ${contrary}, ${categoryId}::uuid, ${subcategoryId}::uuid, ${day(created)}, ${day(updated)})`;
   }
+  await db.prisma.$executeRawUnsafe(offersOf(partner));
 });
 afterAll(() => harness.close());
 
@@ -95,7 +69,7 @@ const shared: [string, number[]][] = [
 ];
 
 describe('clinics', () => {
-  it.each(shared)('are ordered by "%s", by legal name unless said otherwise', async (query, ids) => {
+  it.each(shared)('are ordered by "%s", by legal name by default', async (query, ids) => {
     expect(await order('/clinics', query)).toEqual(ids);
   });
 });
@@ -105,7 +79,7 @@ describe('products', () => {
     ...shared,
     ['sort_by=sku', [2, 7, 1, 8, 3, 6, 9, 4, 5]],
     ['sort_by=sku&sort_order=desc', [4, 5, 8, 3, 6, 9, 7, 1, 2]],
-  ] as [string, number[]][])('are ordered by "%s", by name unless said otherwise', async (query, ids) => {
+  ] as [string, number[]][])('are ordered by "%s", by name by default', async (query, ids) => {
     expect(await order('/tenants/products', query)).toEqual(ids);
   });
 });

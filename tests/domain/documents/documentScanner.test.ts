@@ -2,181 +2,184 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { mock } from 'node:test';
 import { createClamavScanner } from '../../../src/adapters/scanner/clamavScanner.js';
 import { createDocumentScanner } from '../../../src/adapters/scanner/createDocumentScanner.js';
 import type { DocumentScanner } from '../../../src/adapters/scanner/documentScanner.js';
 import { codeOf, refusalOf, until } from '../../support/downloads.js';
-import { afterTheFile, eicar, startFakeClamd } from '../../support/fakeClamd.js';
-import type { Behaviour, FakeClamd } from '../../support/fakeClamd.js';
+import { afterTheFile, eicar, startFakeClamd, type Behaviour } from '../../support/fakeClamd.js';
+import type { FakeClamd, FakeClamdOptions } from '../../support/fakeClamd.js';
 import { sampleFiles } from '../../support/fileHost.js';
 import { bodyOf } from '../../support/objectStores.js';
 
 const mebibyte = 1024 * 1024;
 const infected = Buffer.concat([sampleFiles.pdf.subarray(0, 20), Buffer.from(eicar), sampleFiles.pdf.subarray(20)]);
 
-async function read(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
+/** The code that a scan of the body is refused with. */
+const codeFor = (scanner: DocumentScanner, body: AsyncIterable<Uint8Array>): Promise<string> =>
+  codeOf(buffer(scanner.scanned(body)));
 
 let folder: string;
-beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'clamd-')); });
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clamd-'));
+});
 afterAll(() => rm(folder, { recursive: true }));
 
-describe('without a scanner', () => {
-  it('documents pass as they are', async () => {
-    const none = createDocumentScanner({ kind: 'none' });
-    expect(await read(none.scanned(bodyOf(infected)))).toEqual(infected);
-    await expect(none.check()).resolves.toBeUndefined();
-  });
+it('passes documents unchanged without a scanner', async () => {
+  const none = createDocumentScanner({ kind: 'none' });
+  expect(await buffer(none.scanned(bodyOf(infected)))).toEqual(infected);
+  await expect(none.check()).resolves.toBeUndefined();
 });
 
-describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
+/** A clamd for the tests of one `describe`; no test may leave a connection to it open. */
+function useClamd(options: () => FakeClamdOptions = () => ({})): () => FakeClamd {
   let clamd: FakeClamd;
-  let scanner: DocumentScanner;
   beforeAll(async () => {
-    const place = way === 'TCP' ? {} : { path: join(folder, 'clamd.ctl') };
-    clamd = await startFakeClamd({ maxLength: 5_000_000, ...place });
-    scanner = createDocumentScanner({ kind: 'clamav', address: clamd.address });
+    clamd = await startFakeClamd(options());
   });
-  // Whatever happened, nothing is left of it.
   afterEach(async () => {
     clamd.behave(undefined);
     await until(() => clamd.openConnections() === 0);
   });
   afterAll(() => clamd.close());
+  return () => clamd;
+}
 
-  it('sees every byte, and what it finds clean passes unchanged', async () => {
+describe.each(['TCP', 'a Unix socket'])('clamd over %s', (way) => {
+  const path = () => (way === 'TCP' ? {} : { path: join(folder, 'clamd.ctl') });
+  const clamd = useClamd(() => ({ maxLength: 5_000_000, ...path() }));
+  let scanner: DocumentScanner;
+  beforeAll(() => {
+    scanner = createDocumentScanner({ kind: 'clamav', address: clamd().address });
+  });
+
+  it('scans every byte and passes a clean file unchanged', async () => {
     const chunks = [sampleFiles.pdf, randomBytes(1), randomBytes(300_000), Buffer.from('end')];
     const whole = Buffer.concat(chunks);
-    expect(whole.equals(await read(scanner.scanned(bodyOf(...chunks))))).toBe(true);
-    expect(clamd.scanned.at(-1)?.equals(whole)).toBe(true);
+    expect(whole.equals(await buffer(scanner.scanned(bodyOf(...chunks))))).toBe(true);
+    expect(clamd().scanned.at(-1)?.equals(whole)).toBe(true);
   });
 
-  it('sees what lies behind a chunk of no bytes, which means the end in its protocol', async () => {
-    expect(await codeOf(read(scanner.scanned(bodyOf('%PDF-', '', eicar, ''))))).toBe('document_rejected');
-    expect(clamd.scanned.at(-1)?.toString()).toBe(`%PDF-${eicar}`);
+  it('scans the bytes after an empty chunk, which would be the end in its protocol', async () => {
+    expect(await codeFor(scanner, bodyOf('%PDF-', '', eicar, ''))).toBe('document_rejected');
+    expect(clamd().scanned.at(-1)?.toString()).toBe(`%PDF-${eicar}`);
   });
 
-  it('refuses what is infected at its very end, also across chunks, and does not tell by what', async () => {
+  it('refuses a file that is infected at its end or across chunks, and does not name the signature', async () => {
     const files = [[infected], [sampleFiles.pdf, eicar.slice(0, 30), eicar.slice(30)]];
     for (const chunks of files) {
-      const refusal = await refusalOf(read(scanner.scanned(bodyOf(...chunks))));
+      const refusal = await refusalOf(buffer(scanner.scanned(bodyOf(...chunks))));
       expect([refusal.code, refusal.message]).toEqual(['document_rejected', 'A malware scan refused the file.']);
     }
   });
 
-  it('does not take a file that is larger than it may scan for clean', async () => {
+  it('answers dependency_unavailable for a file that is too large to scan', async () => {
     async function* body() {
       for (let chunk = 0; chunk < 8; chunk += 1) yield randomBytes(1_000_000);
     }
-    expect(await codeOf(read(scanner.scanned(body())))).toBe('dependency_unavailable');
+    expect(await codeFor(scanner, body())).toBe('dependency_unavailable');
   });
 
-  it('answers a check', async () => {
+  it('passes a check', async () => {
     await expect(scanner.check()).resolves.toBeUndefined();
   });
 });
 
 describe('clamd', () => {
-  let clamd: FakeClamd;
-  beforeAll(async () => { clamd = await startFakeClamd(); });
-  afterEach(async () => {
-    clamd.behave(undefined);
-    await until(() => clamd.openConnections() === 0);
-  });
-  afterAll(() => clamd.close());
-
+  const clamd = useClamd();
   const scannerWith = (behaviour: Behaviour | undefined, patience = 300) => {
-    clamd.behave(behaviour);
-    return createClamavScanner({ address: clamd.address, patience });
+    clamd().behave(behaviour);
+    return createClamavScanner({ address: clamd().address, patience });
   };
-  const answering = (text: string | Uint8Array): Behaviour => afterTheFile((socket) => { socket.end(text); });
+  const answering = (text: string | Uint8Array): Behaviour => afterTheFile((socket) => socket.end(text));
 
   const noVerdicts: [string, Behaviour][] = [
-    ['hangs up at once', (socket) => { socket.destroy(); }],
-    ['ends the connection at once', (socket) => { socket.end(); }],
-    ['hangs up in the middle', (socket) => { socket.once('data', () => { socket.destroy(); }); }],
-    ['resets the connection', (socket) => { socket.once('data', () => { socket.resetAndDestroy(); }); }],
-    ['hangs up instead of an answer', afterTheFile((socket) => { socket.destroy(); })],
-    ['answers nothing', answering('')],
+    ['hangs up at once', (socket) => socket.destroy()],
+    ['ends the connection at once', (socket) => socket.end()],
+    ['hangs up in the middle', (socket) => socket.once('data', () => socket.destroy())],
+    ['resets the connection', (socket) => socket.once('data', () => socket.resetAndDestroy())],
+    ['hangs up instead of an answer', afterTheFile((socket) => socket.destroy())],
+    ['sends an empty answer', answering('')],
     ['answers without the end of an answer', answering('stream: OK')],
     ['answers in lines', answering('stream: OK\n')],
     ['answers and breaks off', answering('stream: O')],
-    ['says OK before the file has been sent',
-      (socket) => { socket.once('data', () => { socket.write('stream: OK\0'); }); }],
-    ['says OK as a greeting', (socket) => { socket.write('stream: OK\0'); }],
-    ['says OK of something else', answering('INSTREAM: OK\0')],
-    ['says OK and goes on', answering('stream: OK\0stream: OK\0')],
+    ['says OK before the file has been sent', (socket) => socket.once('data', () => socket.write('stream: OK\0'))],
+    ['says OK as a greeting', (socket) => socket.write('stream: OK\0')],
+    ['says OK to another command', answering('INSTREAM: OK\0')],
+    ['says OK twice', answering('stream: OK\0stream: OK\0')],
     ['says more than OK', answering('stream: OK ERROR\0')],
     ['says OK in small letters', answering('stream: ok\0')],
-    ['says nothing of interest', answering('\0')],
+    ['sends an empty line', answering('\0')],
     ['answers another command', answering('PONG\0')],
     ['has no room', answering('INSTREAM size limit exceeded. ERROR\0')],
-    ['could not scan', answering('stream: Can\'t allocate memory ERROR\0')],
+    ['could not scan', answering("stream: Can't allocate memory ERROR\0")],
     ['knows no such command', answering('UNKNOWN COMMAND\0')],
     ['is a web server', answering('HTTP/1.1 400 Bad Request\r\n\r\n')],
     ['answers bytes', answering(Buffer.concat([randomBytes(1000), Buffer.alloc(1)]))],
-    ['sends everything back', (socket) => { socket.pipe(socket); }],
+    ['sends everything back', (socket) => socket.pipe(socket)],
     ['never answers', afterTheFile(() => undefined)],
-    ['never reads', (socket) => { socket.pause(); }],
+    ['never reads', (socket) => socket.pause()],
   ];
 
-  it.each(noVerdicts)('gives no verdict when it %s: the file does not pass', async (_fault, behaviour) => {
+  it.each(noVerdicts)('makes the file fail: it %s', async (_fault, behaviour) => {
     const scanner = scannerWith(behaviour);
-    const body = scanner.scanned(bodyOf(sampleFiles.pdf, ...Array.from({ length: 8 }, () => randomBytes(1_000_000))));
-    expect(await codeOf(read(body))).toBe('dependency_unavailable');
+    const chunks = Array.from({ length: 8 }, () => randomBytes(1_000_000));
+    expect(await codeFor(scanner, bodyOf(sampleFiles.pdf, ...chunks))).toBe('dependency_unavailable');
   });
 
-  it('has its patience in all, not for every chunk: one that reads in drips is given up', async () => {
-    // Over a Unix socket, whose buffers are small: every chunk takes some 80 ms then, and never 400.
+  it('has a time limit for the whole file, not for each chunk, so slow reading fails', async () => {
+    // The buffers of a Unix socket are small, so every chunk takes about 80 ms, and never 400.
     const slow = await startFakeClamd({ path: join(folder, 'slow.ctl') });
     slow.behave((socket) => {
       socket.pause();
-      const timer = setInterval(() => { socket.read(16_384); }, 20);
-      socket.on('close', () => { clearInterval(timer); });
+      const timer = setInterval(() => socket.read(16_384), 20);
+      socket.on('close', () => clearInterval(timer));
     });
     const scanner = createClamavScanner({ address: slow.address, patience: 400 });
     let taken = 0;
     async function* body() {
       for (; taken < 60; taken += 1) yield Buffer.alloc(65_536, 'x');
     }
-    expect(await codeOf(read(scanner.scanned(body())))).toBe('dependency_unavailable');
-    // Patience for every chunk would have got them all through.
+    expect(await codeFor(scanner, body())).toBe('dependency_unavailable');
+    // With a limit for each chunk, all would pass.
     expect(taken).toBeLessThan(60);
     await slow.close();
   });
 
-  it('is not listened to without end', async () => {
-    const scanner = scannerWith(afterTheFile((socket) => {
-      const talk = () => { while (!socket.destroyed && socket.write('x'.repeat(10_000))); };
-      socket.on('drain', talk);
-      talk();
-    }), 60_000);
-    expect(await codeOf(read(scanner.scanned(bodyOf(sampleFiles.pdf))))).toBe('dependency_unavailable');
+  it('cannot send an endless answer', async () => {
+    const scanner = scannerWith(
+      afterTheFile((socket) => {
+        const talk = () => {
+          while (!socket.destroyed && socket.write('x'.repeat(10_000)));
+        };
+        socket.on('drain', talk);
+        talk();
+      }),
+      60_000,
+    );
+    expect(await codeFor(scanner, bodyOf(sampleFiles.pdf))).toBe('dependency_unavailable');
   });
 
-  it('sets the pace: what it has not taken is not read', async () => {
+  it('limits the pace: the file is read only as fast as it takes it', async () => {
     let produced = 0;
     const chunk = Buffer.alloc(65_536);
     async function* large() {
       for (; produced < 256 * mebibyte; produced += chunk.length) yield chunk;
     }
-    const scanner = scannerWith((socket) => { socket.pause(); });
-    expect(await codeOf(read(scanner.scanned(large())))).toBe('dependency_unavailable');
-    // What the buffers of two sockets of the kernel hold, generously.
+    const scanner = scannerWith((socket) => socket.pause());
+    expect(await codeFor(scanner, large())).toBe('dependency_unavailable');
+    // A generous limit for the kernel buffers of two sockets.
     expect(produced).toBeLessThan(64 * mebibyte);
   });
 
-  it('is not there: neither scan nor check goes well, and the log learns why', async () => {
+  it('makes scan and check fail with the cause for the log when it is down', async () => {
     const gone = await startFakeClamd();
     await gone.close();
-    for (const address of [gone.address, { path: join(folder, 'nobody.ctl') }]) {
+    for (const address of [gone.address, { path: join(folder, 'absent.ctl') }]) {
       const scanner = createClamavScanner({ address, patience: 300 });
-      for (const attempt of [() => read(scanner.scanned(bodyOf('%PDF-'))), () => scanner.check()]) {
+      for (const attempt of [() => buffer(scanner.scanned(bodyOf('%PDF-'))), () => scanner.check()]) {
         const { code, cause } = await refusalOf(attempt());
         expect(code).toBe('dependency_unavailable');
         expect(cause).toMatchObject({ code: expect.stringMatching(/^E(CONNREFUSED|NOENT)$/) });
@@ -185,49 +188,52 @@ describe('clamd', () => {
   });
 
   it.each<[string, Behaviour]>([
-    ['answers something else', (socket) => { socket.end('HTTP/1.1 400 Bad Request\r\n\r\n\0'); }],
-    ['hangs up', (socket) => { socket.destroy(); }],
+    ['speaks HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n\0')],
+    ['hangs up', (socket) => socket.destroy()],
     ['is silent', () => undefined],
-  ])('fails a check when it %s', async (_fault, behaviour) => {
+  ])('fails a check: it %s', async (_fault, behaviour) => {
     expect(await codeOf(scannerWith(behaviour).check())).toBe('dependency_unavailable');
   });
 
-  it('is let go when the file fails or its reader gives up, and the reason passes', async () => {
+  it('is disconnected when the file fails or its reader stops, and the reason is passed on', async () => {
     const scanner = scannerWith(undefined, 10_000);
     const reason = new Error('the host hung up');
     async function* failing() {
       yield sampleFiles.pdf;
       throw reason;
     }
-    await expect(read(scanner.scanned(failing()))).rejects.toBe(reason);
+    await expect(buffer(scanner.scanned(failing()))).rejects.toBe(reason);
     for await (const chunk of scanner.scanned(bodyOf(sampleFiles.pdf, 'more'))) {
       expect(chunk.length).toBe(sampleFiles.pdf.length);
       break;
     }
-    expect(clamd.scanned).toEqual([]);
+    expect(clamd().scanned).toEqual([]);
   });
 
-  it('is not asked about a file that nobody reads', async () => {
-    const before = clamd.connections();
+  it('is not connected for a file that is not read', async () => {
+    const before = clamd().connections();
     scannerWith(undefined).scanned(bodyOf(sampleFiles.pdf));
     await setImmediate();
-    expect(clamd.connections()).toBe(before);
+    expect(clamd().connections()).toBe(before);
   });
 
-  it('may take its time while the file is on its way: only waiting for clamd counts', async () => {
+  it('has a time limit that excludes waiting for the file', async () => {
     // Time passes only here: 3 s until the file has arrived, and 1 s until clamd answers.
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
-      const scanner = scannerWith(afterTheFile((socket) => {
-        mock.timers.tick(1_000);
-        socket.end('stream: OK\0');
-      }), 1_500);
+      const scanner = scannerWith(
+        afterTheFile((socket) => {
+          mock.timers.tick(1_000);
+          socket.end('stream: OK\0');
+        }),
+        1_500,
+      );
       async function* slow() {
         yield sampleFiles.pdf;
         mock.timers.tick(3_000);
         yield Buffer.from('end');
       }
-      expect((await read(scanner.scanned(slow()))).length).toBe(sampleFiles.pdf.length + 3);
+      expect((await buffer(scanner.scanned(slow()))).length).toBe(sampleFiles.pdf.length + 3);
     } finally {
       mock.timers.reset();
     }

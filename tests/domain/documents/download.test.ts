@@ -4,55 +4,41 @@ import type { ServerResponse } from 'node:http';
 import { globalAgent, request } from 'node:https';
 import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { createDownloader, fetchDefaults } from '../../../src/adapters/download/download.js';
-import type { DownloaderOptions } from '../../../src/adapters/download/download.js';
-import type { Downloader, RemoteFile } from '../../../src/adapters/download/downloader.js';
-import type { HostAddress } from '../../../src/adapters/download/hostAddresses.js';
-import { codeOf, endless, fetchWith, readAll, until } from '../../support/downloads.js';
-import { sampleFiles, startFileHost, tlsCertificate, tlsHostName } from '../../support/fileHost.js';
-import type { FileHost } from '../../support/fileHost.js';
+import { createDownloader, fetchDefaults, type DownloaderOptions } from '../../../src/adapters/download/download.js';
+import type { RemoteFile } from '../../../src/adapters/download/downloader.js';
+import { codeOf, endless, fetchWith, readAll } from '../../support/downloads.js';
+import { sampleFiles, startFileHost, tlsCertificate, tlsHostName, type FileHost } from '../../support/fileHost.js';
+import { words } from '../../support/words.js';
+import { ipv4, redirect, useFileHost } from './downloadHarness.js';
 
 const mebibyte = 1024 * 1024;
+const files = useFileHost();
 
-let host: FileHost;
-let download: Downloader;
-
-const downloaderFor = (options: Partial<DownloaderOptions> = {}) =>
-  createDownloader({ allowedHosts: [host.host], ...options });
-
-beforeAll(async () => {
-  host = await startFileHost();
-  download = downloaderFor();
-});
-afterEach(() => until(() => host.openConnections() === 0));
-afterAll(() => host.close());
-
-it('a document has 5 s to connect, 10 s of silence, 30 s in all and 3 redirects (R-62)', () => {
-  const inMilliseconds = { connectTimeout: 5_000, stallTimeout: 10_000, totalTimeout: 30_000 };
-  expect(fetchDefaults).toEqual({ ...inMilliseconds, maxRedirects: 3 });
+it('allows 5 s to connect, 10 s of silence, 30 s in total and 3 redirects (R-62)', () => {
+  const limits = { connectTimeout: 5_000, stallTimeout: 10_000, totalTimeout: 30_000, maxRedirects: 3 };
+  expect(fetchDefaults).toEqual(limits);
 });
 
 describe('a fetched document', () => {
   it('is delivered byte for byte, with its types, size and checksum', async () => {
     const content = Buffer.concat([sampleFiles.pdf, Buffer.alloc(3 * mebibyte, 'health')]);
-    const url = host.serve('/blood.pdf', { content, headers: { 'content-type': 'application/pdf; x=1' } });
-    const { value, ...sums } = await download(url, { maxBytes: 4 * mebibyte }, async (file) => ({
-      sniffedType: file.sniffedType,
-      declaredType: file.declaredType,
+    const url = files.host.serve('/blood.pdf', { content, headers: { 'content-type': 'application/pdf; x=1' } });
+    const { value, ...sums } = await files.downloaderFor()(url, { maxBytes: 4 * mebibyte }, async (file) => ({
+      types: [file.sniffedType, file.declaredType],
       content: await readAll(file),
     }));
     expect(value.content.equals(content)).toBe(true);
-    expect(value).toMatchObject({ sniffedType: 'application/pdf', declaredType: 'application/pdf; x=1' });
+    expect(value.types).toEqual(['application/pdf', 'application/pdf; x=1']);
     expect(sums).toEqual({ sizeBytes: content.length, checksum: createHash('sha256').update(content).digest('hex') });
   });
 
-  it('is asked for under our own name, uncompressed, without cookies, credentials or referrer', async () => {
-    const target = host.serve('/second', { content: sampleFiles.png });
-    const url = host.serve('/first', (_request, response) => {
-      response.writeHead(302, { location: target, 'set-cookie': 'session=1; Path=/' }).end();
-    });
-    await fetchWith(download, url);
-    for (const { headers } of host.requests.slice(-2)) {
+  it('is requested uncompressed, with our user agent, without cookies, credentials or referrer', async () => {
+    const target = files.host.serve('/second', { content: sampleFiles.png });
+    const url = files.host.serve('/first', (_request, response) =>
+      response.writeHead(302, { location: target, 'set-cookie': 'session=1; Path=/' }).end(),
+    );
+    await fetchWith(files.downloaderFor(), url);
+    for (const { headers } of files.host.requests.slice(-2)) {
       expect(Object.keys(headers).sort()).toEqual(['accept', 'accept-encoding', 'connection', 'host', 'user-agent']);
       expect(headers).toMatchObject({
         'accept-encoding': 'identity',
@@ -62,47 +48,37 @@ describe('a fetched document', () => {
     }
   });
 
-  it('is never unpacked', async () => {
+  it('is never decompressed', async () => {
     const content = gzipSync(Buffer.alloc(8 * mebibyte));
     const headers = { 'content-encoding': 'gzip', 'content-type': 'application/pdf' };
-    const url = host.serve('/bomb', { content, headers });
-    const { value, sizeBytes } = await download(url, { maxBytes: mebibyte }, async (file) => {
+    const url = files.host.serve('/bomb', { content, headers });
+    const { value, sizeBytes } = await files.downloaderFor()(url, { maxBytes: mebibyte }, async (file) => {
       await readAll(file);
       return file.sniffedType;
     });
     expect([value, sizeBytes]).toEqual(['application/gzip', content.length]);
   });
 
-  it('is fetched after up to three redirects and not after a fourth', async () => {
-    host.serve('/hop0', { content: sampleFiles.jpeg });
-    for (const [hop, status] of [
-      [1, 301],
-      [2, 303],
-      [3, 307],
-      [4, 308],
-    ] as const) {
-      const location = `hop${hop - 1}`;
-      host.serve(`/hop${hop}`, (_request, response) => {
-        response.writeHead(status, { location }).end();
-      });
-    }
-    await expect(fetchWith(download, `http://${host.host}/hop3`)).resolves.toMatchObject({
-      sizeBytes: sampleFiles.jpeg.length,
-    });
-    expect(await codeOf(fetchWith(download, `http://${host.host}/hop4`))).toBe('document_fetch_failed');
+  it('is fetched after three redirects, and fails after a fourth', async () => {
+    const { host, serve } = files.host;
+    serve('/hop0', { content: sampleFiles.jpeg });
+    for (const [hop, status] of [301, 303, 307, 308].entries()) serve(`/hop${hop + 1}`, redirect(`hop${hop}`, status));
+    const { sizeBytes } = await fetchWith(files.downloaderFor(), `http://${host}/hop3`);
+    expect(sizeBytes).toBe(sampleFiles.jpeg.length);
+    expect(await files.codeFor(`http://${host}/hop4`)).toBe('document_fetch_failed');
   });
 
   it('closes the connection and passes the reason when the reader fails', async () => {
-    const url = host.serve('/unwanted', endless);
-    const failing = () => Promise.reject(new Error('disk full'));
-    await expect(download(url, { maxBytes: mebibyte }, failing)).rejects.toThrow('disk full');
-    await expect(download(url, { maxBytes: mebibyte }, async () => 'not read')).rejects.toThrow('not read to its end');
+    const fetchFor = (read: () => Promise<unknown>) =>
+      files.downloaderFor()(files.host.serve('/unwanted', endless), { maxBytes: mebibyte }, read);
+    await expect(fetchFor(() => Promise.reject(new Error('disk full')))).rejects.toThrow('disk full');
+    await expect(fetchFor(async () => 'not read')).rejects.toThrow('not read to its end');
   });
 
-  it('may be read slowly: only the server’s silence counts as a stall', async () => {
-    const url = host.serve('/patience', { content: Buffer.alloc(mebibyte) });
-    const patient = downloaderFor({ stallTimeout: 100 });
-    const { sizeBytes } = await patient(url, { maxBytes: mebibyte }, async (file) => {
+  it('can be read slowly: only silence of the server is a stall', async () => {
+    const url = files.host.serve('/patience', { content: Buffer.alloc(mebibyte) });
+    const download = files.downloaderFor({ stallTimeout: 100 });
+    const { sizeBytes } = await download(url, { maxBytes: mebibyte }, async (file) => {
       await setTimeout(250);
       await readAll(file);
     });
@@ -112,18 +88,10 @@ describe('a fetched document', () => {
   it('is not fetched through a proxy of the environment', async () => {
     const proxy = await startFileHost();
     const before = { ...process.env };
-    const names = [
-      'HTTP_PROXY',
-      'http_proxy',
-      'HTTPS_PROXY',
-      'https_proxy',
-      'ALL_PROXY',
-      'all_proxy',
-      'NODE_USE_ENV_PROXY',
-    ];
+    const names = words('HTTP_PROXY http_proxy HTTPS_PROXY https_proxy ALL_PROXY all_proxy NODE_USE_ENV_PROXY');
     try {
       for (const name of names) process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://${proxy.host}`;
-      await fetchWith(downloaderFor(), host.serve('/direct', { content: sampleFiles.png }));
+      await fetchWith(files.downloaderFor(), files.host.serve('/direct', { content: sampleFiles.png }));
       expect(proxy.connections()).toBe(0);
     } finally {
       Object.assign(process.env, before);
@@ -134,48 +102,41 @@ describe('a fetched document', () => {
 });
 
 describe('a document of the wrong size', () => {
-  it.each([
-    ['no bytes', 200],
-    ['no content by status', 204],
-  ])('is empty: %s', async (name, status) => {
-    const url = host.serve(`/empty-${status}`, (_request, response) => {
-      response.writeHead(status).end();
-    });
-    expect([name, await codeOf(fetchWith(download, url))]).toEqual([name, 'document_empty']);
+  it.each([200, 204])('is refused as empty with status %i', async (status) => {
+    const url = files.host.serve(`/empty-${status}`, (_request, response) => response.writeHead(status).end());
+    expect(await files.codeFor(url)).toBe('document_empty');
   });
 
-  it('is refused by its Content-Length before anything is read', async () => {
+  it('is refused by its Content-Length before its body is read', async () => {
     let sent = 0;
-    const url = host.serve('/declared', (_request, response) => {
+    const url = files.host.serve('/declared', (_request, response) => {
       response.writeHead(200, { 'content-length': String(mebibyte + 1) }).flushHeaders();
-      response.on('close', () => {
-        sent = response.socket?.bytesWritten ?? 0;
-      });
+      response.on('close', () => (sent = response.socket?.bytesWritten ?? 0));
     });
-    expect(await codeOf(fetchWith(download, url))).toBe('document_too_large');
+    expect(await files.codeFor(url)).toBe('document_too_large');
     expect(sent).toBeLessThan(1000);
   });
 
-  it('is accepted at the limit and cut one byte above it, whatever Content-Length says', async () => {
+  it('is accepted at the limit and refused one byte above it without a Content-Length', async () => {
     const limit = 20 * mebibyte;
-    const chunked = (size: number) => (_request: unknown, response: ServerResponse) => {
-      response.write(Buffer.alloc(size - 1));
-      response.end('x');
+    const fetchOf = (size: number) => {
+      const url = files.host.serve(`/${size}`, (_request: unknown, response: ServerResponse) => {
+        response.write(Buffer.alloc(size - 1));
+        response.end('x');
+      });
+      return files.downloaderFor()(url, { maxBytes: limit }, async ({ body }: RemoteFile) => {
+        for await (const chunk of body) expect(chunk.length).toBeLessThan(mebibyte);
+      });
     };
-    const count = async ({ body }: RemoteFile) => {
-      for await (const chunk of body) expect(chunk.length).toBeLessThan(mebibyte);
-    };
-    const full = await download(host.serve('/full', chunked(limit)), { maxBytes: limit }, count);
-    expect(full.sizeBytes).toBe(limit);
-    const over = host.serve('/over', chunked(limit + 1));
-    expect(await codeOf(download(over, { maxBytes: limit }, count))).toBe('document_too_large');
-    expect(await codeOf(fetchWith(download, host.serve('/endless', endless)))).toBe('document_too_large');
+    expect((await fetchOf(limit)).sizeBytes).toBe(limit);
+    expect(await codeOf(fetchOf(limit + 1))).toBe('document_too_large');
+    expect(await files.codeFor(files.host.serve('/endless', endless))).toBe('document_too_large');
   });
 });
 
 describe('https', () => {
   let secure: FileHost;
-  const loopback: HostAddress = { address: '127.0.0.1', family: 4 };
+  const loopback = ipv4('127.0.0.1');
   const secureDownloader = (options: Partial<DownloaderOptions> = {}) =>
     createDownloader({ allowedHosts: [secure.host], ca: tlsCertificate, lookup: async () => [loopback], ...options });
 
@@ -184,7 +145,7 @@ describe('https', () => {
   });
   afterAll(() => secure.close());
 
-  it('checks the certificate against the name, though the connection goes to the checked address', async () => {
+  it('checks the certificate against the name while it connects to the checked address', async () => {
     const url = secure.serve('/a.png', { content: sampleFiles.png });
     await expect(fetchWith(secureDownloader(), url)).resolves.toMatchObject({ sizeBytes: sampleFiles.png.length });
     const otherName = secure.host.replace(tlsHostName, 'other.example.com');
@@ -192,40 +153,29 @@ describe('https', () => {
     expect(await codeOf(fetchWith(wrongName, `https://${otherName}/a.png`))).toBe('document_fetch_failed');
   });
 
-  it('refuses a certificate that nobody vouches for', async () => {
-    const { ca: _ca, ...options } = { ca: '', allowedHosts: [secure.host], lookup: async () => [loopback] };
-    const strict = createDownloader(options);
+  it('refuses an untrusted certificate', async () => {
+    const strict = createDownloader({ allowedHosts: [secure.host], lookup: async () => [loopback] });
     expect(await codeOf(fetchWith(strict, `https://${secure.host}/a.png`))).toBe('document_fetch_failed');
   });
 
-  it('asks DNS once for each hop: an answer that changes afterwards changes nothing', async () => {
-    const answers: HostAddress[] = [loopback, { address: '127.0.0.2', family: 4 }];
+  it('asks DNS once for each hop, so a later answer has no effect', async () => {
     let lookups = 0;
-    const lookup = async () => [answers[lookups++] ?? loopback];
+    const lookup = async () => [lookups++ === 0 ? loopback : ipv4('127.0.0.2')];
     await fetchWith(secureDownloader({ lookup }), secure.serve('/once.png', { content: sampleFiles.png }));
     expect(lookups).toBe(1);
   });
 
-  it('never uses a connection that another part of the process keeps open', async () => {
-    const kept = request({
+  it('never reuses a connection of another part of the process', async () => {
+    const kept = request(`https://${secure.host}/a.png`, {
       agent: globalAgent,
-      host: tlsHostName,
-      port: secure.host.split(':')[1],
-      path: '/a.png',
       ca: tlsCertificate,
-      lookup: (_name, _options, callback) => {
-        callback(null, [loopback]);
-      },
+      lookup: (_name, _options, callback) => callback(null, [loopback]),
     }).end();
     const [response] = await once(kept, 'response');
     await once(response.resume(), 'end');
     const before = secure.requests.length;
-    const strict = createDownloader({
-      allowedHosts: [],
-      ca: tlsCertificate,
-      connectTimeout: 300,
-      lookup: async () => [{ address: '8.8.8.8', family: 4 }],
-    });
+    const lookup = async () => [ipv4('8.8.8.8')];
+    const strict = createDownloader({ allowedHosts: [], ca: tlsCertificate, connectTimeout: 300, lookup });
     expect(await codeOf(fetchWith(strict, `https://${secure.host}/a.png`))).toBe('document_fetch_failed');
     expect(secure.requests.length).toBe(before);
     globalAgent.destroy();

@@ -1,33 +1,22 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Server } from 'node:net';
-import { createDownloader } from '../../../src/adapters/download/download.js';
-import type { DownloaderOptions } from '../../../src/adapters/download/download.js';
-import { createWebhookSender, type SenderOptions } from '../../../src/adapters/webhooks/httpSender.js';
-import type { Downloader } from '../../../src/adapters/download/downloader.js';
+import { createServer, type Server } from 'node:net';
 import type { HostAddress } from '../../../src/adapters/download/hostAddresses.js';
-import { codeOf, fetchWith, refusalOf, until } from '../../support/downloads.js';
-import { portOf, startFileHost } from '../../support/fileHost.js';
-import type { FileHost } from '../../support/fileHost.js';
+import { createWebhookSender, type SenderOptions } from '../../../src/adapters/webhooks/httpSender.js';
+import { fetchWith, refusalOf } from '../../support/downloads.js';
+import { portOf } from '../../support/fileHost.js';
 import { startDeafServer, startRawServer } from '../../support/rawServer.js';
+import { words } from '../../support/words.js';
+import { forbiddenHosts, ipv4, ipv6, redirect, useFileHost } from './downloadHarness.js';
 
-let host: FileHost;
-let download: Downloader;
-
-const downloaderFor = (options: Partial<DownloaderOptions> = {}) =>
-  createDownloader({ allowedHosts: [host.host], ...options });
+const files = useFileHost();
+const message = 'The service must not fetch this URL; use a public https URL.';
+const publicAddress = ipv4('8.8.8.8');
+const loopback = ipv4('127.0.0.1');
 
 const deliver = (url: string, options: Partial<SenderOptions> = {}) =>
-  createWebhookSender({ allowedHosts: [host.host], timeout: 15_000, ...options })(url, {}, '{}');
+  createWebhookSender({ allowedHosts: [files.host.host], timeout: 15_000, ...options })(url, {}, '{}');
 
-beforeAll(async () => {
-  host = await startFileHost();
-  download = downloaderFor();
-});
-afterEach(() => until(() => host.openConnections() === 0));
-afterAll(() => host.close());
-
-describe('the trap: a server on this machine that must never hear from us', () => {
+describe('a local server that must never be reached', () => {
   let trap: Server;
   let reached = 0;
   let port = 0;
@@ -48,144 +37,71 @@ describe('the trap: a server on this machine that must never hear from us', () =
     trap.close();
   });
 
-  const literals = [
-    '127.0.0.1',
-    '127.1',
-    '127.0.1',
-    '2130706433',
-    '0x7f000001',
-    '0x7f.1',
-    '0177.0.0.1',
-    '017700000001',
-    '127.0.0.1.',
-    '127.255.255.254',
-    '0',
-    '0.0.0.0',
-    '１２７.0.0.1',
-    '①②⑦.0.0.1',
-    '127。0。0。1',
-    '%31%32%37.0.0.1',
-    'localhost',
-    'LOCALHOST.',
-    'a.localhost',
-    '[::1]',
-    '[::]',
-    '[0:0:0:0:0:0:0:1]',
-    '[::ffff:127.0.0.1]',
-    '[::ffff:7f00:1]',
-    '[::127.0.0.1]',
-    '[::ffff:0:127.0.0.1]',
-    '[64:ff9b::127.0.0.1]',
-    '[64:ff9b:1::7f00:1]',
-    '[2002:7f00:1::]',
-    '[2001:0:7f00:1::]',
-    '[fe80::1]',
-    '[fc00::1]',
-    '[ff02::1]',
-    '10.0.0.1',
-    '172.16.0.1',
-    '192.168.0.1',
-    '100.64.0.1',
-    '169.254.169.254',
-    '0xa9fea9fe',
-    '168.63.129.16',
-    '[fd00:ec2::254]',
-    'metadata.google.internal',
-    'intranet',
-  ];
-
-  it.each(literals)('https://%s is forbidden, for webhooks, too, and so is a redirect to it', async (literal) => {
+  it.each(forbiddenHosts)('is forbidden as https://%s, as a redirect and for webhooks', async (name) => {
     for (const scheme of ['https', 'http']) {
-      const url = `${scheme}://${literal}:${port}/latest/meta-data/`;
-      expect(await codeOf(fetchWith(download, url))).toBe('document_url_forbidden');
+      const url = `${scheme}://${name}:${port}/latest/meta-data/`;
+      expect(await files.codeFor(url)).toBe('document_url_forbidden');
       expect(await deliver(url)).toEqual({ error: 'url_forbidden' });
-      const bait = host.serve('/bait.pdf', (_request, response) => {
-        response.writeHead(302, { location: Buffer.from(url).toString('latin1') }).end();
-      });
-      expect(await codeOf(fetchWith(download, bait))).toBe('document_url_forbidden');
+      const bait = files.host.serve('/bait.pdf', redirect(Buffer.from(url).toString('latin1')));
+      expect(await files.codeFor(bait)).toBe('document_url_forbidden');
       expect(await deliver(bait)).toEqual({ status: 302, retryAfter: null });
     }
   });
 
-  const publicAddress: HostAddress = { address: '8.8.8.8', family: 4 };
-  const answers: [string, HostAddress[]][] = [
-    ['an IPv4 loopback', [{ address: '127.0.0.1', family: 4 }]],
-    ['an IPv6 loopback', [{ address: '::1', family: 6 }]],
-    ['a mapped address', [{ address: '::ffff:127.0.0.1', family: 6 }]],
-    ['a private address', [{ address: '10.0.0.7', family: 4 }]],
-    ['the metadata service', [{ address: '169.254.169.254', family: 4 }]],
-    ['a link-local address with its zone', [{ address: 'fe80::1%lo', family: 6 }]],
-    ['a public A and a private A', [publicAddress, { address: '127.0.0.1', family: 4 }]],
-    ['a private A and a public A', [{ address: '127.0.0.1', family: 4 }, publicAddress]],
-    ['a public A and a private AAAA', [publicAddress, { address: '::1', family: 6 }]],
-    [
-      'a public AAAA and a private A',
-      [
-        { address: '2606:4700::1', family: 6 },
-        { address: '127.0.0.1', family: 4 },
-      ],
-    ],
-    ['a NAT64 address', [{ address: '64:ff9b::7f00:1', family: 6 }]],
-    ['the unspecified address', [{ address: '0.0.0.0', family: 4 }]],
-  ];
-
-  it.each(answers)('a name that stands for %s is forbidden', async (_name, addresses) => {
-    const misled = downloaderFor({ lookup: async () => addresses });
-    const refusal = await refusalOf(fetchWith(misled, `https://files.example.com:${port}/`));
-    const message = 'The service must not fetch this URL; use a public https URL.';
+  it.each<[string, HostAddress[]]>([
+    ['an IPv4 loopback', [loopback]],
+    ['an IPv6 loopback', [ipv6('::1')]],
+    ['a mapped address', [ipv6('::ffff:127.0.0.1')]],
+    ['a private address', [ipv4('10.0.0.7')]],
+    ['the metadata service', [ipv4('169.254.169.254')]],
+    ['a link-local address with its zone', [ipv6('fe80::1%lo')]],
+    ['a public A and a private A', [publicAddress, loopback]],
+    ['a private A and a public A', [loopback, publicAddress]],
+    ['a public A and a private AAAA', [publicAddress, ipv6('::1')]],
+    ['a public AAAA and a private A', [ipv6('2606:4700::1'), loopback]],
+    ['a NAT64 address', [ipv6('64:ff9b::7f00:1')]],
+    ['the unspecified address', [ipv4('0.0.0.0')]],
+  ])('is forbidden by a name that resolves to %s', async (_name, addresses) => {
+    const lookup = async () => addresses;
+    const url = `https://files.example.com:${port}/`;
+    const refusal = await refusalOf(fetchWith(files.downloaderFor({ lookup }), url));
     expect([refusal.code, refusal.message]).toEqual(['document_url_forbidden', message]);
-    const sent = await deliver(`https://files.example.com:${port}/`, { lookup: async () => addresses });
-    expect(sent).toEqual({ error: 'url_forbidden' });
+    expect(await deliver(url, { lookup })).toEqual({ error: 'url_forbidden' });
   });
 
-  it('a name whose answer turns private after the check is not looked up again', async () => {
+  it('is not reached by a name whose DNS answer turns private after the check', async () => {
+    const url = `https://files.example.com:${port}/`;
     let lookups = 0;
-    const rebinding = downloaderFor({
-      connectTimeout: 300,
-      lookup: async () => (lookups++ === 0 ? [publicAddress] : [{ address: '127.0.0.1', family: 4 }]),
-    });
-    expect(await codeOf(fetchWith(rebinding, `https://files.example.com:${port}/`))).toBe('document_fetch_failed');
+    const lookup = async () => (lookups++ === 0 ? [publicAddress] : [loopback]);
+    expect(await files.codeFor(url, { connectTimeout: 300, lookup })).toBe('document_fetch_failed');
     expect(lookups).toBe(1);
-    // A webhook is looked up anew at each attempt.
-    const lookup = async () => (lookups++ === 1 ? [publicAddress] : [{ address: '127.0.0.1', family: 4 }]);
-    const attempt = () => deliver(`https://files.example.com:${port}/`, { timeout: 300, lookup });
+    // A webhook is looked up again at each attempt.
+    lookups = 0;
+    const attempt = () => deliver(url, { timeout: 300, lookup });
     expect([{ error: 'timeout' }, { error: 'unreachable' }]).toContainEqual(await attempt());
     expect(await attempt()).toEqual({ error: 'url_forbidden' });
   });
 
-  it('an address is refused before any connection: one answer, and at once, whatever listens there', async () => {
+  it('is refused before any connection, at once and equally for open, silent and closed ports', async () => {
     const [deaf, closed] = [await startDeafServer(), await startRawServer('', false)];
     closed.close();
-    // Who tried to connect would wait for a minute at one of them, and be refused by another.
-    const lookup = async () => [{ address: '127.0.0.1', family: 4 }];
-    const patient = downloaderFor({ connectTimeout: 60_000, lookup });
+    // A connection attempt would wait a minute for the silent port, and be refused by the closed one.
+    const patient = files.downloaderFor({ connectTimeout: 60_000, lookup: async () => [loopback] });
     const answers = new Set<string>();
     for (const target of [String(port), deaf.host.split(':')[1], closed.host.split(':')[1]]) {
       for (const name of ['127.0.0.1', 'files.example.com']) {
-        const { code, message, cause } = await refusalOf(fetchWith(patient, `https://${name}:${target}/`));
-        answers.add(JSON.stringify([code, message, cause]));
+        const refusal = await refusalOf(fetchWith(patient, `https://${name}:${target}/`));
+        answers.add(JSON.stringify([refusal.code, refusal.message, refusal.cause]));
       }
     }
     deaf.close();
-    const message = 'The service must not fetch this URL; use a public https URL.';
     expect([...answers]).toEqual([JSON.stringify(['document_url_forbidden', message, undefined])]);
   });
 
-  it('an exception for one port opens no other', async () => {
-    expect(await codeOf(fetchWith(download, `http://127.0.0.1:${port}/`))).toBe('document_url_forbidden');
-  });
-
-  it.each([
-    'file:///etc/passwd',
-    'ftp://127.0.0.1/',
-    'gopher://127.0.0.1:70/',
-    'https://u:p@files.example.com/',
-    'javascript:1',
-  ])('%s is invalid in a request and forbidden in a redirect', async (url) => {
-    expect(await codeOf(fetchWith(download, url))).toBe('document_url_invalid');
-    const bait = host.serve('/odd', (_request, response) => {
-      response.writeHead(307, { location: url }).end();
-    });
-    expect(await codeOf(fetchWith(download, bait))).toBe('document_url_forbidden');
+  it.each(
+    words('file:///etc/passwd ftp://127.0.0.1/ gopher://127.0.0.1:70/ https://u:p@files.example.com/ javascript:1'),
+  )('answers %s as invalid in a request and as forbidden in a redirect', async (url) => {
+    expect(await files.codeFor(url)).toBe('document_url_invalid');
+    expect(await files.codeFor(files.host.serve('/odd', redirect(url, 307)))).toBe('document_url_forbidden');
   });
 });

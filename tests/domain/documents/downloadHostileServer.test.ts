@@ -1,50 +1,33 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { createDownloader } from '../../../src/adapters/download/download.js';
-import type { DownloaderOptions } from '../../../src/adapters/download/download.js';
-import type { Downloader } from '../../../src/adapters/download/downloader.js';
 import type { HostLookup } from '../../../src/adapters/download/hostAddresses.js';
-import { codeOf, endless, fetchWith, refusalOf, until } from '../../support/downloads.js';
-import { sampleFiles, startFileHost } from '../../support/fileHost.js';
-import type { FileHost } from '../../support/fileHost.js';
-import { startDeafServer, startRawServer } from '../../support/rawServer.js';
-import type { RawServer } from '../../support/rawServer.js';
+import { endless, fetchWith, refusalOf, until } from '../../support/downloads.js';
+import { sampleFiles } from '../../support/fileHost.js';
+import { startDeafServer, startRawServer, type RawServer } from '../../support/rawServer.js';
+import { redirect, useFileHost } from './downloadHarness.js';
 
 const mebibyte = 1024 * 1024;
+const failed = 'document_fetch_failed';
+const message = 'The URL did not deliver the file.';
+const files = useFileHost();
 
-let host: FileHost;
-let download: Downloader;
-
-const downloaderFor = (options: Partial<DownloaderOptions> = {}) =>
-  createDownloader({ allowedHosts: [host.host], ...options });
-
-beforeAll(async () => {
-  host = await startFileHost();
-  download = downloaderFor();
-});
-afterEach(() => until(() => host.openConnections() === 0));
-afterAll(async () => {
-  for (const server of rawServers) server.close();
-  await host.close();
-});
-
-/** They end with the file, also when a test fails. */
+/** Closed after all tests, even when a test fails. */
 const rawServers: RawServer[] = [];
+afterAll(() => {
+  for (const server of rawServers) server.close();
+});
 
-async function rawServer(answer: string | undefined, split: boolean): Promise<RawServer> {
-  const server = await startRawServer(answer, split);
+async function opened(starting: Promise<RawServer>): Promise<RawServer> {
+  const server = await starting;
   rawServers.push(server);
   return server;
 }
 
-describe('a server that does not deliver', () => {
-  it.each([300, 304, 400, 401, 403, 404, 410, 418, 500, 503, 206])('answers %i', async (status) => {
-    const url = host.serve(`/status-${status}`, (_request, response) => {
-      response.writeHead(status).end();
-    });
-    const refusal = await refusalOf(fetchWith(download, url));
-    const message = 'The URL did not deliver the file.';
-    expect([refusal.code, refusal.message]).toEqual(['document_fetch_failed', message]);
+describe('a server that does not deliver the file', () => {
+  it.each([300, 304, 400, 401, 403, 404, 410, 418, 500, 503, 206])('is refused with status %i', async (status) => {
+    const url = files.host.serve(`/status-${status}`, (_request, response) => response.writeHead(status).end());
+    const refusal = await refusalOf(fetchWith(files.downloaderFor(), url));
+    expect([refusal.code, refusal.message]).toEqual([failed, message]);
   });
 
   it.each([
@@ -52,56 +35,36 @@ describe('a server that does not deliver', () => {
     [302, { location: '/landing' }],
     [302, {}],
     [500, {}],
-  ])('can’t make us read the endless body of a %i', async (status, headers) => {
+  ])('cannot make us read the endless body of a %i', async (status, headers) => {
     let sent = Infinity;
-    host.serve('/landing', { content: sampleFiles.png });
-    const url = host.serve(`/flood-${status}`, (httpRequest, response) => {
-      const { socket } = httpRequest;
-      response.writeHead(status, headers);
-      response.on('close', () => {
-        sent = socket.bytesWritten;
-      });
-      endless(httpRequest, response);
+    files.host.serve('/landing', { content: sampleFiles.png });
+    const url = files.host.serve(`/flood-${status}`, (request, response) => {
+      const { socket } = request;
+      response.writeHead(status, headers).on('close', () => (sent = socket.bytesWritten));
+      endless(request, response);
     });
-    await fetchWith(download, url).catch(() => undefined);
-    await until(() => host.openConnections() === 0);
-    // What the buffers of two sockets of the kernel hold, generously.
+    await fetchWith(files.downloaderFor(), url).catch(() => undefined);
+    await until(() => files.host.openConnections() === 0);
+    // A generous limit for the kernel buffers of two sockets.
     expect(sent).toBeLessThan(64 * mebibyte);
   });
 
-  it.each([
+  it.each<[string, (response: ServerResponse) => unknown]>([
     ['sends no headers', () => undefined],
-    [
-      'stops after the headers',
-      (response: ServerResponse) => {
-        response.writeHead(200).flushHeaders();
-      },
-    ],
-    [
-      'stops in the middle',
-      (response: ServerResponse) => {
-        response.write(Buffer.alloc(50_000));
-      },
-    ],
-  ])('is given up when it %s', async (name, answer) => {
-    const url = host.serve(`/${encodeURIComponent(name)}`, (_request, response) => {
-      answer(response);
-    });
-    expect(await codeOf(fetchWith(downloaderFor({ stallTimeout: 100 }), url))).toBe('document_fetch_failed');
+    ['stops after the headers', (response) => response.writeHead(200).flushHeaders()],
+    ['stops in the middle', (response) => response.write(Buffer.alloc(50_000))],
+  ])('is aborted after the stall timeout: it %s', async (name, answer) => {
+    const url = files.host.serve(`/${encodeURIComponent(name)}`, (_request, response) => answer(response));
+    expect(await files.codeFor(url, { stallTimeout: 100 })).toBe(failed);
   });
 
-  it('is given up after the total time, however steadily it drips and redirects', async () => {
-    const drip = host.serve('/drip', (_request, response) => {
+  it('is aborted after the total time, even if it sends slowly and redirects', async () => {
+    const drip = files.host.serve('/drip', (_request, response) => {
       const timer = setInterval(() => response.write('x'), 20);
-      response.on('close', () => {
-        clearInterval(timer);
-      });
+      response.on('close', () => clearInterval(timer));
     });
-    const url = host.serve('/to-drip', (_request, response) => {
-      response.writeHead(302, { location: drip }).end();
-    });
-    const impatient = downloaderFor({ totalTimeout: 400, stallTimeout: 200 });
-    expect(await codeOf(fetchWith(impatient, url))).toBe('document_fetch_failed');
+    const url = files.host.serve('/to-drip', redirect(drip));
+    expect(await files.codeFor(url, { totalTimeout: 400, stallTimeout: 200 })).toBe(failed);
   });
 
   it.each([
@@ -111,10 +74,7 @@ describe('a server that does not deliver', () => {
     ['breaks off in chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n%PDF-\r\n'],
     ['sends a broken chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n%PDF-\r\nzz\r\n'],
     ['sends two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n%PDF-'],
-    [
-      'sends a length and chunks',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n',
-    ],
+    ['adds a length to chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n'],
     ['sends a negative length', 'HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n%PDF-'],
     ['sends an absurd length', 'HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n%PDF-'],
     ['sends more than it said', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n%PDF-1.4 and more'],
@@ -122,72 +82,51 @@ describe('a server that does not deliver', () => {
     ['switches protocols', 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nxxxx'],
     ['sends 10 000 headers', `HTTP/1.1 200 OK\r\n${'x-a: b\r\n'.repeat(10_000)}\r\n%PDF-`],
     ['sends an endless header', `HTTP/1.1 200 OK\r\nx-a: ${'b'.repeat(100_000)}`],
-    ['redirects to nowhere', 'HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n'],
-  ])('can’t do harm when it %s', async (_name, answer) => {
+    ['redirects without a location', 'HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n'],
+  ])('is refused: it %s', async (_name, answer) => {
     for (const split of [false, true]) {
-      const server = await rawServer(answer, split);
-      const impatient = createDownloader({ allowedHosts: [server.host], stallTimeout: 300 });
-      expect(await codeOf(fetchWith(impatient, `http://${server.host}/a.pdf`))).toBe('document_fetch_failed');
-      await until(() => server.openConnections() === 0);
+      const { host, openConnections } = await opened(startRawServer(answer, split));
+      expect(await files.codeFor(`http://${host}/a.pdf`, { allowedHosts: [host], stallTimeout: 300 })).toBe(failed);
+      await until(() => openConnections() === 0);
     }
   });
 
-  it('is given up when it accepts the connection and never greets (TLS)', async () => {
-    const server = await rawServer(undefined, false);
-    const impatient = createDownloader({ allowedHosts: [server.host], connectTimeout: 100 });
-    expect(await codeOf(fetchWith(impatient, `https://${server.host}/`))).toBe('document_fetch_failed');
+  it('is aborted after the connect timeout without a TLS handshake', async () => {
+    const { host } = await opened(startRawServer(undefined, false));
+    expect(await files.codeFor(`https://${host}/`, { allowedHosts: [host], connectTimeout: 100 })).toBe(failed);
   });
 
-  it('is given up when it never takes the connection', async () => {
-    const server = await startDeafServer();
-    rawServers.push(server);
-    // With no other limit that could end it before the test's own.
-    const others = { stallTimeout: 60_000, totalTimeout: 60_000 };
-    const impatient = createDownloader({ allowedHosts: [server.host], connectTimeout: 100, ...others });
-    expect(await codeOf(fetchWith(impatient, `http://${server.host}/`))).toBe('document_fetch_failed');
+  it('is aborted after the connect timeout without a connection', async () => {
+    const { host } = await opened(startDeafServer());
+    // Only the connect timeout can end the attempt within the time of the test.
+    const limits = { connectTimeout: 100, stallTimeout: 60_000, totalTimeout: 60_000 };
+    expect(await files.codeFor(`http://${host}/`, { allowedHosts: [host], ...limits })).toBe(failed);
   });
 
-  it('is given up when DNS never tells its address', async () => {
+  it('is aborted after the connect timeout without an answer of DNS', async () => {
     const lookup: HostLookup = async (_name, signal) => {
       await once(signal, 'abort');
       throw signal.reason;
     };
-    expect(await codeOf(fetchWith(downloaderFor({ lookup, connectTimeout: 100 }), 'https://files.example.com/'))).toBe(
-      'document_fetch_failed',
-    );
+    expect(await files.codeFor('https://files.example.com/', { lookup, connectTimeout: 100 })).toBe(failed);
   });
 
-  it('gets one answer for all of it: nobody learns from it what is wrong there', async () => {
-    const [closed, silent] = [await rawServer('', false), await rawServer(undefined, false)];
-    const deaf = await startDeafServer();
-    rawServers.push(deaf);
-    closed.close();
-    const nameless: HostLookup = () => Promise.reject(new Error('ENOTFOUND'));
-    const refusals = [
-      ...[closed, deaf, silent].map(({ host: place }) =>
-        fetchWith(
-          createDownloader({ allowedHosts: [place], connectTimeout: 100, stallTimeout: 100 }),
-          `http://${place}/`,
-        ),
-      ),
-      fetchWith(downloaderFor({ lookup: nameless }), 'https://files.example.com/'),
-      fetchWith(download, `http://${host.host}/missing`),
-    ].map(async (attempt) => {
-      const { code, message, extra, errors } = await refusalOf(attempt);
-      return { code, message, extra, errors };
-    });
-    const message = 'The URL did not deliver the file.';
-    const answer = { code: 'document_fetch_failed', message, extra: {}, errors: [] };
-    expect(await Promise.all(refusals)).toEqual(refusals.map(() => answer));
+  it('is refused when its name has no address', async () => {
+    expect(await files.codeFor('https://no-such-host.invalid/a.pdf', { connectTimeout: 1000 })).toBe(failed);
   });
 
-  it('is one that nobody listens for, or whose name has no address', async () => {
-    const closed = await rawServer('', false);
+  it('gets one answer for all failures, so that callers cannot probe the network', async () => {
+    const closed = await opened(startRawServer('', false));
     closed.close();
-    expect(await codeOf(fetchWith(createDownloader({ allowedHosts: [closed.host] }), `http://${closed.host}/`))).toBe(
-      'document_fetch_failed',
+    const servers = [closed, await opened(startDeafServer()), await opened(startRawServer(undefined, false))];
+    const allowedHosts = [files.host.host, ...servers.map(({ host }) => host)];
+    const lookup: HostLookup = () => Promise.reject(new Error('ENOTFOUND'));
+    const download = files.downloaderFor({ allowedHosts, lookup, connectTimeout: 100, stallTimeout: 100 });
+    const urls = [...allowedHosts.map((host) => `http://${host}/missing`), 'https://files.example.com/'];
+    const refusals = await Promise.all(urls.map((url) => refusalOf(fetchWith(download, url))));
+    const answer = { code: failed, message, extra: {}, errors: [] };
+    expect(refusals.map(({ code, message: text, extra, errors }) => ({ code, message: text, extra, errors }))).toEqual(
+      urls.map(() => answer),
     );
-    const nameless = downloaderFor({ connectTimeout: 1000 });
-    expect(await codeOf(fetchWith(nameless, 'https://no-such-host.invalid/a.pdf'))).toBe('document_fetch_failed');
   });
 });

@@ -28,7 +28,7 @@ const upload = (from: string, key: string): Promise<Answer> =>
     headers: { 'Idempotency-Key': key },
   });
 
-/** What an upload leaves: rows, events and objects, also objects on their way. */
+/** The rows, events and objects that uploads have left, including temporary objects. */
 async function left(): Promise<{ rows: number; events: number; objects: number }> {
   const { db } = harness.domain;
   const { tenantId } = partner;
@@ -39,31 +39,22 @@ async function left(): Promise<{ rows: number; events: number; objects: number }
     objects: files.filter((entry) => entry.isFile()).length,
   };
 }
-const grown = ({ rows, events, objects }: Awaited<ReturnType<typeof left>>) => ({
-  rows: rows + 1,
-  events: events + 1,
-  objects: objects + 1,
-});
 
-// Whatever happens: every document has its row, its event and its object, and none of them is there alone.
+// Every document has its row, its event and its object; none exists alone.
 afterEach(async () => {
   const { rows, events, objects } = await left();
   expect([events, objects]).toEqual([rows, rows]);
 });
 
 describe('an upload', () => {
-  it('is told as document.created, by ids only', async () => {
-    const { body } = await upload(url, 'told');
-    const event = (await eventsUpTo(harness, partner, 'document.created')).at(-1);
-    expect(event).toEqual({
-      id: expect.any(String),
-      type: 'document.created',
-      timestamp: body.userDocument.createdAt,
-      data: { documentId: body.documentId, user_id: patientId, docType: 'lab-results' },
-    });
+  it('emits document.created with ids only', async () => {
+    const { body } = await upload(url, 'emitted');
+    const data = { documentId: body.documentId, user_id: patientId, docType: 'lab-results' };
+    const event = { id: expect.any(String), type: 'document.created', timestamp: body.userDocument.createdAt, data };
+    expect((await eventsUpTo(harness, partner, 'document.created')).at(-1)).toEqual(event);
   });
 
-  it('that is sent again with its key fetches nothing and gets the same answer', async () => {
+  it('replays the response to a repeated key without a fetch', async () => {
     const first = await upload(url, 'again');
     const before = [host.connections(), await left()];
     const again = await upload(url, 'again');
@@ -72,14 +63,14 @@ describe('an upload', () => {
     expect([host.connections(), await left()]).toEqual(before);
   });
 
-  it('fetches nothing for the key of another', async () => {
+  it('answers idempotency_key_reused without a fetch for the key of another upload', async () => {
     await upload(url, 'other');
     const before = host.connections();
     expectProblem(await upload(`${url}?v=2`, 'other'), 400, 'idempotency_key_reused');
     expect(host.connections()).toBe(before);
   });
 
-  it('of a twin at the same time is one document: the object of the slower one goes', async () => {
+  it('keeps one document when two uploads race, and deletes the slower one’s object', async () => {
     const waiting: (() => void)[] = [];
     const slow = host.serve('/slow.pdf', (_, response) => {
       waiting.push(() => response.end(sampleFiles.pdf));
@@ -87,20 +78,23 @@ describe('an upload', () => {
       if (waiting.length === 2) for (const answer of waiting) answer();
     });
     const before = await left();
-    const [one, other] = await Promise.all([upload(slow, 'twins'), upload(slow, 'twins')]);
-    expect([one.status, other.status, other.body]).toEqual([200, 200, one.body]);
-    expect(await left()).toEqual(grown(before));
-    expect((await fetch(one.body.fileUrl)).status).toBe(200);
+    const [first, second] = await Promise.all([upload(slow, 'twins'), upload(slow, 'twins')]);
+    expect([first.status, second.status, second.body]).toEqual([200, 200, first.body]);
+    expect((await left()).rows).toBe(before.rows + 1);
+    expect((await fetch(first.body.fileUrl)).status).toBe(200);
   });
 
-  it.each(['document', 'event', 'idempotency_key'])('leaves nothing when it fails at the table %s', async (table) => {
-    const before = await left();
-    expectProblem(await withoutTable(harness, table, () => upload(url, table)), 500, 'internal_error');
-    expect(await left()).toEqual(before);
-    expect((await upload(url, table)).status).toBe(200);
-  });
+  it.each(['document', 'event', 'idempotency_key'])(
+    'leaves no row, event or object when it fails at the table %s',
+    async (table) => {
+      const before = await left();
+      expectProblem(await withoutTable(harness, table, () => upload(url, table)), 500, 'internal_error');
+      expect(await left()).toEqual(before);
+      expect((await upload(url, table)).status).toBe(200);
+    },
+  );
 
-  it('in a sandbox, whose clock is ahead, has a link that works for 900 seconds of real time', async () => {
+  it('has a link that works for 900 s of real time in a sandbox whose clock is ahead', async () => {
     const ahead = 30 * 24 * 3600_000;
     await harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { clockOffsetMs: ahead } });
     const { body } = await upload(url, 'ahead');
