@@ -35,7 +35,7 @@ async function exported(...args: string[]): Promise<Record<string, unknown>[]> {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-it('a command of the operator is recorded once, with who ran it where, for the tenant that it was about', async () => {
+it('every command is audited once with its operator, host and tenant', async () => {
   const created = (await runJson(
     environment,
     'client',
@@ -70,7 +70,7 @@ it('a command of the operator is recorded once, with who ran it where, for the t
   ]);
 });
 
-it('verify says that the chain holds, or ends with 1 and names the row', async () => {
+it('audit verify reports an intact chain, or exits with 1 and names the changed row', async () => {
   await addCheckpoints(harness.domain);
   const { checkpoints, rows, head } = (await runJson(environment, 'audit', 'verify')) as Record<string, unknown>;
   expect({ checkpoints, head }).toEqual({
@@ -100,7 +100,7 @@ it('verify says that the chain holds, or ends with 1 and names the row', async (
   });
 });
 
-it('export gives the rows of a time and a tenant, as they are or as AuditEvents of FHIR R4', async () => {
+it('audit export prints the rows of a period and a tenant as JSON or as AuditEvents of FHIR R4', async () => {
   await newPartner(harness);
   const rows = await exported('--tenant', partner.tenantId);
   expect(new Set(rows.map(({ tenantId }) => tenantId))).toEqual(new Set([partner.tenantId]));

@@ -43,7 +43,7 @@ async function file(name: string, content: string | Buffer): Promise<string> {
   return path;
 }
 
-it('reports what it created and, the second time, that nothing changed', async () => {
+it('catalog import reports created rows, and only unchanged rows when it runs again', async () => {
   const args = ['catalog', 'import', demoCatalog, '--tenant', 'First'];
   const none = { created: 0, updated: 0, deleted: 0 };
   expect(await runJson(environment, ...args)).toEqual({
@@ -58,7 +58,7 @@ it('reports what it created and, the second time, that nothing changed', async (
   expect(again.stdout).toMatch(/^ +CREATED +UPDATED +DELETED +UNCHANGED\nclinics +0 +0 +0 +7\n/);
 });
 
-it('prints what --dry-run would change at its place in the file, and changes nothing', async () => {
+it('catalog import --dry-run prints each change with its position in the file, and writes no row', async () => {
   const path = await file('change.json', '{ "products": [\n  { "sku": "BTX-100", "isDeleted": true }\n] }');
   const args = ['catalog', 'import', path, '--tenant', 'first', '--dry-run'];
   const { code, stdout, stderr } = await runProgram(environment, ...args);
@@ -72,7 +72,7 @@ it('prints what --dry-run would change at its place in the file, and changes not
   expect(await db.prisma.product.count({ where: { tenantId: 'first', isDeleted: true } })).toBe(0);
 });
 
-it('prints a catalog as a file whose import changes nothing', async () => {
+it('catalog export prints a file whose import makes no change', async () => {
   const { code, stdout, stderr } = await runProgram(environment, 'catalog', 'export', '--tenant', 'first');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const path = await file('export.json', stdout);
@@ -81,7 +81,7 @@ it('prints a catalog as a file whose import changes nothing', async () => {
   expect(again.stdout).toMatch(/\nproducts +0 +0 +0 +14\n$/);
 });
 
-it('prints a JSON Schema that any validator of JSON Schema 2020-12 takes', async () => {
+it('catalog schema prints a JSON Schema 2020-12 that accepts valid catalogs only', async () => {
   const ajv = new Ajv2020({ logger: false });
   addFormats.default(ajv);
   const valid = ajv.compile((await runJson(environment, 'catalog', 'schema')) as object);
@@ -92,7 +92,7 @@ it('prints a JSON Schema that any validator of JSON Schema 2020-12 takes', async
   expect(valid({ shops: [] })).toBe(false);
 });
 
-it('names every fault as file:line:column, writes nothing and ends with 1', async () => {
+it('catalog import prints every fault as file:line:column, writes no row and exits with 1', async () => {
   const path = await file(
     'faulty.json',
     '{\n  "clinics": [{ "legalName": "A" }],\n  "products": [\n    { "sku": "X", "price": 1 }\n  ]\n}\n',
@@ -117,7 +117,7 @@ it.each([
   ['a folder', async () => folder, /ces-catalog-\w+ is a folder, not a file\.\n$/],
   ['a file that is not UTF-8', () => file('latin1.json', Buffer.from('{"clinics":"\xe9"}', 'latin1')), /not UTF-8/],
   ['an empty file', () => file('empty.json', ''), /empty\.json:1:1: \/ is not valid JSON/],
-])('refuses %s', async (_what, path, message) => {
+])('catalog import refuses %s', async (_fault, path, message) => {
   const { code, stdout, stderr } = await runProgram(
     environment,
     'catalog',
@@ -130,12 +130,12 @@ it.each([
   expect(stderr).toMatch(message);
 });
 
-it('accepts a byte order mark, which editors on Windows write', async () => {
+it('catalog import accepts a byte order mark, which editors on Windows write', async () => {
   const path = await file('bom.json', '\uFEFF{}');
   expect(await runProgram(environment, 'catalog', 'import', path, '--tenant', 'second')).toMatchObject({ code: 0 });
 });
 
-it('draws a progress bar on a screen, and only there', async () => {
+it('catalog import draws its progress bar on a terminal only', async () => {
   const screen = Object.assign(new PassThrough(), { isTTY: true, columns: 80 }) as unknown as NodeJS.WriteStream;
   const out: string[] = [];
   const err: string[] = [];
@@ -150,10 +150,10 @@ it('draws a progress bar on a screen, and only there', async () => {
   expect(String(screen.read())).toMatch(/importing .* 100 % \((\d+) of \1 rows\)/);
 });
 
-it('leaves nothing when it is interrupted while it writes', async () => {
+it('catalog import writes no row when it is interrupted', async () => {
   const blocker = new Client({ connectionString: database.url });
   await blocker.connect();
-  // The import has written its products when it comes to the variants, and waits there.
+  // The import writes its products before the variants, where this lock stops it.
   await blocker.query('BEGIN; LOCK TABLE offer_variant IN SHARE MODE');
   const child = startProcess(environment, 'catalog', 'import', otherCatalog, '--tenant', 'fourth');
   const waiting = `SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted AND database = (

@@ -14,14 +14,14 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('client update sets the limit of one client, or takes it away, and refuses what is no limit and no client', async () => {
+it('client update sets and removes the request limit of one client, and refuses invalid limits and unknown clients', async () => {
   const environment = { DATABASE_URL: database.url };
   const { tenantId, clientId } = await newPartner(harness);
   const { clientId: other } = await newPartner(harness);
   const limits = async (): Promise<unknown[]> => {
     const { apiClient } = harness.domain.db.prisma;
-    const found = [clientId, other].map((id) => apiClient.findUniqueOrThrow({ where: { clientId: id } }));
-    return (await Promise.all(found)).map((client) => client.requestsPerMinute);
+    const clients = [clientId, other].map((id) => apiClient.findUniqueOrThrow({ where: { clientId: id } }));
+    return (await Promise.all(clients)).map((client) => client.requestsPerMinute);
   };
   const update = (id: string, limit: string): string[] => ['client', 'update', id, '--requests-per-minute', limit];
   expect(await runJson(environment, ...update(clientId, '6000'))).toEqual({ clientId, requestsPerMinute: 6_000 });
@@ -47,7 +47,7 @@ it('client update sets the limit of one client, or takes it away, and refuses wh
   expect(rows.map(({ outcome }) => outcome)).toEqual(['success', 'success']);
 });
 
-it('client update limits a client to pharmacies, or to none of them', async () => {
+it('client update restricts a client to pharmacies, and lifts the restriction', async () => {
   const environment = { DATABASE_URL: database.url };
   const { clientId } = await newPartner(harness);
   const pharmacies = ['01a10caf-a4c0-7000-8000-0000000000a1', '01a10caf-a4c0-7000-8000-0000000000a2'];

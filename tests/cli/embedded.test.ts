@@ -16,13 +16,13 @@ afterAll(() => rm(dataDir, { recursive: true }));
 
 const run = (...args: string[]) => runProcess({ DATA_DIR: dataDir }, ...args);
 
-it('works on the embedded database of DATA_DIR without a server and beside one', async () => {
+it('a command uses the embedded database of DATA_DIR without a server and beside one', async () => {
   const created = await run('tenant', 'create', 'Lakeside', '--json');
   expect(created).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
   expect(JSON.parse(created.stdout)).toMatchObject({ id: 'lakeside' });
   expect(existsSync(join(dataDir, 'postgres/data/postmaster.pid'))).toBe(false);
 
-  // By the connection of the database's owner, which the service does not have.
+  // The purge needs the connection of the database's owner, which the service does not have.
   expect(await run('audit', 'purge')).toEqual({ code: 0, stdout: '0 rows were removed.\n', stderr: '' });
 
   const server = await openEmbeddedPostgres({ dataDir, role: 'server', log: () => {} });
@@ -43,7 +43,7 @@ it('works on the embedded database of DATA_DIR without a server and beside one',
   }
 });
 
-it('as a process ends with 1 and one line for a refusal, and with 2 for a misuse', async () => {
+it('the process exits with 1 and prints one line for a refusal, and exits with 2 for wrong usage', async () => {
   const [refused, misused] = await Promise.all([
     runProcess({ DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x' }, 'tenant', 'list'),
     runProcess({}, 'tenant', 'create'),

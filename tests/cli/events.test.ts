@@ -26,14 +26,14 @@ afterAll(async () => {
 const commandsOf = ({ tenantId }: Partner) =>
   harness.domain.db.prisma.auditEvent.findMany({ where: { tenantId, operationId: 'events tail' } });
 
-/** Follows the feed, in a process of its own. */
+/** Runs `events tail` in a child process. */
 function startTail(...options: readonly string[]) {
   const child = startProcess(environment, 'events', 'tail', '--tenant', partner.tenantId, ...options);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const stderr = text(child.stderr);
   return {
     next: async (): Promise<unknown> => JSON.parse((await lines.next()).value),
-    /** What comes after a signal. */
+    /** Sends a signal, and returns the rest of the output. */
     async end(signal: NodeJS.Signals): Promise<object> {
       child.kill(signal);
       const [code] = (await once(child, 'exit')) as [number | null];
@@ -43,11 +43,11 @@ function startTail(...options: readonly string[]) {
   };
 }
 
-it('prints what happens from now on, or after a cursor, and is recorded before and ended by a signal', async () => {
+it('events tail prints new events, or those after a cursor, is audited first, and ends on a signal', async () => {
   await newPatient(harness, partner);
   const { next_cursor: before } = await feedPage(harness, partner);
   const tail = startTail();
-  // It is recorded when it knows its place in the feed.
+  // The command is audited once it knows its position in the feed.
   while ((await commandsOf(partner)).length === 0) await delay(50);
   await newPatient(harness, partner);
   const {
@@ -70,7 +70,7 @@ it('prints what happens from now on, or after a cursor, and is recorded before a
   ]);
 }, 60_000);
 
-it('refuses a tenant that is not there, and a cursor of another tenant', async () => {
+it('events tail refuses an unknown tenant and a cursor of another tenant', async () => {
   const { next_cursor: foreign } = await feedPage(harness, await newPartner(harness));
   const tail = (tenant: string, after: string) =>
     runProgram(environment, 'events', 'tail', '--tenant', tenant, '--after', after);

@@ -43,17 +43,17 @@ function listed(help: string): string[] {
 
 const run = (...args: string[]) => runProgram({}, ...args);
 
-describe('the operator’s program', () => {
-  it('has exactly the commands that are tested here, and says so in its help', async () => {
+describe("the operator's program", () => {
+  it('lists exactly the commands of this test in its help', async () => {
     const help = await run('--help');
     expect(help).toMatchObject({ code: 0, stderr: '' });
     const groups = listed(help.stdout);
     const helps = await Promise.all(groups.map((group) => run(group, '--help')));
-    const found = helps.flatMap(({ stdout }, index) => {
-      const names = listed(stdout).map((name) => `${groups[index]} ${name}`);
-      return names.length > 0 ? names : [groups[index]];
+    const names = helps.flatMap(({ stdout }, index) => {
+      const subcommands = listed(stdout).map((name) => `${groups[index]} ${name}`);
+      return subcommands.length > 0 ? subcommands : [groups[index]];
     });
-    expect(found.sort()).toEqual([...commands].sort());
+    expect(names.sort()).toEqual([...commands].sort());
   });
 
   it.each(commands)('explains "%s" with an example and offers JSON, without a database', async (command) => {
@@ -70,29 +70,33 @@ describe('the operator’s program', () => {
     ['an unknown command', ['tenants']],
     ['an unknown option', ['tenant', 'list', '--verbose']],
     ['a missing argument', ['tenant', 'create']],
-    ['one argument too many', ['tenant', 'create', 'a', 'b']],
+    ['a superfluous argument', ['tenant', 'create', 'a', 'b']],
     ['a missing option', ['client', 'create']],
     ['a value that is not offered', ['tenant', 'create', 'a', '--mode', 'test']],
-    ['nothing to change', ['tenant', 'configure', 'a']],
+    ['a command without a change', ['tenant', 'configure', 'a']],
     ['a state that is not offered', ['tenant', 'configure', 'a', '--gfe-reuse', 'yes']],
-    ['an order of no tenant', ['order', 'cancel', 'ORD-100045']],
-    ['too short an overlap', ['client', 'rotate-secret', 'ces_a', '--expire-old', '60']],
-    ['an id that is no slug', ['tenant', 'create', 'Other', '--id', 'Other_1'], /lower-case letters, digits/],
-    ['a name of which no id can be made', ['tenant', 'create', '!'], /give one with --id/],
+    ['an order without a tenant', ['order', 'cancel', 'ORD-100045']],
+    ['an overlap that is too short', ['client', 'rotate-secret', 'ces_a', '--expire-old', '60']],
+    ['an id that is not a slug', ['tenant', 'create', 'Other', '--id', 'Other_1'], /lower-case letters, digits/],
+    ['a name that yields no id', ['tenant', 'create', '!'], /give one with --id/],
     ['a blank name', ['tenant', 'create', ' ', '--id', 'blank'], /A tenant name is 1 to 255/],
-    ['no currency', ['tenant', 'configure', 'a', '--currency', 'dollars'], /"dollars" is no currency/],
-    ['no permission', ['client', 'create', '--tenant', 'a'], /needs a preset or at least one permission/],
+    ['an invalid currency', ['tenant', 'configure', 'a', '--currency', 'dollars'], /"dollars" is no currency/],
+    [
+      'a client without permissions',
+      ['client', 'create', '--tenant', 'a'],
+      /needs a preset or at least one permission/,
+    ],
     [
       'an unknown permission',
       ['client', 'create', '--tenant', 'a', '--permissions', 'read:all'],
       /Unknown permission: read:all/,
     ],
     [
-      'a clinic that is no id',
+      'an invalid clinic id',
       ['client', 'create', '--tenant', 'a', '--preset', 'partner', '--clinic', 'Austin'],
       /Not the id of a clinic: Austin/,
     ],
-  ])('ends with 2 for %s, and prints nothing to standard output', async (_what, args, message = /./) => {
+  ])('exits with 2 for %s, and leaves standard output empty', async (_misuse, args, message = /./) => {
     const { code, stdout, stderr } = await run(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^(error:|Usage:)/);
@@ -105,7 +109,7 @@ describe('the operator’s program', () => {
     expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  it('says with --json what is wrong as one line of JSON, for wrong usage and for a refusal', async () => {
+  it('prints errors as one line of JSON with --json, for wrong usage and for a refusal', async () => {
     const [misused, groupless, refused] = await Promise.all([
       run('tenant', 'create', '--json'),
       run('client', '--json'),
@@ -124,7 +128,7 @@ describe('the operator’s program', () => {
     ]);
   });
 
-  it('warns of a variable that is probably a mistake, once, also as JSON', async () => {
+  it('warns once about a variable that is probably misspelt, as text and as JSON', async () => {
     const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/none', LOGLEVEL: 'debug' };
     const [asText, asJson] = await Promise.all([
       runProgram(environment, 'tenant', 'list'),

@@ -24,7 +24,7 @@ async function kids(file: string): Promise<string[]> {
   return keys.map(({ kid }) => kid);
 }
 
-it('keeps the key before, refuses to drop one whose tokens may live, and drops it by force', async () => {
+it('keys rotate keeps the previous key, refuses to drop a key whose tokens may be valid, and drops it with --force', async () => {
   const environment = { DATABASE_URL: database.url, DATA_DIR: folder };
   const file = join(folder, 'signing-keys.json');
   const rotate = async (...args: string[]) =>
@@ -47,7 +47,7 @@ it('keeps the key before, refuses to drop one whose tokens may live, and drops i
   expect(rows).toEqual([row('success'), row('success'), row('failed'), row('success')]);
 });
 
-it('uses the file that SIGNING_KEYS_FILE names, and prints no key', async () => {
+it('keys rotate writes the file of SIGNING_KEYS_FILE, and prints no private key', async () => {
   const file = join(folder, 'own.json');
   const { code, stdout } = await runProgram(
     { DATABASE_URL: database.url, DATA_DIR: join(folder, 'data'), SIGNING_KEYS_FILE: file },

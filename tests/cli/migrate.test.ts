@@ -15,7 +15,7 @@ async function environmentOf(create: () => Promise<TestDatabase>): Promise<{ DAT
   return { DATABASE_URL: database.url };
 }
 
-it('lists what is pending and changes nothing, applies it, and has nothing to do the second time', async () => {
+it('migrate lists pending migrations with --status, applies them, and then reports an up-to-date schema', async () => {
   const environment = await environmentOf(createEmptyDatabase);
   const status = () => runProgram(environment, 'migrate', '--status', '--json');
   const before = await status();
@@ -47,7 +47,7 @@ it('lists what is pending and changes nothing, applies it, and has nothing to do
   ).toEqual([row, row]);
 });
 
-it('has nothing to do on a newer database that still works, and refuses one that does not or is down', async () => {
+it('migrate accepts a newer database that this build supports, and refuses one that it does not or that is down', async () => {
   const environment = await environmentOf(createTestDatabase);
   const client = new Client({ connectionString: environment.DATABASE_URL });
   await client.connect();
@@ -71,7 +71,7 @@ it('has nothing to do on a newer database that still works, and refuses one that
   }
 });
 
-it('shows what the embedded database lacks without giving it that', async () => {
+it('migrate --status lists what the embedded database lacks', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'ces-cli-'));
   try {
     expect(await runProgram({ DATA_DIR: dataDir }, 'migrate', '--status')).toMatchObject({
@@ -83,7 +83,7 @@ it('shows what the embedded database lacks without giving it that', async () => 
   }
 });
 
-it('a database that is not ready is refused: its schema is behind, it does not answer, or its address is malformed', async () => {
+it('a command refuses a database whose schema is behind, that does not answer or whose address is malformed', async () => {
   const [behind, silent, malformed] = await Promise.all([
     runProgram(await environmentOf(createEmptyDatabase), 'tenant', 'list'),
     runProgram({ DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:1/none' }, 'tenant', 'list'),

@@ -26,7 +26,7 @@ const cancel = (orderNo: string, tenant = partner.tenantId) =>
   runProgram(environment, 'order', 'cancel', orderNo, '--tenant', tenant);
 
 describe('tenant configure', () => {
-  it('changes what it is told to, for a tenant by its name, and shows it', async () => {
+  it('changes the given settings of a tenant, which its name or id selects, and prints them', async () => {
     const { tenantId } = await newPartner(harness);
     const { name } = await harness.domain.db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
     const configured = {
@@ -54,7 +54,7 @@ describe('tenant configure', () => {
     expect(text).toEqual({ code: 0, stdout, stderr: '' });
   });
 
-  it('gives the currency to orders to come, and leaves those there are', async () => {
+  it('applies a new currency to new orders only', async () => {
     const owner = await newPartner(harness);
     const before = await newOrder(owner);
     await runJson(environment, 'tenant', 'configure', owner.tenantId, '--currency', 'CAD');
@@ -64,10 +64,10 @@ describe('tenant configure', () => {
   });
 
   it.each([
-    ['a tenant that is not there', 1, ['nowhere', '--gfe-reuse', 'on'], /There is no tenant/],
-    ['a currency that is none', 2, ['', '--currency', 'ABC'], /"ABC" is no currency/],
-    ['a currency by its name', 2, ['', '--currency', 'dollars'], /"dollars" is no currency/],
-  ])('refuses %s, in one line and with exit code %i', async (_what, expected, [tenant, ...options], message) => {
+    ['an unknown tenant', 1, ['nowhere', '--gfe-reuse', 'on'], /There is no tenant/],
+    ['an unknown currency code', 2, ['', '--currency', 'ABC'], /"ABC" is no currency/],
+    ['the name of a currency', 2, ['', '--currency', 'dollars'], /"dollars" is no currency/],
+  ])('refuses %s in one line, with exit code %i', async (_fault, expected, [tenant, ...options], message) => {
     const { code, stdout, stderr } = await runProgram(
       environment,
       'tenant',
@@ -82,7 +82,7 @@ describe('tenant configure', () => {
 });
 
 describe('order cancel', () => {
-  it('cancels an order of which nothing is paid, and tells partners', async () => {
+  it('cancels an unpaid order, and records order.cancelled', async () => {
     const orderNo = await newOrder();
     const { encounter_id } = await orderOf(orderNo);
     expect(await runJson(environment, 'order', 'cancel', orderNo.toLowerCase(), '--tenant', partner.tenantId)).toEqual({
@@ -105,26 +105,26 @@ describe('order cancel', () => {
     expect(await cancel(other)).toEqual({ code: 0, stdout: `${other} over 255.00 USD is cancelled.\n`, stderr: '' });
   });
 
-  it('refuses an order that is partly paid, paid, cancelled or of another tenant, and changes nothing', async () => {
-    const [partly, paid, gone] = [await newOrder(), await newOrder(), await newOrder()];
+  it('refuses an order that is partly paid, paid, cancelled or of another tenant, and leaves it unchanged', async () => {
+    const [partly, paid, done] = [await newOrder(), await newOrder(), await newOrder()];
     await pay(harness, partner, partly, { amount: '0.01' });
     await pay(harness, partner, paid, { amount: '255.00' });
-    await cancel(gone);
+    await cancel(done);
     const foreign = await newOrder(await newPartner(harness));
-    const before = await Promise.all([partly, paid, gone].map(orderOf));
-    const refusals = await Promise.all([partly, paid, gone, foreign, 'ORD-999999'].map((orderNo) => cancel(orderNo)));
+    const before = await Promise.all([partly, paid, done].map(orderOf));
+    const refusals = await Promise.all([partly, paid, done, foreign, 'ORD-999999'].map((orderNo) => cancel(orderNo)));
     expect(refusals.map(({ code, stdout }) => [code, stdout])).toEqual(Array.from({ length: 5 }, () => [1, '']));
     expect(refusals.map(({ stderr }) => stderr)).toEqual([
       `${partly} cannot be cancelled: 0.01 of it is paid.\n`,
       `${paid} cannot be cancelled: it is paid.\n`,
-      `${gone} cannot be cancelled: it is cancelled.\n`,
+      `${done} cannot be cancelled: it is cancelled.\n`,
       `The tenant ${partner.tenantId} has no order "${foreign}".\n`,
       `The tenant ${partner.tenantId} has no order "ORD-999999".\n`,
     ]);
-    expect(await Promise.all([partly, paid, gone].map(orderOf))).toEqual(before);
+    expect(await Promise.all([partly, paid, done].map(orderOf))).toEqual(before);
   });
 
-  it('counts in the time of a sandbox', async () => {
+  it('uses the clock of a sandbox', async () => {
     const sandbox = await newPartner(harness, 'sandbox');
     const orderNo = await newOrder(sandbox);
     const yearMs = 365 * 24 * 3_600_000;

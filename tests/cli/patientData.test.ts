@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { cancelled, deny, reviewed } from '../support/reviews.js';
 import { runJson, runProgram } from './runProgram.js';
 
-/** In everything that says something about the person. */
+/** Marks every value that describes the person. */
 const MARK = 'zqy';
 
 let database: TestDatabase;
@@ -26,7 +26,7 @@ beforeAll(async () => {
     startFileHost(),
     mkdtemp(join(tmpdir(), 'ces-export-')),
   ]);
-  // With the rights of the service's role, and no others.
+  // This role has only the rights of the service.
   harness = await startHarness({
     databaseUrl: database.serviceUrl,
     environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
@@ -90,21 +90,21 @@ async function markedPerson(): Promise<Person> {
   return { id, documentId, completed, open: await encounter('open') };
 }
 
-/** Rows of all tables in which the mark is, by table. */
+/** Counts the rows that contain the mark, by table. */
 async function markedRows(): Promise<Record<string, number>> {
   const tables = await rowsOf(
     database.url,
     `SELECT quote_ident(relname) AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')`,
   );
-  const found: Record<string, number> = {};
+  const counts: Record<string, number> = {};
   for (const { name } of tables) {
     const [row] = await rowsOf(
       database.url,
       `SELECT count(*)::int AS count FROM ${String(name)} AS t WHERE to_jsonb(t)::text ~* '${MARK}'`,
     );
-    if (Number(row?.['count']) > 0) found[String(name)] = Number(row?.['count']);
+    if (Number(row?.['count']) > 0) counts[String(name)] = Number(row?.['count']);
   }
-  return found;
+  return counts;
 }
 
 const patient = (command: string, id: string, ...args: string[]): string[] => [
@@ -112,7 +112,7 @@ const patient = (command: string, id: string, ...args: string[]): string[] => [
   ...args,
 ];
 
-it('patient export and erase give all of a person, and leave nothing of it but ids, states and amounts', async () => {
+it('patient export writes all data of a person, and patient erase keeps only ids, states and amounts', async () => {
   const bystander = await newPatient(harness, partner);
   const { id, documentId, open, completed } = await markedPerson();
 
@@ -180,7 +180,7 @@ it('patient export and erase give all of a person, and leave nothing of it but i
   ]);
 });
 
-it('a patient of another tenant, or none, is neither exported nor erased', async () => {
+it('patient export and erase refuse a patient of another tenant and an unknown one', async () => {
   const other = await newPartner(harness);
   const foreign = await newPatient(harness, other);
   for (const id of [foreign, harness.domain.newId()]) {

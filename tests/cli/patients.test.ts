@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe('patient verify', () => {
-  it('records the state with its event and its row of the audit, and refuses what cannot follow', async () => {
+  it('records the status with its event and audit row, and refuses to repeat it', async () => {
     const id = await newPatient(harness, partner);
     const verify = (...more: string[]) => ['patient', 'verify', id, '--tenant', partner.tenantId, ...more];
     const invited = await runJson(environment, ...verify('--status', 'INVITED'));
@@ -44,7 +44,7 @@ describe('patient verify', () => {
     ]);
   });
 
-  it('is not called without a UUID', async () => {
+  it('exits with 2 for an id that is not a UUID', async () => {
     expect((await runProgram(environment, 'patient', 'verify', 'jane', '--tenant', partner.tenantId)).code).toBe(2);
   });
 });

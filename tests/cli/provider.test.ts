@@ -39,7 +39,7 @@ async function stored() {
   return harness.domain.db.prisma.provider.findMany({ where: { tenantId }, include, orderBy: { reviewerRef: 'asc' } });
 }
 
-it('imports providers, idempotent; what the file names is as it says, what it does not name stays', async () => {
+it('provider import creates and updates the listed providers, is idempotent, and keeps all others', async () => {
   expect(await countsOf(ada)).toEqual({ created: 1, updated: 0, unchanged: 0 });
   expect(await countsOf(ada)).toEqual({ created: 0, updated: 0, unchanged: 1 });
   const ben = { reviewerRef: 'ben', name: 'Ben Ode', npi: '1245319599', licences: [] };
@@ -52,7 +52,7 @@ it('imports providers, idempotent; what the file names is as it says, what it do
   ]);
 });
 
-it('names every fault with its line, and imports nothing', async () => {
+it('provider import names every fault with its line, and imports no provider', async () => {
   const before = await stored();
   const faulty = [
     { ...ada, name: 'Other', npi: '1234567890' },

@@ -40,15 +40,15 @@ async function createClient(...args: string[]): Promise<Created> {
   return (await json('client', 'create', '--tenant', 'lakeside-health', ...args)) as Created;
 }
 
-/** The secrets that the database would accept at this moment, as the token endpoint compares them. */
+/** Whether the token endpoint would accept the secret now. */
 async function accepts(clientId: string, secret: string): Promise<boolean> {
   const client = await db.prisma.apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
   const live = (client?.secrets ?? []).filter(({ expiresAt }) => expiresAt === null || expiresAt > new Date());
   return live.some(({ secretHash }) => Buffer.from(secretHash).equals(hashClientSecret(secret)));
 }
 
-describe('tenant', () => {
-  it('is created with an id made from its name, and listed', async () => {
+describe('tenant create', () => {
+  it('derives the id from the name, and the tenant is listed', async () => {
     const created = await json('tenant', 'create', 'Zoë’s Clinics, Inc.', '--mode', 'sandbox');
     expect(created).toEqual({
       id: 'zoe-s-clinics-inc',
@@ -76,7 +76,7 @@ describe('tenant', () => {
     );
   });
 
-  it('has what the examples show when it is a sandbox, and nothing when it is live', async () => {
+  it('fills a sandbox with the records of the examples, and leaves a live tenant empty', async () => {
     for (const mode of ['sandbox', 'live']) await json('tenant', 'create', `Try ${mode}`, '--mode', mode);
     const [full, empty] = [{ tenantId: 'try-sandbox' }, { tenantId: 'try-live' }];
     expect((await db.prisma.encounter.findMany({ where: full })).map(({ gfeNo }) => gfeNo).sort()).toEqual([
@@ -100,7 +100,7 @@ describe('tenant', () => {
   it.each([
     ['a name that another tenant has', ['LAKESIDE health', '--id', 'other'], /There is a tenant of that name/],
     ['an id that another tenant has', ['Other', '--id', 'lakeside-health'], /There is a tenant of that name or id/],
-  ])('is refused with %s, in one line and with exit code 1', async (_what, args, message) => {
+  ])('refuses %s in one line, with exit code 1', async (_fault, args, message) => {
     const { code, stdout, stderr } = await run('tenant', 'create', ...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(message);
@@ -109,7 +109,7 @@ describe('tenant', () => {
 });
 
 describe('tenant deactivate and activate', () => {
-  it('change the tenant alone, say when running servers follow, and refuse an unknown tenant', async () => {
+  it('change one tenant, say when running servers follow, and refuse an unknown tenant', async () => {
     const off = await run('tenant', 'deactivate', 'Lakeside Health');
     expect(off).toEqual({
       code: 0,
@@ -120,10 +120,10 @@ describe('tenant deactivate and activate', () => {
     const on = { id: 'lakeside-health', isActive: true };
     expect(await json('tenant', 'activate', 'lakeside-health')).toMatchObject(on);
     expect(await db.prisma.tenant.count({ where: { isActive: false } })).toBe(0);
-    const { code, stderr } = await run('tenant', 'deactivate', 'nobody');
+    const { code, stderr } = await run('tenant', 'deactivate', 'unknown');
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'There is no tenant with the id or name "nobody": see "tenant list".\n',
+      stderr: 'There is no tenant with the id or name "unknown": see "tenant list".\n',
     });
   });
 });
@@ -138,7 +138,7 @@ describe('client create', () => {
     });
     const { clientId, clientSecret } = created as Created;
     expect(await accepts(clientId, clientSecret)).toBe(true);
-    // Only its hash is kept.
+    // The database stores only the hash.
     const rows = await db.prisma.$queryRaw<{ row: string }[]>`SELECT s::text AS row FROM api_client_secret s`;
     expect(rows.some(({ row }) => row.includes(clientSecret))).toBe(false);
   });
@@ -152,7 +152,7 @@ describe('client create', () => {
     });
   });
 
-  it('adds permissions to a preset, or takes them alone, and limits clinics', async () => {
+  it('accepts permissions with or without a preset, and limits the client to clinics', async () => {
     expect((await createClient('--preset', 'billing', '--permissions', 'read:event, read:order')).permissions).toEqual([
       'read:order',
       'write:order',
@@ -178,19 +178,19 @@ describe('client create', () => {
   });
 
   it.each([
-    ['an unknown tenant', ['--tenant', 'nobody', '--preset', 'partner'], /no tenant with the id or name "nobody"/],
+    ['an unknown tenant', ['--tenant', 'unknown', '--preset', 'partner'], /no tenant with the id or name "unknown"/],
     [
-      'a clinic of nobody',
+      'an unknown clinic',
       ['--tenant', 'lakeside-health', '--preset', 'partner', '--clinic', '01a05c32-5e80-7000-8000-00000000ffff'],
       /has no clinic 01a05c32/,
     ],
-  ])('is refused with %s', async (_what, args, message) => {
+  ])('refuses %s', async (_fault, args, message) => {
     const { code, stdout, stderr } = await run('client', 'create', ...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(message);
   });
 
-  it('is refused for a name that the tenant has, and creates nothing', async () => {
+  it('refuses a name that another client of the tenant has, and creates no client', async () => {
     await createClient('--preset', 'provider', '--name', 'Reviewer');
     const { code, stderr } = await run(
       'client',
@@ -276,7 +276,7 @@ describe('client deactivate and revoke-tokens', () => {
   });
 });
 
-it('what is written has the time of the database, however wrong the operator’s clock is', async () => {
+it('client revoke-tokens writes the time of the database when the operator has a wrong clock', async () => {
   const { clientId } = await createClient('--preset', 'billing');
   const [{ now } = { now: 0 }] = await db.prisma.$queryRaw<{ now: number }[]>`
     SELECT extract(epoch FROM clock_timestamp())::float AS now`;

@@ -37,7 +37,7 @@ async function createClient(...args: string[]): Promise<Created> {
   return (await json('client', 'create', '--tenant', 'lakeside-health', ...args)) as Created;
 }
 
-/** The secrets that the database would accept at this moment, as the token endpoint compares them. */
+/** Whether the token endpoint would accept the secret now. */
 async function accepts(clientId: string, secret: string): Promise<boolean> {
   const client = await db.prisma.apiClient.findUnique({ where: { clientId }, include: { secrets: true } });
   const live = (client?.secrets ?? []).filter(({ expiresAt }) => expiresAt === null || expiresAt > new Date());
@@ -76,7 +76,7 @@ describe('rotation of a secret', () => {
     expect(await accepts(clientId, fresh)).toBe(true);
   });
 
-  it('can end the old secret by itself, and makes room when it has ended', async () => {
+  it('ends the old secret after --expire-old, and allows another rotation then', async () => {
     const { clientId, clientSecret: old } = await createClient('--preset', 'billing');
     const rotated = (await json('client', 'rotate-secret', clientId, '--expire-old', '3600')) as {
       old: { expiresAt: string };
@@ -92,14 +92,14 @@ describe('rotation of a secret', () => {
     expect(await run('client', 'rotate-secret', clientId)).toMatchObject({ code: 0 });
   });
 
-  it('asked for several times at once never leaves more than two active secrets', async () => {
+  it('leaves no more than two active secrets when six rotations race', async () => {
     const { clientId } = await createClient('--preset', 'billing');
     const context = { db, now: () => new Date(), newId: () => v7(), randomBytes: (size: number) => randomBytes(size) };
     const blocker = new Client({ connectionString: database.url });
     await blocker.connect();
     await blocker.query(`BEGIN; SELECT 1 FROM api_client WHERE client_id = '${clientId}' FOR UPDATE`);
     const rotations = Promise.allSettled(Array.from({ length: 6 }, () => rotateSecret(context, clientId, null)));
-    // All of them have come as far as they can before the first may go on.
+    // All rotations wait for the lock before the first one proceeds.
     const waiting = () => db.prisma.$queryRaw<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     while ((await waiting()).length !== 6) await delay(20);

@@ -38,7 +38,7 @@ const audited = async () => {
 };
 
 describe('webhook list', () => {
-  it('shows where the events of a tenant are sent, and whose endpoint it is, but no secret', async () => {
+  it('prints the endpoints of a tenant with their URL and client, but no secret', async () => {
     const listed = await runJson(environment, ...command('list'));
     expect(listed).toEqual([
       expect.objectContaining({ id, clientId: partner.clientId, url: hookUrl, status: 'active' }),
@@ -53,7 +53,7 @@ describe('webhook list', () => {
 });
 
 describe('webhook disable', () => {
-  it('disables an endpoint once, with an event and rows of the audit, and refuses one of another tenant', async () => {
+  it('disables an endpoint with one event, audits each attempt, and refuses an endpoint of another tenant', async () => {
     for (let times = 0; times < 2; times += 1) {
       const shown = await runJson(environment, ...command('disable', '--endpoint', id.toUpperCase()));
       expect(shown).toEqual({ id, status: 'disabled' });
@@ -77,7 +77,7 @@ describe('webhook disable', () => {
 });
 
 describe('webhook replay', () => {
-  it('sends the events of a time again, and refuses a disabled endpoint', async () => {
+  it('sends the events of a period again, and refuses a disabled endpoint', async () => {
     await newPatient(harness, partner);
     const replay = (...times: string[]) => runProgram(environment, ...command('replay', '--endpoint', id, ...times));
     expect(await replay('--after', '2026-01-01')).toMatchObject({

@@ -27,11 +27,11 @@ afterAll(() => harness.close());
 
 interface Watched {
   readonly ces: Client;
-  /** What was sent: method, path and key. */
+  /** The requests: method, path and idempotency key. */
   readonly sent: { readonly name: string; readonly key: string | null }[];
 }
 
-/** A client whose responses a test may replace; undefined = that of the service. */
+/** A client with responses that a test may replace; undefined keeps the response of the service. */
 function watched(
   respond: (name: string, nth: number) => Response | undefined = () => undefined,
   options = {},
@@ -40,7 +40,7 @@ function watched(
   const fetch: ClientOptions['fetch'] = async (request) => {
     const name = `${request.method} ${new URL(request.url).pathname}`;
     sent.push({ name, key: request.headers.get('Idempotency-Key') });
-    const replaced = respond(name, sent.filter((one) => one.name === name).length);
+    const replaced = respond(name, sent.filter((request) => request.name === name).length);
     return replaced ?? globalThis.fetch(request);
   };
   const { clientId, clientSecret } = partner;
@@ -49,17 +49,17 @@ function watched(
 
 const refusal = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;
-  throw new Error(`no ApiError: ${String(error)}`);
+  throw new Error(`not an ApiError: ${String(error)}`);
 };
 const problem = (status: number, code: string, headers = {}): Response =>
   Response.json({ code, detail: 'Later.' }, { status, headers });
 const body = (changes = {}) => patientBody(changes) as never;
 const namesOf = ({ sent }: Watched): string[] => sent.map(({ name }) => name);
 
-it('one token serves all calls, and calls that come while it is being renewed wait for it', async () => {
-  const one = watched();
-  await Promise.all(Array.from({ length: 5 }, () => one.ces.get('/clinics')));
-  expect(namesOf(one).filter((name) => name === 'POST /oauth/token')).toHaveLength(1);
+it('uses one token for all calls, and calls wait while it is being renewed', async () => {
+  const shared = watched();
+  await Promise.all(Array.from({ length: 5 }, () => shared.ces.get('/clinics')));
+  expect(namesOf(shared).filter((name) => name === 'POST /oauth/token')).toHaveLength(1);
 
   const ended = watched((name, nth) =>
     name === 'GET /clinics' && nth <= 3 ? problem(401, `token_${nth === 1 ? 'invalid' : 'expired'}`) : undefined,
@@ -68,7 +68,7 @@ it('one token serves all calls, and calls that come while it is being renewed wa
   expect(namesOf(ended).filter((name) => name === 'POST /oauth/token')).toHaveLength(2);
 });
 
-it('what is refused is an ApiError with the code, the fields and the request, for a token, too', async () => {
+it('rejects a refused call or token request with an ApiError that has the code, the fields and the request id', async () => {
   const { ces } = watched();
   const taken = await ces.post('/clients', { body: body({ dateOfBirth: 'yesterday' }) }).catch(refusal);
   expect(taken).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ pointer: '#/dateOfBirth' }] });
@@ -80,7 +80,7 @@ it('what is refused is an ApiError with the code, the fields and the request, fo
   expect(await proxy.ces.get('/clinics').catch(refusal)).toMatchObject({ status: 500, code: 'unknown', body: null });
 });
 
-it('a request is sent again where that cannot do harm: with the same key, after the time that the service names', async () => {
+it('retries a keyed request with the same key after Retry-After, but neither a keyless one nor after a long time', async () => {
   const passing = [
     problem(500, 'internal_error', { 'Retry-After': '0' }),
     problem(503, 'dependency_unavailable', { 'Retry-After': '0' }),
@@ -114,7 +114,7 @@ it('a request is sent again where that cannot do harm: with the same key, after 
   expect(own.sent.at(-1)?.key).toBe('mine');
 });
 
-it('a webhook is verified as the standard has it, and the values of open vocabularies are known', async () => {
+it('verifyWebhook accepts only valid Standard Webhooks signatures, and knownValues lists open vocabularies', async () => {
   const secret = `whsec_${Buffer.from('a secret of thirty-two bytes ...').toString('base64')}`;
   const text = JSON.stringify({
     type: 'webhook.ping',
@@ -146,7 +146,7 @@ it('a webhook is verified as the standard has it, and the values of open vocabul
   expect(knownValues['Encounter.status']).toContain('awaiting_information');
 });
 
-it('an ApiError has the code, where it is explained, when to come back, and the response', async () => {
+it('an ApiError has the code, the URL of its documentation, Retry-After and the response', async () => {
   const { ces } = watched();
   const unknown = { params: { path: { id: '018f3a5e-0000-7000-8000-000000000000' } } };
   const missing = refusal(await ces.get('/clients/{id}', unknown).catch((error: unknown) => error));
@@ -160,7 +160,7 @@ it('an ApiError has the code, where it is explained, when to come back, and the 
   expect(await late.ces.get('/clinics').catch(refusal)).toMatchObject({ retryAfter: 3600, docUrl: null });
 });
 
-it('a certificate is read as bytes', async () => {
+it('returns a certificate as bytes', async () => {
   const { ces } = watched();
   const { encounter_id } = await completedEncounter(harness, partner);
   const file = await ces.get('/encounters/{encounter_id}/certificate', { params: { path: { encounter_id } } });
@@ -168,13 +168,13 @@ it('a certificate is read as bytes', async () => {
   expect(Buffer.from(file).toString('latin1')).toMatch(/^%PDF-.*%%EOF\s*$/s);
 });
 
-it('a base URL may end with slashes', async () => {
+it('accepts a base URL that ends with slashes', async () => {
   const { ces, sent } = watched(undefined, { baseUrl: `${harness.baseUrl}//` });
   await ces.get('/clinics');
   expect(sent.map(({ name }) => name)).toEqual(['POST /oauth/token', 'GET /clinics']);
 });
 
-it('an attempt ends with its timeout, while the service responds and while it sends the body', async () => {
+it('ends an attempt at its timeout, before the response and during its body', async () => {
   const silent = createServer(({ url }, res) => {
     if (url === '/oauth/token') res.end('{ "access_token": "a", "expires_in": 3600 }');
     if (url === '/orders') res.writeHead(200, { 'Content-Type': 'application/json' }).write('{');
@@ -189,7 +189,7 @@ it('an attempt ends with its timeout, while the service responds and while it se
   silent.close();
 }, 10_000);
 
-it('the timeout is 30 s unless the program gives another', async () => {
+it('uses a timeout of 30 s unless the program sets another', async () => {
   const { timeout } = AbortSignal;
   const timeouts: number[] = [];
   AbortSignal.timeout = (milliseconds) => (timeouts.push(milliseconds), timeout.call(AbortSignal, milliseconds));
@@ -199,7 +199,7 @@ it('the timeout is 30 s unless the program gives another', async () => {
   expect(timeouts).toEqual([30_000, 30_000, 5_000, 5_000]);
 });
 
-it('a 500 is sent again with its Idempotency-Key, and not without one', async () => {
+it('retries a 500 with an Idempotency-Key, but not without one', async () => {
   const failing = watched((name, nth) =>
     name.endsWith('/clients') && nth === 1 ? problem(500, 'internal_error', { 'Retry-After': '0' }) : undefined,
   );
@@ -210,7 +210,7 @@ it('a 500 is sent again with its Idempotency-Key, and not without one', async ()
   expect(await failing.ces.get('/clients', { params: { query } }).catch(refusal)).toMatchObject({ status: 500 });
 });
 
-it('the types are those of the contract', async () => {
+it('rejects paths, methods, bodies and codes at compile time that the contract does not have', async () => {
   const { ces } = watched();
   const check = async (): Promise<void> => {
     // @ts-expect-error there is no such path

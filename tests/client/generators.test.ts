@@ -42,7 +42,7 @@ withTools(
   async () => {
     await cp(join(tools, 'flows'), folder, { recursive: true });
     await mkdir(join(folder, 'node_modules'));
-    // What the clients need to compile and run.
+    // The clients need these to compile and run.
     const modules = ['openapi-fetch', 'openapi-typescript-helpers', '@types', 'undici-types'];
     for (const name of modules) await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name));
     await symlink(join(tools, 'node_modules/@kubb'), join(folder, 'node_modules/@kubb'));

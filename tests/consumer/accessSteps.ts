@@ -1,13 +1,13 @@
 import { expectProblem, expectSuccess, send, text, type Sent } from './consumer.js';
-import { newPatient, nobody, type Session } from './session.js';
+import { newPatient, unknownId, type Session } from './session.js';
 import { tokens } from './shapes.js';
 
-/** How a partner's system gets in, and what keeps others out. */
+/** Tokens: how a partner's system obtains them, and where it needs them. */
 export function accessSteps(session: Session): void {
   const { call, login } = session;
 
-  describe('obtains tokens', () => {
-    it('by JSON, by form and by HTTP Basic', async () => {
+  describe('tokens', () => {
+    it('obtains tokens by JSON, by form and by HTTP Basic', async () => {
       const { clientId, clientSecret } = session.target;
       const basic = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
       const ways: Sent[] = [
@@ -23,7 +23,7 @@ export function accessSteps(session: Session): void {
       }
     });
 
-    it('anew with a refresh token', async () => {
+    it('renews tokens with a refresh token', async () => {
       const {
         body: { refresh_token },
       } = await send(session.target.baseUrl, 'POST /oauth/token', { json: login() });
@@ -34,7 +34,7 @@ export function accessSteps(session: Session): void {
       expect(answer.body).toEqual(tokens);
     });
 
-    it('for fewer permissions', async () => {
+    it('obtains a token with fewer permissions', async () => {
       const scope = 'admin:clinic read:product';
       const answer = await send(session.target.baseUrl, 'POST /oauth/token', {
         json: login({ scope }),
@@ -46,10 +46,10 @@ export function accessSteps(session: Session): void {
     it.each<[string, object, number, string]>([
       ['no grant', { grant_type: undefined }, 400, 'invalid_request'],
       ['another grant', { grant_type: 'password' }, 400, 'unsupported_grant_type'],
-      ['a scope beyond its own', { scope: 'everything' }, 400, 'invalid_scope'],
+      ['a scope that it does not have', { scope: 'everything' }, 400, 'invalid_scope'],
       ['a wrong secret', { client_secret: 'wrong' }, 401, 'invalid_client'],
       ['a made-up refresh token', { grant_type: 'refresh_token', refresh_token: 'made-up' }, 401, 'invalid_grant'],
-    ])('is refused with %s', async (_what, change, status, error) => {
+    ])('is refused a token with %s', async (_fault, change, status, error) => {
       const answer = await send(session.target.baseUrl, 'POST /oauth/token', {
         json: login(change),
         prefer: [status, error],
@@ -60,25 +60,29 @@ export function accessSteps(session: Session): void {
     const guarded: [string, Sent][] = [
       ['GET /clinics', {}],
       ['GET /tenants/products', {}],
-      [`GET /clients/${nobody}`, {}],
+      [`GET /clients/${unknownId}`, {}],
       ['POST /clients', { json: newPatient() }],
       ['POST /encounters/status', { json: { encounter_id: 1 } }],
     ];
 
-    it.each(guarded)('and needs one for %s', async (what, sent) => {
-      expectProblem(await call(what, { ...sent, token: undefined }), 401, 'token_missing');
+    it.each(guarded)('needs a token for %s', async (target, sent) => {
+      expectProblem(await call(target, { ...sent, token: undefined }), 401, 'token_missing');
       expectProblem(
-        await call(what, { ...sent, token: 'garbage', prefer: [401, 'token_invalid'] }),
+        await call(target, { ...sent, token: 'garbage', prefer: [401, 'token_invalid'] }),
         401,
         'token_invalid',
       );
     });
 
-    it.each(guarded)('and needs the permission for %s', async (what, sent) => {
+    it.each(guarded)('needs the permission for %s', async (target, sent) => {
       const { body } = await send(session.target.baseUrl, 'POST /oauth/token', {
         json: login({ scope: 'write:document' }),
       });
-      const answer = await call(what, { ...sent, token: body.access_token, prefer: [403, 'insufficient_permission'] });
+      const answer = await call(target, {
+        ...sent,
+        token: body.access_token,
+        prefer: [403, 'insufficient_permission'],
+      });
       expectProblem(answer, 403, 'insufficient_permission');
     });
   });

@@ -5,8 +5,8 @@ import { patientSteps } from './patientSteps.js';
 import type { Session, Stage } from './session.js';
 
 /**
- * The flow of a partner's system with its error cases, from the outside: the same for the mock and for
- * the service. Where an answer depends on data, which the mock has not, `Prefer` tells the mock what to answer.
+ * The flow of a partner's system with its error cases, for both the mock and the service. The mock has no data: where
+ * a response depends on data, `Prefer` tells the mock which one to send.
  */
 export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage): void {
   let target: Awaited<ReturnType<Stage['open']>>;
@@ -17,14 +17,14 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
     get target() {
       return target;
     },
-    call: (what, sent = {}) => send(target.baseUrl, what, { token, ...sent }),
+    call: (operation, sent = {}) => send(target.baseUrl, operation, { token, ...sent }),
     login: (more = {}) => ({
       grant_type: 'client_credentials',
       client_id: target.clientId,
       client_secret: target.clientSecret,
       ...more,
     }),
-    found: { clinicId: '', treatmentId: '', patientId: '', documentId: '' },
+    ids: { clinicId: '', treatmentId: '', patientId: '', documentId: '' },
   };
 
   describe(`a partner of ${name}`, () => {
@@ -35,12 +35,12 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
     }, 60_000);
     afterAll(() => target.close());
 
-    // In the order of the flow: a step uses what the one before has found.
+    // In the order of the flow, because each step uses ids of the previous ones.
     accessSteps(session);
     patientSteps(session);
     encounterSteps(session);
 
-    it('finds what tells about the service', async () => {
+    it('reads health, readiness, keys and token metadata', async () => {
       const parts: [string, unknown][] = [
         ['/healthz', { status: 'ok' }],
         [
@@ -57,7 +57,7 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
       }
     });
 
-    it('is told of paths and methods that are not there', async () => {
+    it('gets 404 for an unknown path, and 405 for an unknown method', async () => {
       expect(await session.call('GET /no/such/path')).toMatchObject({
         status: 404,
         body: { status: 404, title: text },

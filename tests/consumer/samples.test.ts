@@ -26,7 +26,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Writes the samples in a language to the folder, and what is to be run. */
+/** Writes the samples in a language, and a list of the operations, to the folder. */
 async function writeSamples(label: string, extension: string): Promise<string[]> {
   const files = operations.map(async (operation) => {
     const samples = await codeSamples(operation.method.toLowerCase(), operation.path, operation);
@@ -39,7 +39,7 @@ async function writeSamples(label: string, extension: string): Promise<string[]>
   return Promise.all(files);
 }
 
-/** `operationId status` of each sample, as the program ran it in a new sandbox. */
+/** Runs the samples in a new sandbox; returns `operationId status` of each. */
 async function statuses(program: string, script: string): Promise<string[]> {
   const { clientId, clientSecret, token } = await newSandbox(harness);
   const env = {
@@ -61,13 +61,13 @@ function canRun(label: string, [program = '', ...args]: readonly string[]): bool
   return isThere(found, `samples in ${label}`, packages('curl python3-requests'));
 }
 
-/** Debian's packages belong to the system's Python, which need not be the first one in PATH. */
+/** Debian installs packages for the system's Python, which may not be the first in PATH. */
 const python = '/usr/bin/python3';
 
-describe('every code sample succeeds on the service', () => {
+describe('code samples', () => {
   const inCurl = canRun('curl', ['curl', '--version']) ? it : it.skip;
   inCurl(
-    'in curl',
+    'succeed in curl',
     async () => {
       await writeSamples('curl', 'sh');
       expect(await statuses('bash', 'run.sh')).toEqual(successes);
@@ -77,7 +77,7 @@ describe('every code sample succeeds on the service', () => {
 
   const inPython = canRun('Python', [python, '-c', 'import requests']) ? it : it.skip;
   inPython(
-    'in Python',
+    'succeed in Python',
     async () => {
       await writeSamples('Python', 'py');
       expect(await statuses(python, 'run.py')).toEqual(successes);
@@ -86,7 +86,7 @@ describe('every code sample succeeds on the service', () => {
   );
 });
 
-describe('the packed client, without anything of the server', () => {
+describe('the packed client without code of the server', () => {
   beforeAll(async () => {
     const files = await writeSamples('TypeScript', 'ts');
     const installed = await installClient(folder);
@@ -95,7 +95,7 @@ describe('the packed client, without anything of the server', () => {
     await compile(folder, ['example.ts', ...files]);
   }, 120_000);
 
-  it('compiles and runs the example of its README, again and again', async () => {
+  it('compiles and runs the example of its README twice', async () => {
     const { clientId, clientSecret } = await newSandbox(harness);
     const env = { CES_URL: harness.baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
     for (const time of ['first', 'second']) {

@@ -1,6 +1,6 @@
 import { boolean, decimal, instant, listOf, number, orNull, text, uuid } from './consumer.js';
 
-// The answers as the interface describes them, written down once more from a partner's side.
+// The documented shapes of responses, written independently of the contract from a partner's side.
 
 const stamps = { createdAt: instant, updatedAt: instant };
 const authored = { ...stamps, createdBy: orNull(uuid), updatedBy: orNull(uuid) };

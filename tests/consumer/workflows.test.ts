@@ -29,7 +29,7 @@ interface ExecutedStep {
   readonly response: { readonly statusCode: number };
 }
 
-/** What the steps of openapi/arazzo.yaml are answered; each response is compared with the contract as well. */
+/** Runs Arazzo workflows; returns the status of each step, whose response redocly compares with the contract. */
 async function statuses(file: string, credentials: readonly string[], ...options: string[]): Promise<string[]> {
   const json = join(folder, 'report.json');
   const inputs = credentials.map((value, index) => `${['clientId', 'clientSecret'][index]}=${value}`);
@@ -57,7 +57,7 @@ const expected = [
   'existingPatient status 200',
 ];
 
-it('the workflows run on the service, as it serves them', async () => {
+it('the workflows that the service serves succeed on the service', async () => {
   const harness = await startHarness();
   try {
     const { clientId, clientSecret } = await newSandbox(harness);
@@ -69,7 +69,7 @@ it('the workflows run on the service, as it serves them', async () => {
   }
 }, 180_000);
 
-it('the workflows run on the mock', async () => {
+it('the workflows succeed on the mock', async () => {
   const mock = await startMock();
   try {
     const options = ['--server', `service=${mock.baseUrl}`];

@@ -11,7 +11,7 @@ import { killServers, startServer } from '../support/serverProcess.js';
 import { figure, isFull, tally } from './faults.js';
 import { healedAfter, startLoad } from './load.js';
 
-/** Room for PostgreSQL and a little more. */
+/** Enough for PostgreSQL and a little more. */
 const DISK_MB = 256;
 const FAILURES = isFull ? 200 : 20;
 
@@ -29,7 +29,7 @@ afterAll(async () => {
 const itOnDisk = isMounted ? it : it.skip;
 
 itOnDisk(
-  'a full disk: changes get 503 and /readyz says why; with space again everything goes on, nothing acknowledged is lost',
+  'answers 503 to changes and reports the disk in /readyz while it is full, then recovers and keeps acknowledged patients',
   async () => {
     const server = startServer(
       { DATA_DIR: data.dataDir, MIN_FREE_DISK: '1', RATE_LIMIT: 'off', METRICS_PORT: '0' },
@@ -62,15 +62,15 @@ itOnDisk(
   120_000,
 );
 
-/** Takes what is left of the disk, to the last page. */
+/** Fills the disk to its last page. */
 async function fill(path: string): Promise<void> {
   const page = Buffer.alloc(4_096);
   const file = await open(path, 'w');
-  const takesOne = (): Promise<boolean> =>
+  const writesPage = (): Promise<boolean> =>
     file.write(page).then(
       ({ bytesWritten }) => bytesWritten > 0,
       () => false,
     );
-  while (await takesOne());
+  while (await writesPage());
   await file.close();
 }

@@ -11,9 +11,9 @@ import { figure, isFull, tally } from './faults.js';
 const itIfRedis = hasRedis() ? it : it.skip;
 const REQUESTS = isFull ? 20_000 : 1_000;
 const LIMIT = REQUESTS / 20;
-/** Enough that refusals, which come after a moment, do not make the run long. */
+/** Enough to keep the run short although refusals are delayed. */
 const CALLERS = 100;
-/** The limit is that of a minute, which begins with the first request; a slow machine needs several. */
+/** The limit applies to each minute from the first request on; a slow machine needs several minutes. */
 const WINDOW_MS = 60_000;
 
 let redis: RedisServer | undefined;
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 itIfRedis(
-  'two processes with one Redis hold a limit exactly, and answer everything when it is killed',
+  'two processes enforce one limit through Redis, and keep answering when Redis is killed',
   async () => {
     redis = await startRedis();
     const environment = {
@@ -39,7 +39,7 @@ itIfRedis(
     const servers = await Promise.all([1, 2].map(() => startServer(environment).started));
     const { id: tenant } = await createTenant(systemContext(stage.db), { name: 'Lakeside', mode: 'live' });
 
-    /** How many of the requests of a new client, which both servers get in turn, had which status. */
+    /** Sends the requests of a new client to both servers in turn, and counts those that were served. */
     const ask = async (name: string, halfway: () => unknown) => {
       const client = await createApiClient(systemContext(stage.db), { tenant, preset: 'partner', name });
       const tokens = await Promise.all(servers.map((baseUrl) => newToken({ baseUrl }, client)));
@@ -65,12 +65,12 @@ itIfRedis(
     };
 
     const counted = await ask('Redis there', () => undefined);
-    // The last minute may be too short to use up its part.
+    // The last minute may be too short to use up its limit.
     expect(counted.served).toBeLessThanOrEqual(1.01 * LIMIT * counted.minutes);
     expect(counted.served).toBeGreaterThanOrEqual(0.99 * LIMIT * Math.max(1, counted.minutes - 1));
 
     const alone = await ask('Redis killed', () => redis?.kill());
-    // What was counted in Redis is lost with it, and each process counts on alone.
+    // The counts in Redis are lost, and each process counts alone.
     expect(alone.served).toBeGreaterThanOrEqual(LIMIT);
     expect(alone.served).toBeLessThanOrEqual(LIMIT + 2 * LIMIT * alone.minutes);
   },

@@ -18,10 +18,10 @@ import { healedAfter, startLoad, type Load, type Seen } from './load.js';
 
 /** How long each fault lasts. */
 const FAULT_MS = isFull ? 10_000 : 1_000;
-/** A machine that does much else at the same time is given longer. */
+/** The limit for recovery; other tests slow the machine down in a small run. */
 const HEALED_MS = isFull ? 1_000 : 5_000;
 
-/** Not one of those that the system gives to connections: one of them could have it while PostgreSQL is down. */
+/** Outside the range of outgoing connections, which could take the port while PostgreSQL is down. */
 const port = randomInt(20_000, 30_000);
 
 let folder: Awaited<ReturnType<typeof temporaryDataDir>>;
@@ -49,7 +49,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** It refuses while a process of the one before is still there. */
+/** Retries, because PostgreSQL refuses to start while a process of its predecessor is left. */
 async function started(): Promise<RunningPostgres> {
   for (const end = Date.now() + 60_000; ;) {
     const running = await startPostgres(cluster, {}, port);
@@ -59,7 +59,7 @@ async function started(): Promise<RunningPostgres> {
   }
 }
 
-/** Sends a signal to PostgreSQL and all processes that it has. */
+/** Sends a signal to PostgreSQL and all its child processes. */
 async function signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   const { pid } = postgres;
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
@@ -67,8 +67,8 @@ async function signal(name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void> {
 }
 
 /**
- * Puts the service under load, breaks something for a while, and looks at what its callers saw.
- * @param mend resolves when what was broken works again
+ * Breaks something for a while under load: callers may only see 503 with Retry-After, and lose no acknowledged patient.
+ * @param mend resolves when it works again
  */
 async function suffer(what: string, breakIt: () => Promise<unknown>, mend: () => Promise<unknown>): Promise<void> {
   load = startLoad(baseUrl, token);
@@ -102,31 +102,24 @@ async function suffer(what: string, breakIt: () => Promise<unknown>, mend: () =>
   expect(healed - mended).toBeLessThan(HEALED_MS);
 }
 
-it('PostgreSQL killed under load: only 503 with Retry-After, healed within a second, nothing acknowledged is lost', async () => {
-  await suffer(
-    'PostgreSQL killed',
-    () => signal('SIGKILL'),
-    async () => {
-      postgres = await started();
-    },
-  );
-  expect(load.seen.some(({ status }) => status === 503)).toBe(true);
-}, 60_000);
+it.each<[string, () => Promise<unknown>, () => Promise<unknown>]>([
+  ['is killed', () => signal('SIGKILL'), async () => (postgres = await started())],
+  ['hangs', () => signal('SIGSTOP'), () => signal('SIGCONT')],
+])(
+  'answers 503 with Retry-After while PostgreSQL %s under load, and recovers',
+  async (fault, breakIt, mend) => {
+    await suffer(`PostgreSQL ${fault}`, breakIt, mend);
+    if (fault === 'is killed') expect(load.seen.some(({ status }) => status === 503)).toBe(true);
+  },
+  60_000,
+);
 
-it('PostgreSQL stopped under load, as on a host that hangs: the same', async () => {
-  await suffer(
-    'PostgreSQL stopped',
-    () => signal('SIGSTOP'),
-    () => signal('SIGCONT'),
-  );
-}, 60_000);
-
-it('a table locked under load: the same', async () => {
+it('answers 503 with Retry-After while a table is locked under load, and recovers', async () => {
   const other = new Client({ connectionString: postgres.url });
   await other.connect();
   await other.query('BEGIN');
   await suffer(
-    'table locked',
+    'a table is locked',
     () => other.query('LOCK TABLE client'),
     () => other.query('COMMIT'),
   );

@@ -8,12 +8,12 @@ import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { figure, isFull, tally } from './faults.js';
 
 const UPLOADERS = 3;
-/** Uploads that each fault must have met. */
+/** Failed uploads to wait for during each fault. */
 const FAILURES = isFull ? 20 : 3;
 
 const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
-describeOnS3('while the S3 server', () => {
+describeOnS3('an S3 server that fails', () => {
   let s3: S3Server;
   let proxy: Proxy;
   let files: FileHost;
@@ -53,18 +53,18 @@ describeOnS3('while the S3 server', () => {
 
   const faults: [string, () => unknown][] = [
     ['refuses connections', () => proxy.cut()],
-    ['resets them', () => proxy.divert((socket) => socket.resetAndDestroy())],
+    ['resets connections', () => proxy.divert((socket) => socket.resetAndDestroy())],
     [
-      'cuts them in the middle of a request',
+      'cuts connections in the middle of a request',
       () => proxy.divert((socket) => socket.once('data', () => socket.destroy())),
     ],
     ['responds 500', () => proxy.divert(respondError)],
-    // Takes as long as the service waits for the store.
+    // Each upload waits for the timeout of the store.
     ...(isFull ? [['is silent', () => proxy.hang()] as [string, () => unknown]] : []),
   ];
 
   it.each(faults)(
-    '%s, only uploads fail, with 503, and nothing acknowledged is lost',
+    '%s: only uploads fail, with 503, and acknowledged documents are kept',
     async (what, breakIt) => {
       let isOver = false;
       let failures = 0;
@@ -96,7 +96,7 @@ describeOnS3('while the S3 server', () => {
     120_000,
   );
 
-  /** Other requests are served meanwhile. */
+  /** Checks that other requests are served meanwhile. */
   async function read(): Promise<void> {
     const { status } = await call(harness, `GET /clients/${patientId}`, { token: partner.token });
     expect(status).toBe(200);

@@ -20,15 +20,15 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-it('every event reaches every endpoint, signed, though receivers fail, secrets change and servers are killed', async () => {
+it('every event reaches every endpoint with a valid signature although receivers fail, secrets change and servers are killed', async () => {
   const paths = ['/one', '/two', '/three'];
   const secrets = new Map<string, string[]>();
   const accepted = new Map(paths.map((path) => [path, new Set<unknown>()]));
-  // Almost a third of the webhooks is refused, or the connection is cut.
+  // Refuses almost a third of the webhooks, or cuts the connection.
   const unverified: Received[] = [];
   const receiver = await startReceiver((webhook, response) => {
     const { path, headers } = webhook;
-    // At once: a signature is good for five minutes.
+    // Verifies at once, because a signature is valid for five minutes.
     if (!isVerified(webhook, secrets.get(path) ?? [])) unverified.push(webhook);
     const luck = Math.random();
     if (luck < 0.05) return response.destroy();
@@ -72,7 +72,7 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
       kills += 1;
       servers.forEach(({ child }) => child.kill('SIGKILL'));
       await Promise.all(servers.map(({ ended }) => ended));
-      // As if their leases were over.
+      // Ends the leases of the killed servers.
       await stage.db.prisma.$executeRaw`UPDATE webhook_endpoint SET busy_until = now() WHERE busy_until IS NOT NULL`;
       servers = [start(), start()];
       for (const { id, path } of endpoints) {
@@ -80,7 +80,7 @@ it('every event reaches every endpoint, signed, though receivers fail, secrets c
         secrets.get(path)?.push(rotated.body.secret);
       }
     }
-    // What failed is due again when the time of the sandbox has moved.
+    // Moves the clock of the sandbox, so that failed deliveries are due again.
     await stage.db.prisma
       .$executeRaw`UPDATE tenant SET clock_offset_ms = clock_offset_ms + 3600000 WHERE id = ${tenantId}`;
     await delay(250);

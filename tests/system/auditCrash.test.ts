@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-it('no request is answered without its row of the audit, also when the server is killed under load', async () => {
+it('writes one audit row for every answered request, also when the server is killed under load', async () => {
   const server = startServer({ ...stage.environment, LOG_LEVEL: 'info' });
   const baseUrl = await server.started;
   const context = systemContext(stage.db);
@@ -55,7 +55,7 @@ it('no request is answered without its row of the audit, also when the server is
   expect(rows.filter(({ count }) => count !== 1)).toEqual([]);
 }, 60_000);
 
-it('counts failed logins that have no row of their own in one row before a stopped server ends', async () => {
+it('counts failed logins after the first 20 in one audit row before a stopped server ends', async () => {
   const server = startServer({ ...stage.environment, RATE_LIMIT: 'off' });
   const baseUrl = await server.started;
   const context = systemContext(stage.db);

@@ -20,7 +20,7 @@ const category = (id = v7()) => ({
 });
 
 let database: TestDatabase;
-/** One connection, and little patience. */
+/** With one connection and a short timeout. */
 let db: Database;
 let observer: Client;
 
@@ -52,8 +52,8 @@ async function prepared(): Promise<string[]> {
   return rows.map(({ statement }) => statement);
 }
 
-describe('statements', () => {
-  it('are prepared once for each shape, and a list with its relations is one of them', async () => {
+describe('prepared statements', () => {
+  it('are reused for each shape, and a list with its relations is a single one', async () => {
     const list = (id: string) =>
       db.prisma.product.findMany({
         where: { tenantId: 'a', id },
@@ -72,7 +72,7 @@ describe('statements', () => {
     expect(added[0]).toContain('LEFT JOIN LATERAL');
   });
 
-  it('are kept in bounded number, however many shapes there are', async () => {
+  it('do not exceed 300 on a connection', async () => {
     for (let size = 1; size <= 320; size += 1) {
       await db.prisma.category.findMany({
         where: { tenantId: 'a', id: { in: Array.from({ length: size }, () => v7()) } },
@@ -86,7 +86,7 @@ describe('statements', () => {
 });
 
 describe('times', () => {
-  it('are stored and read as the same instant, whatever the time zone of the server', async () => {
+  it('are stored and read as the same instant when the server has another time zone', async () => {
     const { id } = await db.prisma.category.create({ data: category() });
     const sql = 'SELECT extract(epoch FROM created_at)::int AS at FROM category WHERE id = $1';
     expect((await observer.query(sql, [id])).rows).toEqual([{ at: at.getTime() / 1000 }]);
@@ -96,7 +96,7 @@ describe('times', () => {
 });
 
 describe('isUniqueViolation', () => {
-  it('knows the violated constraint by name, also in a transaction and in raw SQL', async () => {
+  it('recognizes the violated constraint by name, also in a transaction and in raw SQL', async () => {
     const row = await db.prisma.category.create({ data: category() });
     const sameName = { ...row, id: v7() };
     const attempts = [
@@ -112,7 +112,7 @@ describe('isUniqueViolation', () => {
     }
   });
 
-  it('is false for everything else', async () => {
+  it('is false for other errors', async () => {
     const orphan = await failure(db.prisma.category.create({ data: { ...category(), tenantId: 'b' } }));
     for (const error of [orphan, new Error('category_pkey'), undefined]) {
       expect(isUniqueViolation(error, 'category_tenant_id_fkey')).toBe(false);
@@ -121,7 +121,7 @@ describe('isUniqueViolation', () => {
 });
 
 describe('an error', () => {
-  it('carries no value of the refused row', async () => {
+  it('contains no value of the refused row', async () => {
     const data = { id: 'not a slug', name: 'Jane', mode: 'live', createdAt: at, updatedAt: at } as const;
     const error = await failure(db.prisma.tenant.create({ data }));
     expect(error).toMatchObject({ meta: { driverAdapterError: { cause: { originalCode: '23514' } } } });
@@ -130,13 +130,13 @@ describe('an error', () => {
 });
 
 describe('a database that fails', () => {
-  it('is unavailable when nothing listens', async () => {
+  it('is unavailable while it refuses connections', async () => {
     const closed = openDatabase('postgresql://postgres:x@127.0.0.1:1/x');
     expect(isUnavailable(await failure(closed.prisma.tenant.count()))).toBe(true);
     expect(isUnavailable(await failure(closed.prisma.$transaction(async (tx) => tx.tenant.count())))).toBe(true);
   });
 
-  it('is unavailable in time when it takes connections but does not answer', async () => {
+  it('is unavailable within the timeout when it accepts connections but does not answer', async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
     await new Promise((listening) => silent.once('listening', listening));
@@ -151,7 +151,7 @@ describe('a database that fails', () => {
     silent.close();
   });
 
-  it('is unavailable when a statement takes too long; the statement is ended and the next one served', async () => {
+  it('is unavailable when a statement exceeds the timeout, cancels the statement and serves the next one', async () => {
     const start = Date.now();
     expect(isUnavailable(await failure(db.prisma.$queryRaw`SELECT 1 FROM pg_sleep(20)`))).toBe(true);
     expect(Date.now() - start).toBeLessThan(5_000);
@@ -161,7 +161,7 @@ describe('a database that fails', () => {
     expect(await db.prisma.tenant.count()).toBe(1);
   });
 
-  it('is unavailable when every connection is taken for too long', async () => {
+  it('is unavailable while every connection is in use, and serves the next query', async () => {
     const taken = db.prisma.$transaction(async (tx) => {
       await tx.tenant.count();
       return Promise.all(
@@ -172,7 +172,7 @@ describe('a database that fails', () => {
     expect(await db.prisma.tenant.count()).toBe(1);
   });
 
-  it('is unavailable when it ends a session in a query or in a transaction, and serves the next one', async () => {
+  it('is unavailable when it terminates a session in a query or transaction, and serves the next query', async () => {
     const end = () =>
       observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
@@ -187,31 +187,31 @@ describe('a database that fails', () => {
     expect(await db.prisma.tenant.count()).toBe(1);
   });
 
-  it('is unavailable to a transaction when its session may only read, and gives the next one a new session', async () => {
+  it('is unavailable to a transaction on a read-only session, and gives the next one a new session', async () => {
     const write = () =>
       db.transaction(async (tx) => ({
         result: await tx.of('a').run`UPDATE tenant SET name = name WHERE id = ${'a'}`,
         last: null,
       }));
-    // As a primary leaves the sessions that it has when it is demoted.
+    // A demoted primary leaves its sessions in this state.
     await db.everyTenant.run`SET default_transaction_read_only = on`;
     const refused = await failure(write());
     expect([sqlState(refused), isUnavailable(refused)]).toEqual(['25006', true]);
     expect(await write()).toBe(1);
   });
 
-  it('ends no process when it ends an idle connection, also of a pool that was only sent statements', async () => {
+  it('does not end the process when it terminates an idle connection of a pool that only sent statements', async () => {
     const other = openDatabase(database.url);
-    const count = () => other.of('nobody').rows`SELECT FROM category WHERE tenant_id = ${'nobody'}`;
+    const count = () => other.of('b').rows`SELECT FROM category WHERE tenant_id = ${'b'}`;
     await count();
     await observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
-    // The first may still be sent on the connection that ends.
+    // The first attempt may still use the terminated connection.
     expect(await count().catch(count)).toEqual([]);
     await other.close();
   });
 
-  it('is not blamed for internal faults', async () => {
+  it('is not reported as unavailable for internal errors', async () => {
     const ours = [
       new Error('x'),
       new TypeError('y'),

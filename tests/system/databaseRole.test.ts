@@ -32,7 +32,7 @@ async function connect(connectionString: string): Promise<Client> {
   return client;
 }
 
-/** PostgreSQL's code of each refusal, by statement. */
+/** The SQLSTATE of each statement, or "done". */
 async function refusals(client: Client, statements: readonly string[]): Promise<Record<string, unknown>> {
   const codes: Record<string, unknown> = {};
   for (const statement of statements) {
@@ -46,7 +46,7 @@ async function refusals(client: Client, statements: readonly string[]): Promise<
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-it('PostgreSQL refuses the service’s role every change of the schema, of its own rights and of the record of migrations', async () => {
+it('the service role cannot change the schema, its own rights or the record of migrations', async () => {
   const { serviceUrl } = await make(createTestDatabase);
   const statements = [
     'CREATE TABLE stray ()',
@@ -70,11 +70,11 @@ it('PostgreSQL refuses the service’s role every change of the schema, of its o
   );
 });
 
-it('what is in the audit can be added to and read by the service’s role, and neither changed nor deleted', async () => {
+it('the service role can insert and read audit rows, but neither change nor delete them', async () => {
   const { url, serviceUrl } = await make(createTestDatabase);
   const owner = await connect(url);
   for (const table of ['audit_event', 'audit_seal']) await owner.query(`CREATE TABLE IF NOT EXISTS ${table} ()`);
-  // Somebody granted too much.
+  // Excessive rights, which the next grant must revoke.
   await owner.query(`GRANT ALL ON audit_event, audit_seal TO ces_test_service`);
   await grantServiceRights(url, serviceUrl);
   const service = await connect(serviceUrl);
@@ -93,14 +93,14 @@ const BYTES = `'\\x00'::bytea`;
 const checkpoint = (removes: string): string =>
   `INSERT INTO audit_seal (number, through, removes, digests, hash, sealed_at) VALUES (9, 0, ${removes}, ${BYTES}, ${BYTES}, now())`;
 
-it('the service’s role removes nothing from the audit, nor forges a checkpoint by which something was removed', async () => {
+it('the service role can neither remove audit rows nor forge a checkpoint that removes them', async () => {
   const { serviceUrl } = await make(createTestDatabase);
   const service = await connect(serviceUrl);
   await service.query(
     `INSERT INTO audit_event (at, operation_id, outcome) VALUES (now() - interval '9 years', 'getPatient', 'success')`,
   );
   await service.query(checkpoint('NULL').replace('(9,', '(1,'));
-  // What somebody who controls the service would prepare first, in vain.
+  // An attacker who controls the service would shadow the table and change the settings.
   await service.query(`CREATE TEMP TABLE audit_seal AS SELECT 9::bigint AS removes, 9::bigint AS through, 9 AS number`);
   for (const prepare of [
     `SET audit.retention = 'on'`,
@@ -119,11 +119,11 @@ it('the service’s role removes nothing from the audit, nor forges a checkpoint
   const { rows } =
     await service.query(`SELECT proname AS name FROM pg_proc JOIN pg_namespace ON pronamespace = pg_namespace.oid
     WHERE nspname = 'public' AND prosecdef AND has_function_privilege(pg_proc.oid, 'EXECUTE') ORDER BY 1`);
-  // A function of the owner's is what a role without rights would remove rows by. This one reads.
+  // A SECURITY DEFINER function could remove rows with the owner's rights. This one only reads.
   expect(rows).toEqual([{ name: 'audit_horizon' }]);
 });
 
-it('audit purge removes as the owner, not as the service’s role, and is itself in the audit', async () => {
+it('audit purge removes rows with DATABASE_OWNER_URL only, and is itself audited', async () => {
   const { url, serviceUrl } = await make(createTestDatabase);
   await runJson({ DATABASE_URL: serviceUrl }, 'tenant', 'list');
   await rowsOf(
@@ -149,12 +149,12 @@ it('audit purge removes as the owner, not as the service’s role, and is itself
   ]);
 });
 
-it('migrate applies as DATABASE_OWNER_URL and grants to the role of DATABASE_URL, which cannot migrate by itself', async () => {
+it('migrate runs as the role of DATABASE_OWNER_URL and grants rights to that of DATABASE_URL, which cannot migrate alone', async () => {
   const { url, serviceUrl } = await make(createEmptyDatabase);
   const alone = await runProgram({ DATABASE_URL: serviceUrl }, 'migrate');
   expect(alone).toMatchObject({ code: 1, stderr: expect.stringContaining('permission denied for schema public') });
 
-  // The schema as it was left by one role for everything.
+  // A deployment with a single role leaves the schema like this.
   await runJson({ DATABASE_URL: url }, 'migrate');
   const refused = await runProgram({ DATABASE_URL: serviceUrl }, 'tenant', 'list');
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/permission denied.*DATABASE_OWNER_URL/) });
@@ -165,7 +165,7 @@ it('migrate applies as DATABASE_OWNER_URL and grants to the role of DATABASE_URL
   expect(await runJson({ DATABASE_URL: serviceUrl }, 'tenant', 'list')).toMatchObject([{ id: 'lakeside-health' }]);
 });
 
-it('the embedded database is served to a role that is no superuser, also one that an older build made', async () => {
+it('the server uses the embedded database of an older build as a role without special rights', async () => {
   const { dataDir, remove } = await temporaryDataDir();
   try {
     const older = await openEmbeddedPostgres({ dataDir, role: 'tool', log: () => {} });
@@ -190,12 +190,12 @@ it('the embedded database is served to a role that is no superuser, also one tha
   }
 });
 
-it('a role that is not there is named', async () => {
+it('migrate names a role that does not exist', async () => {
   const { url } = await make(createEmptyDatabase);
-  const nobody = Object.assign(new URL(url), { username: 'nobody_there' }).href;
-  const environment = { DATABASE_URL: nobody, DATABASE_OWNER_URL: url };
+  const unknown = Object.assign(new URL(url), { username: 'missing_role' }).href;
+  const environment = { DATABASE_URL: unknown, DATABASE_OWNER_URL: url };
   expect(await runProgram(environment, 'migrate')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('role "nobody_there" does not exist'),
+    stderr: expect.stringContaining('role "missing_role" does not exist'),
   });
 });

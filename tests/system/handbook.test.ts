@@ -12,7 +12,7 @@ import { killServers, startServer } from '../support/serverProcess.js';
 
 const cwd = fileURLToPath(packageRoot);
 
-/** The handbook's steps for roles and signing keys, one script. */
+/** The handbook's commands for roles and signing keys, as one script. */
 async function steps(): Promise<string> {
   const chapters = ['database.md', 'install.md'].map((name) => readFile(join(cwd, 'scripts/production', name), 'utf8'));
   const [database = '', install = ''] = await Promise.all(chapters);
@@ -22,7 +22,7 @@ async function steps(): Promise<string> {
 }
 
 (hasDebianPostgres() ? it : it.skip)(
-  "the handbook's steps, followed literally, make a database that a server starts on as its own role",
+  "the handbook's commands, run unchanged, set up a database on which a server starts as its own role",
   async () => {
     const { port, superuser, remove } = await startDebianPostgres();
     const folder = await mkdtemp(join(tmpdir(), 'ces-production-'));

@@ -16,7 +16,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('a server with DATABASE_URL loads nothing of the embedded PostgreSQL, nor what is off or used later', async () => {
+it('a server with DATABASE_URL loads neither the embedded PostgreSQL nor packages that it does not use yet', async () => {
   const [dataDir, coverage] = [join(folder, 'data'), join(folder, 'coverage')];
   const environment = { DATABASE_URL: database.url, DATA_DIR: dataDir, NODE_V8_COVERAGE: coverage };
   const server = startServer(environment);

@@ -20,14 +20,14 @@ const lifetime = 900;
 const keyOf = (fileName: string) => `glow/clients/${randomBytes(8).toString('hex')}/lab-results/d1/${fileName}`;
 const sha256 = (content: Uint8Array) => createHash('sha256').update(content).digest('hex');
 
-/** The contract of an ObjectStore, the same for every driver. */
+/** The contract of an ObjectStore, which every driver must meet. */
 function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promise<Subject>): void {
   let subject: Subject;
   let store: ObjectStore;
   let dataDir: string;
 
   beforeAll(async () => {
-    // With a dot, like the default DATA_DIR.
+    // The name starts with a dot, like the default DATA_DIR.
     dataDir = await mkdtemp(join(tmpdir(), '.objects-'));
     subject = await open(dataDir);
     store = subject.store;
@@ -44,12 +44,12 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     return key;
   };
 
-  it('says what it is and that it works', async () => {
+  it('reports its provider and container, and passes its check', async () => {
     expect([store.provider, store.container]).toEqual([provider, 'documents']);
     await expect(store.check()).resolves.toBeUndefined();
   });
 
-  it('gives back what was stored, byte for byte', async () => {
+  it('returns a stored object byte for byte', async () => {
     const chunks = Array.from({ length: 100 }, (_, index) => randomBytes(index * 3000));
     const key = keyOf('big.pdf');
     await store.put(key, Readable.from(chunks), 'application/pdf');
@@ -59,13 +59,13 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     expect(sha256(await buffer(store.read(key)))).toBe(sha256(content));
   });
 
-  it('fails to read what is not there, and does not tell the address, which is signed', async () => {
+  it('rejects the read of a missing object with an error that does not contain the signed URL', async () => {
     const failure = await buffer(store.read(keyOf('none.pdf'))).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'dependency_unavailable' });
     expect(inspect(failure, { depth: null })).not.toContain('Signature');
   });
 
-  it('serves a link as a download of the type it was made for, which nobody keeps', async () => {
+  it('serves a link as a download of its content type that caches must not store', async () => {
     const key = await put('scan.pdf');
     const { headers } = await fetch(await linkTo(key, { fileName: 'scan.pdf', contentType: 'image/png' }));
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -76,7 +76,7 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     });
   });
 
-  it('serves parts', async () => {
+  it('serves byte ranges, and answers 416 beyond the end', async () => {
     const link = await linkTo(await put('part.pdf', '0123456789'));
     const part = async (range: string) => {
       const response = await fetch(link, { headers: { range } });
@@ -91,10 +91,10 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     expect((await part('bytes=10-'))[0]).toBe(416);
   });
 
-  it('serves the parts of the largest file so that they make the whole', async () => {
+  it('serves a 20 MiB file in ranges that add up to the whole', async () => {
     const whole = randomBytes(20 * 1024 * 1024);
     const link = await linkTo(await put('large.pdf', whole));
-    // At no round number, as viewers that load page by page ask.
+    // Viewers that load page by page ask for ranges of arbitrary size.
     const size = 3_333_333;
     const parts: Buffer[] = [];
     for (let start = 0; start < whole.length; start += size) {
@@ -127,7 +127,7 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     const response = await fetch(await linkTo(key, { ...pdfObject, fileName }));
     expect([response.status, await response.text()]).toEqual([200, fileName]);
     const disposition = response.headers.get('content-disposition') ?? '';
-    // RFC 6266 and RFC 8187, strictly: a token or a quoted string, then perhaps the name in UTF-8.
+    // RFC 6266 and RFC 8187: a token or a quoted string, optionally followed by the name in UTF-8.
     const grammar = [
       /^attachment; filename=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[ !#-[\]-~]|\\["\\])*)")/,
       /(?:; filename\*=UTF-8''([\w%.!#$&+^`|~-]+))?$/,
@@ -139,14 +139,14 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     expect(extended === undefined ? plain : decodeURIComponent(extended)).toBe(fileName);
   });
 
-  it('refuses a link after its time, and one whose secret is another', async () => {
+  it('serves a link until it expires, and answers 403 afterwards', async () => {
     const key = await put('late.pdf');
     const [ago840, ago901] = [840, 901].map((seconds) => new Date(Date.now() - seconds * 1000));
     expect((await fetch(await linkTo(key, pdfObject, ago840))).status).toBe(200);
     expect((await fetch(await linkTo(key, pdfObject, ago901))).status).toBe(403);
   });
 
-  it('refuses a link in which anything was changed', async () => {
+  it('answers 403 to a link that was changed', async () => {
     const [mine, other] = [await put('mine.pdf'), await put('othe.pdf')];
     const link = await linkTo(mine);
     const changes = [
@@ -160,7 +160,7 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     for (const changed of changes) expect((await fetch(changed)).status).toBe(403);
   });
 
-  it('answers 404 for an object that is gone, and removing it again is no error', async () => {
+  it('answers 404 for a removed object, and accepts a second removal', async () => {
     const key = await put('gone.pdf');
     const link = await linkTo(key);
     await store.remove(key);
@@ -170,7 +170,7 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     expect(await subject.leftovers()).not.toContain('gone.pdf');
   });
 
-  it('shows an object only when it is whole', async () => {
+  it('answers 404 for an object until it is complete', async () => {
     const key = keyOf('slow.pdf');
     const link = await linkTo(key);
     async function* body() {
@@ -182,7 +182,7 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     expect((await (await fetch(link)).arrayBuffer()).byteLength).toBe(200_003);
   });
 
-  it('stores nothing of a body that fails, and passes its reason', async () => {
+  it('keeps no part of a body that fails, and rejects with its error', async () => {
     const before = await subject.leftovers();
     const key = keyOf('half.pdf');
     async function* failing(reason: Error) {
@@ -233,9 +233,9 @@ describeOnS3('the S3 store', () => {
       'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY (SignatureDoesNotMatch)',
     ],
     ['a bucket that is missing', { bucket: 'missing' }, 'S3_BUCKET does not exist (NoSuchBucket)'],
-  ])('is unavailable with %s, and tells the operator so', async (_fault, change, message) => {
+  ])('is unavailable with %s, and names the variable for the operator', async (_fault, change, message) => {
     const store = await openS3Store({ ...server.account, ...change, spoolFolder });
-    // One after the other: what is refused while nobody waits for it would end the process.
+    // One after the other, because an unhandled rejection would end the process.
     const attempts = [() => store.check(), () => store.put('a/b.pdf', bodyOf('x'), 'application/pdf')];
     for (const attempt of attempts) {
       const error: unknown = await attempt().catch((reason: unknown) => reason);
@@ -244,7 +244,7 @@ describeOnS3('the S3 store', () => {
     }
   });
 
-  it('has no errors left when the time limit of a complete request passes', async () => {
+  it('throws no error when the time limit of a completed request passes', async () => {
     const timeout = 1_500;
     const uncaught: unknown[] = [];
     const note = (error: unknown): void => void uncaught.push(error);
@@ -255,7 +255,7 @@ describeOnS3('the S3 store', () => {
       expect(await text(store.read('glow/a.pdf'))).toBe('x');
       await store.check();
       await store.remove('glow/a.pdf');
-      // The limits of these requests pass before this one.
+      // Outlasts the limits of these requests.
       await once(AbortSignal.timeout(timeout + 100), 'abort');
       await new Promise(setImmediate);
     } finally {

@@ -9,7 +9,7 @@ import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
 
 const run = promisify(execFile);
-/** Milliseconds for tests that start the process again; a busy machine needs its time. */
+/** Milliseconds for tests that restart the process on a busy machine. */
 const patience = 90_000;
 
 interface Credentials {
@@ -19,7 +19,7 @@ interface Credentials {
 
 let dataDir: string;
 let remove: () => Promise<void>;
-/** Runs at the end of each test. */
+/** Still runs at the end of each test. */
 let server: ServerProcess;
 let baseUrl: string;
 
@@ -59,7 +59,7 @@ async function postgresRuns(): Promise<boolean> {
 }
 
 describe('the first start without configuration', () => {
-  it('leaves the credentials of two demo tenants that only their owner can read', async () => {
+  it('writes the credentials of two demo tenants to a file that only its owner can read', async () => {
     expect((await stat(credentialsFile())).mode & 0o777).toBe(0o600);
     const tenant = {
       clientId: expect.stringMatching(/^ces_[a-z2-7]{20}$/),
@@ -74,7 +74,7 @@ describe('the first start without configuration', () => {
     });
   });
 
-  it('says where the server, the reference and the credentials are', async () => {
+  it('prints where server, reference and credentials are, but no secret', async () => {
     const said = server.stderr();
     expect(said).toContain(`Clinical Encounter Service on ${baseUrl}\n`);
     expect(said).toContain(`${baseUrl}/docs\n`);
@@ -84,7 +84,7 @@ describe('the first start without configuration', () => {
     }
   });
 
-  it('says a first call that works as it is pasted', async () => {
+  it('prints a first call that works when pasted', async () => {
     const [, command = ''] = server.stderr().split('first call\n');
     expect(command).toContain(`curl -s ${baseUrl}/oauth/token `);
     const { stdout } = await run('bash', ['-c', command]);
@@ -92,7 +92,7 @@ describe('the first start without configuration', () => {
     expect(JSON.parse(stdout)).toMatchObject(token);
   });
 
-  it.each([0, 1])('gives tenant %i clinics and products to try everything with', async (index) => {
+  it.each([0, 1])('gives demo tenant %i clinics and products of every kind', async (index) => {
     const token = await tokenOf(index);
     const clinics: Schemas['Clinic'][] = (await call({ baseUrl }, 'GET /clinics?limit=100', { token })).body.data;
     const products: Schemas['Product'][] = (await call({ baseUrl }, 'GET /tenants/products?limit=100', { token })).body
@@ -107,7 +107,7 @@ describe('the first start without configuration', () => {
     expect(products.filter(({ clinicAvailability }) => clinicAvailability.length > 0)).not.toEqual([]);
   });
 
-  it('gives each client every permission of a partner, and no more than its own tenant', async () => {
+  it('gives each demo client every permission of a partner, for its own tenant only', async () => {
     const [own, other] = [await tokenOf(0), await tokenOf(1)];
     const patient = await call({ baseUrl }, 'POST /clients', {
       token: own,
@@ -132,7 +132,7 @@ describe('the first start without configuration', () => {
   });
 });
 
-it('nothing of a patient is in the log of the service or of PostgreSQL, not even of a refused one', async () => {
+it('the logs of the service and of PostgreSQL contain no data of a created or refused patient', async () => {
   const token = await tokenOf(0);
   const json = patientBody({ email: 'marked@example.com', firstName: 'Zqx', notes: 'zqx' });
   expect((await call({ baseUrl }, 'POST /clients', { token, json })).status).toBe(201);
@@ -143,7 +143,7 @@ it('nothing of a patient is in the log of the service or of PostgreSQL, not even
 });
 
 it(
-  'SIGTERM stops the embedded PostgreSQL too, and the next start keeps the data and the credentials',
+  'SIGTERM also stops the embedded PostgreSQL, and the next start keeps data and credentials',
   async () => {
     const before = await readCredentials();
     const { body } = await call({ baseUrl }, 'POST /clients', {
@@ -164,7 +164,7 @@ it(
 );
 
 it(
-  'SIGKILL loses nothing that was acknowledged',
+  'SIGKILL loses no acknowledged patient',
   async () => {
     const token = await tokenOf(0);
     const acknowledged: string[] = [];

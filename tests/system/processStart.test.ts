@@ -23,15 +23,15 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Starts it, expects it to refuse, and returns what it said. */
+/** Starts the service, expects it to refuse, and returns its message. */
 async function refusalOf(environment: Record<string, string>, ...args: string[]): Promise<string> {
   const server = startServer({ DATA_DIR: folder, DATABASE_URL: database.serviceUrl, ...environment }, ...args);
   expect(await server.ended).toEqual({ code: 1, signal: null });
   expect(server.logged().filter(({ msg }) => msg === 'started')).toEqual([]);
   expect(server.stderr()).toMatch(/^The service did not start\. [^\n]+\n$/);
-  // An operator needs the message, not the stack; nobody needs the secrets.
+  // An operator needs the message without a stack, and secrets must not leak.
   expect(server.stderr()).not.toMatch(/^\s+at /m);
-  // Not the end of a port, which the system chose.
+  // The lookbehind spares a port that ends in 4711.
   expect(server.stderr()).not.toMatch(/(?<!\d)4711/);
   return server.stderr();
 }
@@ -49,8 +49,8 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 const LATER_MIGRATION = `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
   VALUES ('1', 'x', '29991231000000_future', now())`;
 
-describe('the service does not start', () => {
-  it('with wrong variables, all of which it names before it touches anything', async () => {
+describe('the start', () => {
+  it('fails and names every wrong variable before it touches DATA_DIR', async () => {
     const dataDir = join(folder, 'untouched');
     const said = await refusalOf({
       DATA_DIR: dataDir,
@@ -88,12 +88,12 @@ describe('the service does not start', () => {
     expect(await readdir(folder)).not.toContain('untouched');
   });
 
-  it('when nothing answers at DATABASE_URL', async () => {
+  it('fails when DATABASE_URL refuses connections', async () => {
     const said = await refusalOf({ DATABASE_URL: 'postgresql://ces:secret-4711@127.0.0.1:1/ces' });
     expect(said).toMatch(/DATABASE_URL .*ECONNREFUSED/);
   });
 
-  it('on a schema that is behind, which it leaves as it is and says how to mend', async () => {
+  it('fails on a schema that is behind, says how to migrate, and leaves it unchanged', async () => {
     const empty = await createEmptyDatabase();
     try {
       const said = await refusalOf({ DATABASE_URL: empty.url });
@@ -104,7 +104,7 @@ describe('the service does not start', () => {
     }
   });
 
-  it('on a newer schema that needs a later generation of servers', async () => {
+  it('fails on a newer schema that requires a later generation of servers', async () => {
     const newer = await createTestDatabase();
     try {
       await query(newer.url, LATER_MIGRATION);
@@ -119,7 +119,7 @@ describe('the service does not start', () => {
     }
   });
 
-  it('on a port that is in use, which it calls PORT before it touches anything', async () => {
+  it('fails on a PORT that is in use before it touches DATA_DIR', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const port = portOf(other.address());
@@ -129,32 +129,35 @@ describe('the service does not start', () => {
     other.close();
   });
 
-  it('without the signing keys that SIGNING_KEYS_FILE names, which it does not make', async () => {
+  it('fails when the file of SIGNING_KEYS_FILE is missing, and does not create it', async () => {
     const said = await refusalOf({ SIGNING_KEYS_FILE: join(folder, 'missing.json') });
     expect(said).toMatch(/SIGNING_KEYS_FILE .*missing\.json/);
     expect(await readdir(folder)).not.toContain('missing.json');
   });
 
-  it('when DATA_DIR is no folder', async () => {
+  it('fails when DATA_DIR is a file', async () => {
     const file = join(folder, 'a-file');
     await writeFile(file, '');
     expect(await refusalOf({ DATA_DIR: file })).toMatch(/DATA_DIR .*a-file cannot be used/);
   });
 
-  it.each([['an external'], ['the embedded']])('when DATA_DIR cannot be made, with %s database', async (which) => {
-    const external: Record<string, string> = which === 'the embedded' ? { DATABASE_URL: '' } : {};
-    const said = await refusalOf({ DATA_DIR: '/proc/x/y', ...external });
-    expect(said).toMatch(/DATA_DIR \/proc\/x\/y cannot be used: ENOENT/);
-  });
+  it.each([['an external'], ['the embedded']])(
+    'fails when DATA_DIR cannot be created, with %s database',
+    async (which) => {
+      const external: Record<string, string> = which === 'the embedded' ? { DATABASE_URL: '' } : {};
+      const said = await refusalOf({ DATA_DIR: '/proc/x/y', ...external });
+      expect(said).toMatch(/DATA_DIR \/proc\/x\/y cannot be used: ENOENT/);
+    },
+  );
 
-  it('with an option that it does not know', async () => {
+  it('exits with 2 for an unknown option', async () => {
     const server = startServer({ DATA_DIR: folder }, '--migrat');
     expect(await server.ended).toEqual({ code: 2, signal: null });
     expect(server.stderr()).toContain("unknown option '--migrat'");
   });
 });
 
-it('a start warns of a variable that is probably a mistake', async () => {
+it('warns about a variable that is probably misspelt', async () => {
   const server = startServer({ DATA_DIR: folder, DATABASE_URL: 'postgresql://127.0.0.1:1/ces', LOGLEVEL: 'debug' });
   expect(await server.ended).toEqual({ code: 1, signal: null });
   expect(server.logged()).toMatchObject([{ level: 40, msg: expect.stringMatching(/^LOGLEVEL .* LOG_LEVEL\?$/) }]);

@@ -20,7 +20,7 @@ describe('the S3 store without its server', () => {
     await rm(spoolFolder, { recursive: true });
   });
 
-  /** They end with the file, also when a test fails. */
+  /** Closed at the end of the file, also when a test fails. */
   const servers: Server[] = [];
   const serve = async (listener: RequestListener) => {
     const { server, origin } = await listen(listener);
@@ -98,7 +98,7 @@ describe('the S3 store without its server', () => {
     server.close();
   });
 
-  it('takes “no such key” for removed, as some servers answer, but no other 404', async () => {
+  it('treats NoSuchKey on removal as success, but no other 404', async () => {
     let code = 'NoSuchKey';
     const { origin } = await serve((_request, response) => {
       response.writeHead(404).end(`<Error><Code>${code}</Code></Error>`);
@@ -117,7 +117,7 @@ describe('the S3 store without its server', () => {
     expect(text).not.toMatch(/X-Amz|secret|documents\?/);
   });
 
-  it('refuses an endpoint that is no origin', async () => {
+  it('rejects an S3_ENDPOINT with a path', async () => {
     const endpoint = 'https://s3.example.com/path';
     await expect(openS3Store({ ...account, endpoint, spoolFolder })).rejects.toThrow('S3_ENDPOINT');
   });

@@ -39,14 +39,14 @@ describeOnS3('a start on S3', () => {
     ['S3_BUCKET', 'missing'],
     ['S3_BUCKET', 'My_Documents'],
     ['S3_REGION', 'elsewhere'],
-  ])('is refused with a message that names the variable when %s is %s', async (name, value) => {
+  ])('fails with a message that names %s when it is %s', async (name, value) => {
     const { ended, stderr } = startServer({ ...environment, [name]: value });
     expect((await ended).code).toBe(1);
     expect(stderr()).toContain(name);
     expect(stderr()).not.toContain('4711');
   });
 
-  it('succeeds while the server is away; uploads answer 503, and work when it is back', async () => {
+  it('succeeds while the S3 server is down; uploads answer 503, and recover', async () => {
     await proxy.cut();
     const server = startServer(environment);
     const at = { baseUrl: await server.started };

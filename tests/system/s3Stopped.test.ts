@@ -11,7 +11,7 @@ import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 
 const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
-describeOnS3('an S3 server that stops in the middle of a put', () => {
+describeOnS3('the S3 store', () => {
   let s3: S3Server;
   let spoolFolder: string;
   beforeAll(async () => {
@@ -20,7 +20,7 @@ describeOnS3('an S3 server that stops in the middle of a put', () => {
   });
   afterAll(() => rm(spoolFolder, { recursive: true }));
 
-  it('is unavailable, and nothing is left in the spool', async () => {
+  it('is unavailable and empties its spool when the server stops in the middle of a put', async () => {
     const relay = await startRelay(Number(new URL(s3.account.endpoint).port), 5_000_000);
     const endpoint = `http://127.0.0.1:${relay.port}`;
     const store = await openS3Store({ ...s3.account, endpoint, spoolFolder, timeout: 5_000 });
@@ -36,18 +36,18 @@ describeOnS3('an S3 server that stops in the middle of a put', () => {
   });
 });
 
-/** The way to a server on this machine, which tells when so many bytes went there: a moment without a clock. */
+/** Relays to a local port; `reached` resolves after this many bytes, so that the test needs no clock. */
 async function startRelay(target: number, bytes: number) {
   let relayed = 0;
-  let tell = (): void => undefined;
+  let reach = (): void => undefined;
   const reached = new Promise<void>((resolve) => {
-    tell = resolve;
+    reach = resolve;
   });
   const relay = createServer((from: Socket) => {
     const to = connect(target, '127.0.0.1');
     from.on('data', (chunk) => {
       relayed += chunk.length;
-      if (relayed > bytes) tell();
+      if (relayed > bytes) reach();
     });
     from.pipe(to).pipe(from);
     for (const socket of [from, to]) {

@@ -21,7 +21,7 @@ import {
 } from '../support/reviews.js';
 import { statementsOf } from '../support/statements.js';
 
-/** Both are padded to the same power of two where Prisma makes a list. */
+/** Prisma pads lists of both lengths to the same power of two. */
 const [SHORT, LONG] = [5, 8];
 
 let harness: Harness;
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-/** References to so many things, of a new patient unless said otherwise. */
+/** The clinic, treatments and patient of an encounter; by default, a new patient. */
 const parts = async (length: number, ofPatient?: string) => ({
   clinicId: clinicIds[0],
   treatmentIds: productIds.slice(0, length),
@@ -62,11 +62,11 @@ const send = async (target: string, json?: unknown, { token } = partner): Promis
 };
 const setReuse = async (gfeReuse: boolean): Promise<void> => {
   await harness.domain.db.prisma.tenant.update({ where: { id: partner.tenantId }, data: { gfeReuse } });
-  // The state of a caller is kept for a while.
+  // Outlasts the cached state of the caller.
   harness.clock.advance(31);
 };
 
-/** What is made ready for a list of so many values, and then the work with it. */
+/** Prepares lists of this length, and returns the work to observe. */
 type Prepare = (length: number) => Promise<() => Promise<unknown>>;
 const reads = [
   '/encounters',
@@ -80,7 +80,7 @@ const reads = [
 const operations: Record<string, Prepare> = {
   async createEncounter(length) {
     const json = await body(length);
-    // What has documents reuses nothing.
+    // An encounter with documents reuses no approval.
     const { documentIds: _, ...reusing } = json;
     await setReuse(true);
     return async () => {

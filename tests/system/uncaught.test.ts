@@ -13,12 +13,12 @@ beforeAll(async () => {
 afterEach(killServers);
 afterAll(() => stage.close());
 
-/** Where nothing of the service can catch it. */
+/** The service cannot catch an error in these places. */
 const inTimer = 'setTimeout(() => { throw new TypeError("broken timer"); })';
 const inEvent = 'new EventEmitter().emit("error", new TypeError("broken emitter"))';
 const rejection = 'Promise.reject(Object.assign(new Error("jane.miller@example.com"), { code: "EBROKEN" }))';
 
-/** Starts the service beside a module that does this at SIGUSR2. */
+/** Starts the service with a module that causes the fault on SIGUSR2. */
 async function start(fault: string, environment: Record<string, string> = {}) {
   const file = join(stage.dataDir, 'fault.mjs');
   const imports = "import { EventEmitter } from 'node:events';";
@@ -40,7 +40,7 @@ const logged = {
   causes: [{ stack: expect.arrayContaining([expect.stringContaining('fault.mjs')]) }],
 };
 
-it('fails readiness, serves what it has and exits with 1 after an exception in a timer', async () => {
+it('fails /readyz, still serves requests and exits with 1 after an exception in a timer', async () => {
   const { server, ask, fatal } = await start(inTimer, { SHUTDOWN_DELAY: '3' });
   server.child.kill('SIGUSR2');
   while ((await ask('/readyz')).status === 200) await delay(20);
@@ -53,8 +53,8 @@ it('fails readiness, serves what it has and exits with 1 after an exception in a
 
 it.each([
   ['an error event without a listener', inEvent],
-  ['a rejection that nothing handles, without its values', rejection],
-])('logs %s, and exits with 1', async (_what, fault) => {
+  ['an unhandled rejection without its message', rejection],
+])('logs %s, and exits with 1', async (_error, fault) => {
   const { server, fatal } = await start(fault);
   server.child.kill('SIGUSR2');
   expect(await server.ended).toEqual({ code: 1, signal: null });

@@ -19,15 +19,15 @@ import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
 
-/** Servers that are killed; `KILLS=30` for a longer look. */
+/** Servers to kill; `KILLS=30` makes a longer run. */
 const kills = Number(process.env['KILLS'] ?? 4);
 
-/** Tokens are for this address, wherever a server of the deployment listens. */
+/** BASE_URL of every server, so that all accept the same tokens. */
 const publicUrl = 'http://crash.example.com';
 const tenantId = 'lakeside';
 const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
 
-/** What a partner holds in its hands after a 200. */
+/** The parts of a 200 response that must stay true after a crash. */
 interface Acknowledged {
   readonly id: string;
   readonly checksum: string;
@@ -45,7 +45,7 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Reproducible numbers from 0 to 1 (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -56,7 +56,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** A server that says that it is at the public address, and where it really is. */
+/** Starts a server on a known port: the address that it reports is the public one. */
 async function started(environment: Readonly<Record<string, string>>) {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
@@ -72,13 +72,13 @@ interface Plan {
   readonly environment: Record<string, string>;
   readonly uploads: number;
   readonly kills: number;
-  /** Servers that run, and are killed, beside each other. */
+  /** Servers that run and are killed in parallel. */
   readonly servers: number;
-  /** Where parts of objects lie while they arrive, below DATA_DIR. */
+  /** The folder below DATA_DIR that holds incomplete objects. */
   readonly incoming: string;
 }
 
-/** A patient to upload for, made by a server that nobody kills. */
+/** Creates a patient to upload for, and a token. */
 async function provision(environment: Readonly<Record<string, string>>) {
   const { server, baseUrl } = await started(environment);
   const domain = systemContext(stage.db);
@@ -91,7 +91,7 @@ async function provision(environment: Readonly<Record<string, string>>) {
   return { token, patientId: String(body.user_id) };
 }
 
-/** Uploads until enough were acknowledged, while servers are killed; returns what was acknowledged. */
+/** Uploads while servers are killed until enough uploads are acknowledged; returns these. */
 async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan, random: () => number) {
   const acknowledged: Acknowledged[] = [];
   let [begun, killed] = [0, 0];
@@ -110,8 +110,8 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
     acknowledged.push({ id, checksum, link: fileUrl });
   };
 
-  /** One server after the other, each with three uploads at any time, and killed in the middle of them. */
-  const liveAndDie = async (): Promise<void> => {
+  /** Starts one server after another, keeps three uploads running on each, and kills it among them. */
+  const runAndKill = async (): Promise<void> => {
     while (killed < kills || acknowledged.length < uploads) {
       const { server, baseUrl } = await started(environment);
       let alive = true;
@@ -119,7 +119,7 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
       const partner = async (): Promise<void> => {
         while (alive && !enough()) {
           await upload(baseUrl).catch((error: unknown) => {
-            // A server that is killed cuts its connections; anything else is a fault.
+            // Only a killed server may cut its connections.
             if (alive) throw error;
           });
         }
@@ -136,7 +136,7 @@ async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan
       await Promise.all([server.ended, partners]);
     }
   };
-  await Promise.all(Array.from({ length: servers }, liveAndDie));
+  await Promise.all(Array.from({ length: servers }, runAndKill));
   return acknowledged;
 }
 
@@ -146,8 +146,8 @@ async function keysOf(objects: ObjectStore): Promise<string[]> {
   return keys.sort();
 }
 
-/** What must hold whenever servers were killed, wherever they were. */
-async function holds(plan: Plan): Promise<void> {
+/** Kills servers at random moments, then checks rows, objects and acknowledged uploads. */
+async function killAndCheck(plan: Plan): Promise<void> {
   const environment = { DATA_DIR: stage.dataDir, BASE_URL: publicUrl, ...plan.environment };
   const seed = Number(process.env['CRASH_SEED'] ?? randomInt(2 ** 31));
   try {
@@ -177,13 +177,13 @@ async function holds(plan: Plan): Promise<void> {
     }
     for (const { link, checksum } of acknowledged) expect(await contentOf(link)).toBe(checksum);
 
-    // There is something to remove also when no server was killed at the moment that leaves it.
+    // Makes sure that there are leftovers to remove, even if no kill caused any.
     const orphan = `${tenantId}/clients/${randomUUID()}/lab-results/${randomUUID()}/blood.pdf`;
     await objects.put(orphan, bodyOf('%PDF-'), 'application/pdf');
     const incoming = join(stage.dataDir, plan.incoming);
     await writeFile(join(incoming, 'left'), '%PDF-');
     expect(await keysOf(objects)).toEqual(expect.arrayContaining([orphan, ...rowKeys]));
-    // Every server that uploads is dead, so nothing is too young.
+    // All uploading servers are dead, so no object is too young to remove.
     const later = { ...systemContext(stage.db), now: () => new Date(Date.now() + 60_000), objects };
     await removeOrphanedObjects(later, { safeAge: 0 });
     expect(await keysOf(objects)).toEqual(rowKeys);
@@ -194,8 +194,8 @@ async function holds(plan: Plan): Promise<void> {
 }
 
 describe('kill -9 during uploads', () => {
-  it('leaves no row without its object, loses nothing acknowledged, and what it leaves is removed', async () => {
-    await holds({ environment: {}, uploads: 6 * kills, kills, servers: 2, incoming: 'documents/.incoming' });
+  it('loses no acknowledged upload, leaves no row without its object, and leaves only orphans that the clean-up removes', async () => {
+    await killAndCheck({ environment: {}, uploads: 6 * kills, kills, servers: 2, incoming: 'documents/.incoming' });
   });
 });
 
@@ -208,7 +208,7 @@ describeOnS3('kill -9 during uploads to S3', () => {
   });
   afterAll(() => s3.close());
 
-  it('leaves no row without its object, loses nothing acknowledged, and what it leaves is removed', async () => {
-    await holds({ environment: s3.environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' });
+  it('loses no acknowledged upload, leaves no row without its object, and leaves only orphans that the clean-up removes', async () => {
+    await killAndCheck({ environment: s3.environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' });
   });
 });

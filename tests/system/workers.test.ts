@@ -16,7 +16,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-it('serves on one port by several workers, replaces one that dies, and ends all of them', async () => {
+it('serves one port with two workers, replaces a dead worker, and ends all workers on SIGTERM', async () => {
   const { dataDir, remove } = await temporaryDataDir();
   try {
     const server = startServer({ DATA_DIR: dataDir, WORKERS: '2' });
@@ -37,9 +37,9 @@ it('serves on one port by several workers, replaces one that dies, and ends all 
 
     process.kill(first, 'SIGKILL');
     const died = 'a worker died; another one takes its place';
-    // What is dealt out until then is lost with it.
+    // Connections that it was given until then are lost.
     while (!server.logged().some(({ msg }) => msg === died)) await delay(5);
-    // The other one serves until there are two again.
+    // The other worker serves until there are two again.
     const statuses: number[] = [];
     do statuses.push(await create());
     while (workersOf(server).length < 2);
@@ -57,7 +57,7 @@ it('serves on one port by several workers, replaces one that dies, and ends all 
   }
 });
 
-it('continues, and replaces workers, when a later build has migrated its database; so does one that starts then', async () => {
+it('runs, replaces workers and starts on a database that a later build has migrated', async () => {
   const stage = await openStage();
   try {
     const environment = { ...stage.environment, WORKERS: '2' };
@@ -86,7 +86,7 @@ it('continues, and replaces workers, when a later build has migrated its databas
   }
 });
 
-it('does not start with a number of workers that makes no sense, and says why', async () => {
+it('refuses to start with WORKERS=0, and names the allowed values', async () => {
   const { dataDir, remove } = await temporaryDataDir();
   try {
     const server = startServer({ DATA_DIR: dataDir, WORKERS: '0' });
