@@ -1,55 +1,40 @@
 import { newPartner, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import type { Harness } from '../support/harness.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { completedEncounter } from '../support/reviews.js';
-import { runJson, runProgram } from './runProgram.js';
+import { openOperator, refusal, type Operator } from './operator.js';
 
-let database: TestDatabase;
-let environment: Record<string, string>;
+let operator: Operator;
 let harness: Harness;
 let partner: Partner;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  environment = { DATABASE_URL: database.url };
-  harness = await startHarness({ databaseUrl: database.url });
+  operator = await openOperator();
+  ({ harness } = operator);
   partner = await newPartner(harness);
 });
-afterAll(async () => {
-  await harness.close();
-  await database.drop();
-});
+afterAll(() => operator.close());
 
 const orderOf = async (orderNo: string) => (await getOrder(harness, partner, orderNo)).body;
 const newOrder = async (owner = partner): Promise<string> => (await completedEncounter(harness, owner)).order_no;
 const cancel = (orderNo: string, tenant = partner.tenantId) =>
-  runProgram(environment, 'order', 'cancel', orderNo, '--tenant', tenant);
+  operator.run('order', 'cancel', orderNo, '--tenant', tenant);
 
 describe('tenant configure', () => {
   it('changes the given settings of a tenant, which its name or id selects, and prints them', async () => {
     const { tenantId } = await newPartner(harness);
     const { name } = await harness.domain.db.prisma.tenant.findUniqueOrThrow({ where: { id: tenantId } });
     const configured = {
-      id: tenantId,
-      name,
-      mode: 'live',
-      isActive: true,
-      gfeReuseMonths: 12,
-      requireLicensedProvider: false,
-      createdAt: expect.any(String),
+      ...{ id: tenantId, name, mode: 'live', isActive: true, createdAt: expect.any(String) },
+      ...{ gfeReuseMonths: 12, requireLicensedProvider: false },
     };
-    const configure = (...args: string[]) => runJson(environment, 'tenant', 'configure', name, ...args);
+    const configure = (...args: string[]) => operator.json('tenant', 'configure', name, ...args);
     expect(await configure('--gfe-reuse', 'on')).toEqual({ ...configured, gfeReuse: true, currency: 'USD' });
     expect(await configure('--currency', 'cad')).toEqual({ ...configured, gfeReuse: true, currency: 'CAD' });
-    expect(await configure('--gfe-reuse', 'off', '--currency', 'EUR')).toEqual({
-      ...configured,
-      gfeReuse: false,
-      currency: 'EUR',
-    });
-    const listed = await runJson(environment, 'tenant', 'list');
-    expect(listed).toContainEqual({ ...configured, gfeReuse: false, currency: 'EUR' });
+    const last = { ...configured, gfeReuse: false, currency: 'EUR' };
+    expect(await configure('--gfe-reuse', 'off', '--currency', 'EUR')).toEqual(last);
+    expect(await operator.json('tenant', 'list')).toContainEqual(last);
     const settings = ['--gfe-reuse', 'on', '--gfe-reuse-months', '6'];
-    const text = await runProgram(environment, 'tenant', 'configure', tenantId, ...settings);
+    const text = await operator.run('tenant', 'configure', tenantId, ...settings);
     const stdout = `id                  ${tenantId}\ngfe reuse           on\ngfe reuse months    6\nlicensed providers  off\ncurrency            EUR\n`;
     expect(text).toEqual({ code: 0, stdout, stderr: '' });
   });
@@ -57,7 +42,7 @@ describe('tenant configure', () => {
   it('applies a new currency to new orders only', async () => {
     const owner = await newPartner(harness);
     const before = await newOrder(owner);
-    await runJson(environment, 'tenant', 'configure', owner.tenantId, '--currency', 'CAD');
+    await operator.json('tenant', 'configure', owner.tenantId, '--currency', 'CAD');
     const after = await newOrder(owner);
     const orders = await Promise.all([before, after].map((orderNo) => getOrder(harness, owner, orderNo)));
     expect(orders.map((order) => order.body.currency)).toEqual(['USD', 'CAD']);
@@ -68,16 +53,9 @@ describe('tenant configure', () => {
     ['an unknown currency code', 2, ['', '--currency', 'ABC'], /"ABC" is no currency/],
     ['the name of a currency', 2, ['', '--currency', 'dollars'], /"dollars" is no currency/],
   ])('refuses %s in one line, with exit code %i', async (_fault, expected, [tenant, ...options], message) => {
-    const { code, stdout, stderr } = await runProgram(
-      environment,
-      'tenant',
-      'configure',
-      tenant || partner.tenantId,
-      ...options,
-    );
-    expect({ code, stdout }).toEqual({ code: expected, stdout: '' });
-    expect(stderr).toMatch(message);
-    expect(stderr.trimEnd()).not.toContain('\n');
+    const refused = await operator.run('tenant', 'configure', tenant || partner.tenantId, ...options);
+    expect(refused).toEqual(refusal(expected, message));
+    expect(refused.stderr.trimEnd()).not.toContain('\n');
   });
 });
 
@@ -85,22 +63,14 @@ describe('order cancel', () => {
   it('cancels an unpaid order, and records order.cancelled', async () => {
     const orderNo = await newOrder();
     const { encounter_id } = await orderOf(orderNo);
-    expect(await runJson(environment, 'order', 'cancel', orderNo.toLowerCase(), '--tenant', partner.tenantId)).toEqual({
-      orderNo,
-      orderStatus: 'cancelled',
-      currency: 'USD',
-      grandTotal: '255.00',
-    });
+    const printed = await operator.json('order', 'cancel', orderNo.toLowerCase(), '--tenant', partner.tenantId);
+    const order = { orderStatus: 'cancelled', currency: 'USD', grandTotal: '255.00' };
+    expect(printed).toEqual({ orderNo, ...order });
     const amounts = { paid_amt: '0.00', balance_amt: '255.00' };
     expect(await orderOf(orderNo)).toMatchObject({ order_status: 'cancelled', ...amounts });
     const [event] = await eventsAbout(harness, partner, { order_no: orderNo }, 'order.cancelled');
-    expect(event?.data).toEqual({
-      order_no: orderNo,
-      encounter_id,
-      order_status: 'cancelled',
-      grand_total: '255.00',
-      balance_amt: '255.00',
-    });
+    const totals = { grand_total: '255.00', balance_amt: '255.00' };
+    expect(event?.data).toEqual({ order_no: orderNo, encounter_id, order_status: 'cancelled', ...totals });
     const other = await newOrder();
     expect(await cancel(other)).toEqual({ code: 0, stdout: `${other} over 255.00 USD is cancelled.\n`, stderr: '' });
   });
@@ -113,14 +83,14 @@ describe('order cancel', () => {
     const foreign = await newOrder(await newPartner(harness));
     const before = await Promise.all([partly, paid, done].map(orderOf));
     const refusals = await Promise.all([partly, paid, done, foreign, 'ORD-999999'].map((orderNo) => cancel(orderNo)));
-    expect(refusals.map(({ code, stdout }) => [code, stdout])).toEqual(Array.from({ length: 5 }, () => [1, '']));
-    expect(refusals.map(({ stderr }) => stderr)).toEqual([
+    const messages = [
       `${partly} cannot be cancelled: 0.01 of it is paid.\n`,
       `${paid} cannot be cancelled: it is paid.\n`,
       `${done} cannot be cancelled: it is cancelled.\n`,
       `The tenant ${partner.tenantId} has no order "${foreign}".\n`,
       `The tenant ${partner.tenantId} has no order "ORD-999999".\n`,
-    ]);
+    ];
+    expect(refusals).toEqual(messages.map((message) => refusal(1, message)));
     expect(await Promise.all([partly, paid, done].map(orderOf))).toEqual(before);
   });
 

@@ -27,7 +27,7 @@ export async function runProgram(environment: Environment, ...args: readonly str
  * Runs a command with --json in this process.
  * @throws Error with its standard error when it fails or writes more than the JSON
  */
-export async function runJson(environment: Environment, ...args: readonly string[]): Promise<unknown> {
+export async function runJson(environment: Environment, ...args: readonly string[]): Promise<any> {
   const { code, stdout, stderr } = await runProgram(environment, ...args, '--json');
   if (code !== 0 || stderr !== '') throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout);
