@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { loginBody } from '../support/tokens.js';
+import { newCredentials } from './servers.js';
 
 const REQUESTS = 1_000;
 const AT_ONCE = 40;
@@ -20,9 +18,7 @@ afterAll(() => stage.close());
 it('writes one audit row for every answered request, also when the server is killed under load', async () => {
   const server = startServer({ ...stage.environment, LOG_LEVEL: 'info' });
   const baseUrl = await server.started;
-  const context = systemContext(stage.db);
-  const { id: tenant } = await createTenant(context, { name: 'Lakeside', mode: 'live' });
-  const token = await newToken({ baseUrl }, await createApiClient(context, { tenant, preset: 'partner' }));
+  const token = await newToken({ baseUrl }, await newCredentials(stage.db));
   const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
   const targets = [`GET /clients/${body.user_id}`, 'GET /clinics', `GET /clients/${randomUUID()}`, 'POST /clients'];
 
@@ -58,9 +54,7 @@ it('writes one audit row for every answered request, also when the server is kil
 it('counts failed logins after the first 20 in one audit row before a stopped server ends', async () => {
   const server = startServer({ ...stage.environment, RATE_LIMIT: 'off' });
   const baseUrl = await server.started;
-  const context = systemContext(stage.db);
-  const { id: tenant } = await createTenant(context, { name: 'Hillside', mode: 'live' });
-  const { clientId } = await createApiClient(context, { tenant, preset: 'partner' });
+  const { tenant, clientId } = await newCredentials(stage.db, 'Hillside');
   const json = loginBody({ clientId, clientSecret: 'wrong' });
   for (let attempt = 0; attempt < 23; attempt += 1) {
     expect((await call({ baseUrl }, 'POST /oauth/token', { json })).status).toBe(401);

@@ -29,11 +29,10 @@ function start(blockedMs = 0): void {
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
 }
 
-const logged = (): Record<string, unknown>[] =>
-  said
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+const logged = (): Record<string, unknown>[] => {
+  const lines = said.split('\n').slice(0, -1);
+  return lines.map((line) => JSON.parse(line));
+};
 
 async function lineOf(message: string): Promise<Record<string, unknown>> {
   for (;;) {

@@ -1,22 +1,15 @@
-import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
 import { Client } from 'pg';
 import { v7 } from 'uuid';
-import { openDatabase } from '../../src/adapters/database/database.js';
+import { openDatabase, type Database } from '../../src/adapters/database/database.js';
 import { isUnavailable, isUniqueViolation, sqlState } from '../../src/adapters/database/databaseErrors.js';
-import type { Database } from '../../src/adapters/database/database.js';
-import { createTestDatabase } from '../support/postgres.js';
-import type { TestDatabase } from '../support/postgres.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { startProxy } from '../support/proxy.js';
 
 const at = new Date('2027-11-07T05:30:00.000Z');
+const times = { createdAt: at, updatedAt: at };
 const category = (id = v7()) => ({
-  tenantId: 'a',
-  id,
-  categoryName: id,
-  reviewOften: 'YEARLY',
-  reviewRecurring: true,
-  createdAt: at,
-  updatedAt: at,
+  ...{ tenantId: 'a', id, categoryName: id, reviewOften: 'YEARLY', reviewRecurring: true },
+  ...times,
 });
 
 let database: TestDatabase;
@@ -31,7 +24,7 @@ beforeAll(async () => {
   const name = new URL(database.url).pathname.slice(1);
   await observer.query(`ALTER DATABASE ${name} SET TimeZone = 'America/New_York'`);
   db = openDatabase(database.url, { poolSize: 1, timeoutMs: 1_500 });
-  await db.prisma.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', createdAt: at, updatedAt: at } });
+  await db.prisma.tenant.create({ data: { id: 'a', name: 'A', mode: 'live', ...times } });
 });
 
 afterAll(async () => {
@@ -40,12 +33,20 @@ afterAll(async () => {
   await database.drop();
 });
 
-async function failure(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
+/** The error of the work; undefined if it succeeds. */
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
     () => undefined,
     (error: unknown) => error ?? 'undefined',
   );
-}
+
+/** The errors of a query and of a transaction. */
+const failures = ({ prisma }: Database): Promise<unknown[]> =>
+  Promise.all([prisma.tenant.count(), prisma.$transaction(async (tx) => tx.tenant.count())].map(failure));
+
+const endSessions = () =>
+  observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
 
 async function prepared(): Promise<string[]> {
   const rows = await db.prisma.$queryRaw<{ statement: string }[]>`SELECT statement FROM pg_prepared_statements`;
@@ -54,15 +55,9 @@ async function prepared(): Promise<string[]> {
 
 describe('prepared statements', () => {
   it('are reused for each shape, and a list with its relations is a single one', async () => {
-    const list = (id: string) =>
-      db.prisma.product.findMany({
-        where: { tenantId: 'a', id },
-        include: {
-          category: true,
-          offer: { include: { variants: true } },
-          availability: { include: { clinic: true } },
-        },
-      });
+    const clinics = { include: { clinic: true } };
+    const include = { category: true, offer: { include: { variants: true } }, availability: clinics };
+    const list = (id: string) => db.prisma.product.findMany({ where: { tenantId: 'a', id }, include });
     await prepared();
     const before = await prepared();
     await list(v7());
@@ -74,14 +69,10 @@ describe('prepared statements', () => {
 
   it('do not exceed 300 on a connection', async () => {
     for (let size = 1; size <= 320; size += 1) {
-      await db.prisma.category.findMany({
-        where: { tenantId: 'a', id: { in: Array.from({ length: size }, () => v7()) } },
-      });
+      const id = { in: Array.from({ length: size }, () => v7()) };
+      await db.prisma.category.findMany({ where: { tenantId: 'a', id } });
     }
-    const [kept] = await db.prisma.$queryRaw<
-      { count: number }[]
-    >`SELECT count(*)::int AS count FROM pg_prepared_statements`;
-    expect(kept?.count).toBeLessThanOrEqual(300);
+    expect((await prepared()).length).toBeLessThanOrEqual(300);
   });
 });
 
@@ -122,7 +113,7 @@ describe('isUniqueViolation', () => {
 
 describe('an error', () => {
   it('contains no value of the refused row', async () => {
-    const data = { id: 'not a slug', name: 'Jane', mode: 'live', createdAt: at, updatedAt: at } as const;
+    const data = { id: 'not a slug', name: 'Jane', mode: 'live', ...times } as const;
     const error = await failure(db.prisma.tenant.create({ data }));
     expect(error).toMatchObject({ meta: { driverAdapterError: { cause: { originalCode: '23514' } } } });
     expect(JSON.stringify(error) + String(error)).not.toMatch(/Jane|not a slug/);
@@ -132,23 +123,18 @@ describe('an error', () => {
 describe('a database that fails', () => {
   it('is unavailable while it refuses connections', async () => {
     const closed = openDatabase('postgresql://postgres:x@127.0.0.1:1/x');
-    expect(isUnavailable(await failure(closed.prisma.tenant.count()))).toBe(true);
-    expect(isUnavailable(await failure(closed.prisma.$transaction(async (tx) => tx.tenant.count())))).toBe(true);
+    expect((await failures(closed)).map(isUnavailable)).toEqual([true, true]);
   });
 
   it('is unavailable within the timeout when it accepts connections but does not answer', async () => {
-    const sockets: Socket[] = [];
-    const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
-    await new Promise((listening) => silent.once('listening', listening));
-    const { port } = silent.address() as AddressInfo;
-    const mute = openDatabase(`postgresql://postgres:x@127.0.0.1:${port}/x`, { timeoutMs: 300 });
+    const proxy = await startProxy(database.url);
+    proxy.hang();
+    const mute = openDatabase(proxy.url, { timeoutMs: 300 });
     const start = Date.now();
-    expect(isUnavailable(await failure(mute.prisma.tenant.count()))).toBe(true);
-    expect(isUnavailable(await failure(mute.prisma.$transaction(async (tx) => tx.tenant.count())))).toBe(true);
+    expect((await failures(mute)).map(isUnavailable)).toEqual([true, true]);
     expect(Date.now() - start).toBeLessThan(5_000);
     await mute.close();
-    sockets.forEach((socket) => socket.destroy());
-    silent.close();
+    await proxy.close();
   });
 
   it('is unavailable when a statement exceeds the timeout, cancels the statement and serves the next one', async () => {
@@ -164,23 +150,18 @@ describe('a database that fails', () => {
   it('is unavailable while every connection is in use, and serves the next query', async () => {
     const taken = db.prisma.$transaction(async (tx) => {
       await tx.tenant.count();
-      return Promise.all(
-        [db.prisma.tenant.count(), db.prisma.$transaction(async (other) => other.tenant.count())].map(failure),
-      );
+      return failures(db);
     });
     expect((await taken).map(isUnavailable)).toEqual([true, true]);
     expect(await db.prisma.tenant.count()).toBe(1);
   });
 
   it('is unavailable when it terminates a session in a query or transaction, and serves the next query', async () => {
-    const end = () =>
-      observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
     expect(isUnavailable(await failure(db.prisma.$queryRaw`SELECT pg_terminate_backend(pg_backend_pid())`))).toBe(true);
     expect(await db.prisma.tenant.count()).toBe(1);
     const cut = db.prisma.$transaction(async (tx) => {
       await tx.category.create({ data: category() });
-      await end();
+      await endSessions();
       await tx.category.create({ data: category() });
     });
     expect(isUnavailable(await failure(cut))).toBe(true);
@@ -204,8 +185,7 @@ describe('a database that fails', () => {
     const other = openDatabase(database.url);
     const count = () => other.of('b').rows`SELECT FROM category WHERE tenant_id = ${'b'}`;
     await count();
-    await observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
+    await endSessions();
     // The first attempt may still use the terminated connection.
     expect(await count().catch(count)).toEqual([]);
     await other.close();

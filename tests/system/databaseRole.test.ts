@@ -9,7 +9,9 @@ import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
 import { rowsOf } from '../support/migrations.js';
 import { createEmptyDatabase, createTestDatabase, temporaryDataDir, type TestDatabase } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
+import { refusal } from '../cli/operator.js';
 import { runJson, runProgram } from '../cli/runProgram.js';
+import { expectCleanExit } from './servers.js';
 
 const databases: TestDatabase[] = [];
 const clients: Client[] = [];
@@ -32,19 +34,16 @@ async function connect(connectionString: string): Promise<Client> {
   return client;
 }
 
-/** The SQLSTATE of each statement, or "done". */
-async function refusals(client: Client, statements: readonly string[]): Promise<Record<string, unknown>> {
-  const codes: Record<string, unknown> = {};
+/** Expects that PostgreSQL denies every statement. */
+async function expectDenied(client: Client, statements: readonly string[]): Promise<void> {
+  const codes = [];
   for (const statement of statements) {
-    codes[statement] = await client.query(statement).then(
-      () => 'done',
-      (error: unknown) => sqlState(error),
-    );
+    const attempt = client.query(statement).then(() => 'done');
+    codes.push([statement, await attempt.catch((error: unknown) => sqlState(error))]);
   }
-  return codes;
+  // insufficient_privilege
+  expect(codes).toEqual(statements.map((statement) => [statement, '42501']));
 }
-
-const INSUFFICIENT_PRIVILEGE = '42501';
 
 it('the service role cannot change the schema, its own rights or the record of migrations', async () => {
   const { serviceUrl } = await make(createTestDatabase);
@@ -65,9 +64,7 @@ it('the service role cannot change the schema, its own rights or the record of m
     'SET session_replication_role = replica',
     `COPY client TO PROGRAM 'true'`,
   ];
-  expect(await refusals(await connect(serviceUrl), statements)).toEqual(
-    Object.fromEntries(statements.map((statement) => [statement, INSUFFICIENT_PRIVILEGE])),
-  );
+  await expectDenied(await connect(serviceUrl), statements);
 });
 
 it('the service role can insert and read audit rows, but neither change nor delete them', async () => {
@@ -84,8 +81,7 @@ it('the service role can insert and read audit rows, but neither change nor dele
        FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS privilege`,
     );
     expect(rows.flatMap(({ privilege, held }) => (held ? [privilege] : []))).toEqual(['SELECT', 'INSERT']);
-    const changes = [`DELETE FROM ${table}`, `TRUNCATE ${table}`];
-    expect(Object.values(await refusals(service, changes))).toEqual(changes.map(() => INSUFFICIENT_PRIVILEGE));
+    await expectDenied(service, [`DELETE FROM ${table}`, `TRUNCATE ${table}`]);
   }
 });
 
@@ -108,13 +104,12 @@ it('the service role can neither remove audit rows nor forge a checkpoint that r
     'SET search_path = public',
   ]) {
     await service.query(prepare);
-    const attempts = [
+    await expectDenied(service, [
       checkpoint('1').replace('audit_seal', 'public.audit_seal'),
       'DELETE FROM public.audit_event',
       'DELETE FROM public.audit_seal',
       `UPDATE public.audit_seal SET removes = 1`,
-    ];
-    expect(Object.values(await refusals(service, attempts))).toEqual(attempts.map(() => INSUFFICIENT_PRIVILEGE));
+    ]);
   }
   const { rows } =
     await service.query(`SELECT proname AS name FROM pg_proc JOIN pg_namespace ON pronamespace = pg_namespace.oid
@@ -126,17 +121,15 @@ it('the service role can neither remove audit rows nor forge a checkpoint that r
 it('audit purge removes rows with DATABASE_OWNER_URL only, and is itself audited', async () => {
   const { url, serviceUrl } = await make(createTestDatabase);
   await runJson({ DATABASE_URL: serviceUrl }, 'tenant', 'list');
-  await rowsOf(
-    serviceUrl,
-    `INSERT INTO audit_event (at, operation_id, outcome) VALUES (now(), 'getPatient', 'success')`,
-  );
+  const row = `INSERT INTO audit_event (at, operation_id, outcome) VALUES (now(), 'getPatient', 'success')`;
+  await rowsOf(serviceUrl, row);
   const db = openDatabase(serviceUrl);
   const sealedAt = new Date(Date.now() - 2_193 * 86_400_000);
   await addCheckpoints({ ...systemContext(db), now: () => sealedAt });
   await db.close();
 
   const alone = await runProgram({ DATABASE_URL: serviceUrl }, 'audit', 'purge');
-  expect(alone).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('give DATABASE_OWNER_URL') });
+  expect(alone).toEqual(refusal(1, /give DATABASE_OWNER_URL/));
   const split = { DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: url };
   expect(await runJson(split, 'audit', 'purge', '--keep-days', '2194')).toEqual({ removed: 0 });
   expect(await runJson(split, 'audit', 'purge')).toEqual({ removed: 2 });
@@ -151,18 +144,18 @@ it('audit purge removes rows with DATABASE_OWNER_URL only, and is itself audited
 
 it('migrate runs as the role of DATABASE_OWNER_URL and grants rights to that of DATABASE_URL, which cannot migrate alone', async () => {
   const { url, serviceUrl } = await make(createEmptyDatabase);
-  const alone = await runProgram({ DATABASE_URL: serviceUrl }, 'migrate');
-  expect(alone).toMatchObject({ code: 1, stderr: expect.stringContaining('permission denied for schema public') });
+  const alone = { DATABASE_URL: serviceUrl };
+  expect(await runProgram(alone, 'migrate')).toEqual(refusal(1, /permission denied for schema public/));
 
   // A deployment with a single role leaves the schema like this.
   await runJson({ DATABASE_URL: url }, 'migrate');
-  const refused = await runProgram({ DATABASE_URL: serviceUrl }, 'tenant', 'list');
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/permission denied.*DATABASE_OWNER_URL/) });
+  const denied = /permission denied.*DATABASE_OWNER_URL/;
+  expect(await runProgram(alone, 'tenant', 'list')).toEqual(refusal(1, denied));
 
-  const split = { DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: url };
+  const split = { ...alone, DATABASE_OWNER_URL: url };
   expect(await runJson(split, 'migrate')).toEqual({ applied: [] });
-  await runJson({ DATABASE_URL: serviceUrl }, 'tenant', 'create', 'Lakeside Health');
-  expect(await runJson({ DATABASE_URL: serviceUrl }, 'tenant', 'list')).toMatchObject([{ id: 'lakeside-health' }]);
+  await runJson(alone, 'tenant', 'create', 'Lakeside Health');
+  expect(await runJson(alone, 'tenant', 'list')).toMatchObject([{ id: 'lakeside-health' }]);
 });
 
 it('the server uses the embedded database of an older build as a role without special rights', async () => {
@@ -183,8 +176,7 @@ it('the server uses the embedded database of an older build as a role without sp
     );
     expect(sessions).toEqual([{ role: 'clinical_encounter_service', is_powerful: false }]);
     await beside.close();
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await expectCleanExit(server);
   } finally {
     await remove();
   }
@@ -194,8 +186,6 @@ it('migrate names a role that does not exist', async () => {
   const { url } = await make(createEmptyDatabase);
   const unknown = Object.assign(new URL(url), { username: 'missing_role' }).href;
   const environment = { DATABASE_URL: unknown, DATABASE_OWNER_URL: url };
-  expect(await runProgram(environment, 'migrate')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('role "missing_role" does not exist'),
-  });
+  const refused = await runProgram(environment, 'migrate');
+  expect(refused).toEqual(refusal(1, /role "missing_role" does not exist/));
 });

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,8 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { openEmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
-import type { EmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
+import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embeddedPostgres.js';
 import { errorCode } from '../../src/failures.js';
 import { temporaryDataDir } from '../support/postgres.js';
 
@@ -26,9 +24,7 @@ afterEach(async () => {
   for (const opened of open.splice(0).reverse()) await opened.close();
 });
 
-afterAll(async () => {
-  await remove();
-});
+afterAll(() => remove());
 
 async function here(
   role: 'server' | 'tool',
@@ -184,12 +180,7 @@ describe('after a crash', () => {
     const { url } = await here('server');
     await query(url, 'CREATE TABLE durable AS SELECT 1 AS n');
     process.kill(await postmaster(), 'SIGKILL');
-    await until(() =>
-      query(url, 'SELECT n FROM durable').then(
-        ([row]) => row?.[0] === 1,
-        () => false,
-      ),
-    );
+    await until(async () => (await query(url, 'SELECT n FROM durable').catch(() => [])).length === 1);
   });
 
   it('Ctrl-C in a terminal ends the server but does not reach PostgreSQL', async () => {

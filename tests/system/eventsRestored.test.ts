@@ -15,12 +15,8 @@ let remove: () => Promise<void>;
 beforeAll(async () => {
   const folder = await temporaryDataDir();
   remove = folder.remove;
-  cluster = await openEmbeddedPostgres({
-    dataDir: folder.dataDir,
-    role: 'server',
-    log: () => {},
-    settings: { fsync: 'off' },
-  });
+  const options = { dataDir: folder.dataDir, role: 'server', log: () => {}, settings: { fsync: 'off' } } as const;
+  cluster = await openEmbeddedPostgres(options);
   database = await createTestDatabase();
 });
 afterAll(async () => {

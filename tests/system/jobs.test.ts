@@ -38,12 +38,9 @@ type Run = (moment?: Date) => Promise<{ together: number; again: number }>;
 
 async function runAtOnce(name: string, moment = harness.clock.now): ReturnType<Run> {
   const job = sweeps.find((each) => each.name === name);
-  const {
-    domain,
-    services: { objects, config, log },
-  } = harness;
+  const { objects, config, log } = harness.services;
   const { signal } = new AbortController();
-  const context = { ...domain, objects, config, log, signal, now: () => new Date(moment) };
+  const context = { ...harness.domain, objects, config, log, signal, now: () => new Date(moment) };
   const run = async (): Promise<number> => Number(await job?.run(context));
   const counts = await Promise.all(Array.from({ length: PROCESSES }, run));
   return { together: counts.reduce((sum, count) => sum + count, 0), again: await run() };
@@ -159,7 +156,6 @@ const cases: Readonly<Record<string, { readonly guarantee: string; check(run: Ru
 
 describe('a job that runs in several processes at once, and again', () => {
   const rows = Object.entries(cases).map(([name, { guarantee, check }]) => ({ name, guarantee, check }));
-
   it.each(rows)('$name $guarantee', ({ name, check }) => check((moment) => runAtOnce(name, moment)));
 
   it('has a case here for every sweep', () => {
@@ -202,16 +198,11 @@ it.each([
       SELECT tenant_id, id, 'createPatient', 'old', sha256(''), now() - interval '25 hours'
       FROM api_client WHERE tenant_id = ${partner.tenantId}`;
   }
-  await rowsOf(
-    database.url,
-    `CREATE FUNCTION refuse_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001'; END $$`,
-  );
-  await rowsOf(
-    database.url,
-    `CREATE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW
-    WHEN (OLD.tenant_id = '${one.tenantId}') EXECUTE FUNCTION refuse_${table}()`,
-  );
+  const sql = `CREATE FUNCTION refuse_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'Jane Miller' USING ERRCODE = 'XX001'; END $$;
+    CREATE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW
+      WHEN (OLD.tenant_id = '${one.tenantId}') EXECUTE FUNCTION refuse_${table}()`;
+  await rowsOf(database.url, sql);
   const logged = harness.logged.length;
   expect((await runAtOnce(name)).together).toBe(1);
   await rowsOf(database.url, `DROP TRIGGER refuse ON ${table}`);

@@ -4,7 +4,6 @@ import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:f
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/packageRoot.js';
 import { portOf } from '../support/fileHost.js';
 
@@ -19,10 +18,8 @@ beforeEach(async () => {
     await copyFile(new URL(name, packageRoot), join(folder, name));
   }
   await program('bin/npm', 'echo noise of npm');
-  await program(
-    'node_modules/.bin/tsx',
-    'echo noise of $1; mkdir -p generated/docs generated/prisma; touch generated/docs/index.html',
-  );
+  const docs = 'mkdir -p generated/docs generated/prisma; touch generated/docs/index.html';
+  await program('node_modules/.bin/tsx', `echo noise of $1; ${docs}`);
   await program('node_modules/.bin/esbuild', 'echo noise of esbuild');
   for (const name of ['scripts/generate.ts', 'scripts/docs.ts', 'tsconfig.json']) {
     await writeFile(join(folder, name), '');
@@ -76,13 +73,9 @@ it('"make start" refuses a PORT that is in use before it installs packages, and 
 });
 
 it('make and the programs refuse an older Node before any other step, and name its version', async () => {
-  await writeFile(
-    join(folder, 'older.cjs'),
-    `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.9.0' } });`,
-  );
-  const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8')) as {
-    scripts: Record<'start' | 'cli', string>;
-  };
+  const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.9.0' } });`;
+  await writeFile(join(folder, 'older.cjs'), older);
+  const { scripts } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8'));
   for (const command of ['make start', 'make lint', scripts.start, scripts.cli]) {
     const { code, stdout, stderr } = await run(command, { NODE_OPTIONS: `--require=${join(folder, 'older.cjs')}` });
     expect({ command, failed: code !== 0, stdout }).toEqual({ command, failed: true, stdout: '' });
@@ -91,6 +84,6 @@ it('make and the programs refuse an older Node before any other step, and name i
 });
 
 it('.nvmrc names a Node version that the service supports', async () => {
-  const wanted = (await readFile(fileURLToPath(new URL('.nvmrc', packageRoot)), 'utf8')).trim();
+  const wanted = (await readFile(new URL('.nvmrc', packageRoot), 'utf8')).trim();
   expect(wanted.localeCompare('20.19', 'en', { numeric: true })).toBeGreaterThanOrEqual(0);
 });

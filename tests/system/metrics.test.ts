@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { newToken, patientBody } from '../support/factories.js';
+import { patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { hasPromtool, promtool } from '../support/promtool.js';
 import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { demoToken, expectCleanExit, metricsUrlOf } from './servers.js';
 
 const folder = join(import.meta.dirname, '../../scripts/production/monitoring');
 const alerts = join(folder, 'alerts.yml');
@@ -17,14 +17,13 @@ let pages: [string, string];
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();
-  const settings = { DATABASE_URL: stage.database.serviceUrl, DATA_DIR: stage.dataDir };
+  const settings = { ...stage.environment, DATABASE_URL: stage.database.serviceUrl };
   const server = startServer({ ...settings, WORKERS: '2', METRICS_PORT: '0' }, '--demo');
   const baseUrl = await server.started;
-  const url = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
+  const url = metricsUrlOf(server);
   const read = async (): Promise<string> => (await fetch(url)).text();
   const before = await read();
-  const { tenants } = JSON.parse(await readFile(join(stage.dataDir, 'demo-credentials.json'), 'utf8'));
-  const token = await newToken({ baseUrl }, tenants[0]);
+  const token = await demoToken(baseUrl, stage.dataDir);
   // New connections go to the workers in turn, so that both get requests.
   for (let sent = 0; sent < 4; sent += 1) {
     const options = { token, json: patientBody(), headers: { Connection: 'close' } };
@@ -36,8 +35,7 @@ beforeAll(async () => {
   while (after === before) after = await read();
   pages = [before, after];
   expect((await fetch(new URL('/', url))).status).toBe(404);
-  server.child.kill('SIGTERM');
-  expect(await server.ended).toEqual({ code: 0, signal: null });
+  await expectCleanExit(server);
 });
 
 afterAll(() => stage.close());
@@ -62,16 +60,9 @@ it('one page sums the metrics of both workers and the primary process', () => {
   expect(pages[1]).toMatch(/^ces_jobs\{state="due"\} \d+$/m);
 });
 
-const describeChecked = hasPromtool() ? describe : describe.skip;
-
-describeChecked('promtool', () => {
-  it('accepts the metrics', () => {
-    expect(promtool(['check', 'metrics'], pages[1])).toBe('');
-  });
-
-  it('accepts the alert rules', () => {
-    expect(promtool(['check', 'rules', alerts])).toBe('');
-  });
+(hasPromtool() ? it : it.skip)('promtool accepts the metrics and the alert rules', () => {
+  expect(promtool(['check', 'metrics'], pages[1])).toBe('');
+  expect(promtool(['check', 'rules', alerts])).toBe('');
 });
 
 it('dashboard and alert rules name only existing metrics, and the dashboard shows each of ours', () => {
@@ -88,19 +79,14 @@ it('dashboard and alert rules name only existing metrics, and the dashboard show
 it('serves one page to scrapes within a second, also while requests use the whole connection pool', async () => {
   const server = startServer({ ...stage.environment, METRICS_PORT: '0', DATABASE_POOL_SIZE: '1' });
   const baseUrl = await server.started;
-  const url = String(server.logged().find(({ msg }) => msg === 'started')?.['metrics']);
-  const { tenants } = JSON.parse(await readFile(join(stage.dataDir, 'demo-credentials.json'), 'utf8'));
-  const token = await newToken({ baseUrl }, tenants[0]);
+  const url = metricsUrlOf(server);
+  const token = await demoToken(baseUrl, stage.dataDir);
   const blocked = await stage.db.prisma.$transaction(async (db) => {
     await db.$executeRaw`LOCK TABLE client`;
     const waiting = call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
-    const isWaiting = async (): Promise<boolean> => {
-      const locks = await db.$queryRaw<
-        unknown[]
-      >`SELECT FROM pg_locks WHERE relation = 'client'::regclass AND NOT granted`;
-      return locks.length > 0;
-    };
-    while (!(await isWaiting())) await delay(20);
+    const waiters = () =>
+      db.$queryRaw<unknown[]>`SELECT FROM pg_locks WHERE relation = 'client'::regclass AND NOT granted`;
+    while ((await waiters()).length === 0) await delay(20);
     const scrapes = [];
     // On a slow machine, two scrapes may take more than a second.
     do scrapes.push(await (await fetch(url)).text());
@@ -111,6 +97,5 @@ it('serves one page to scrapes within a second, also while requests use the whol
     return { waiting };
   });
   await blocked.waiting;
-  server.child.kill('SIGTERM');
-  expect(await server.ended).toEqual({ code: 0, signal: null });
+  await expectCleanExit(server);
 });

@@ -1,8 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
@@ -10,10 +7,9 @@ import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import type { ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { openS3Store } from '../../src/adapters/objects/s3Store.js';
 import { Problem } from '../../src/problem.js';
-import { bodyOf, filesBelow, openFileSubject } from '../support/objectStores.js';
-import type { Subject } from '../support/objectStores.js';
-import { hasS3Server, startS3Server } from '../support/s3.js';
-import type { S3Server } from '../support/s3.js';
+import { temporaryFolder } from '../support/folder.js';
+import { bodyOf, filesBelow, openFileSubject, type Subject } from '../support/objectStores.js';
+import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 
 const pdfObject = { fileName: 'scan.pdf', contentType: 'application/pdf' };
 const lifetime = 900;
@@ -24,18 +20,13 @@ const sha256 = (content: Uint8Array) => createHash('sha256').update(content).dig
 function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promise<Subject>): void {
   let subject: Subject;
   let store: ObjectStore;
-  let dataDir: string;
-
+  const folder = temporaryFolder();
   beforeAll(async () => {
     // The name starts with a dot, like the default DATA_DIR.
-    dataDir = await mkdtemp(join(tmpdir(), '.objects-'));
-    subject = await open(dataDir);
+    subject = await open(folder('.data'));
     store = subject.store;
   });
-  afterAll(async () => {
-    await subject.close();
-    await rm(dataDir, { recursive: true });
-  });
+  afterAll(() => subject.close());
 
   const linkTo = (key: string, object = pdfObject, from = new Date()) => store.link(key, object, from, lifetime);
   const put = async (fileName: string, content: Uint8Array | string = 'content') => {
@@ -80,11 +71,8 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     const link = await linkTo(await put('part.pdf', '0123456789'));
     const part = async (range: string) => {
       const response = await fetch(link, { headers: { range } });
-      return [
-        response.status,
-        response.headers.get('content-range'),
-        response.status === 206 && (await response.text()),
-      ];
+      const text = response.status === 206 && (await response.text());
+      return [response.status, response.headers.get('content-range'), text];
     };
     expect(await part('bytes=2-4')).toEqual([206, 'bytes 2-4/10', '234']);
     expect(await part('bytes=-3')).toEqual([206, 'bytes 7-9/10', '789']);
@@ -128,13 +116,10 @@ function describeStore(provider: 'file' | 's3', open: (dataDir: string) => Promi
     expect([response.status, await response.text()]).toEqual([200, fileName]);
     const disposition = response.headers.get('content-disposition') ?? '';
     // RFC 6266 and RFC 8187: a token or a quoted string, optionally followed by the name in UTF-8.
-    const grammar = [
-      /^attachment; filename=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[ !#-[\]-~]|\\["\\])*)")/,
-      /(?:; filename\*=UTF-8''([\w%.!#$&+^`|~-]+))?$/,
-    ]
-      .map((part) => part.source)
-      .join('');
-    const [, token, quoted, extended] = new RegExp(grammar).exec(disposition) ?? [];
+    const plainName = /filename=(?:([\w!#$%&'*+.^`|~-]+)|"((?:[ !#-[\]-~]|\\["\\])*)")/.source;
+    const extendedName = /(?:; filename\*=UTF-8''([\w%.!#$&+^`|~-]+))?/.source;
+    const grammar = new RegExp(`^attachment; ${plainName}${extendedName}$`);
+    const [, token, quoted, extended] = grammar.exec(disposition) ?? [];
     const plain = token ?? quoted?.replace(/\\(.)/g, '$1');
     expect(extended === undefined ? plain : decodeURIComponent(extended)).toBe(fileName);
   });
@@ -204,16 +189,12 @@ const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
 describeOnS3('the S3 store', () => {
   let server: S3Server;
-  let spoolFolder: string;
+  const spool = temporaryFolder();
 
   beforeAll(async () => {
     server = await startS3Server();
-    spoolFolder = await mkdtemp(join(tmpdir(), 'spool-'));
   });
-  afterAll(async () => {
-    await server.close();
-    await rm(spoolFolder, { recursive: true });
-  });
+  afterAll(() => server.close());
 
   describeStore('s3', async (dataDir) => ({
     store: await openObjectStore({ dataDir, baseUrl: () => '', store: { kind: 's3', ...server.account } }),
@@ -221,26 +202,17 @@ describeOnS3('the S3 store', () => {
     close: async () => undefined,
   }));
 
+  const wrongSecret = 'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY (SignatureDoesNotMatch)';
   it.each([
-    [
-      'a wrong secret',
-      { secretKey: 'wrong' },
-      'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY (SignatureDoesNotMatch)',
-    ],
-    [
-      'an unknown key',
-      { accessKey: 'test:nobody' },
-      'S3_SECRET_KEY is not the secret of S3_ACCESS_KEY (SignatureDoesNotMatch)',
-    ],
+    ['a wrong secret', { secretKey: 'wrong' }, wrongSecret],
+    ['an unknown key', { accessKey: 'test:nobody' }, wrongSecret],
     ['a bucket that is missing', { bucket: 'missing' }, 'S3_BUCKET does not exist (NoSuchBucket)'],
   ])('is unavailable with %s, and names the variable for the operator', async (_fault, change, message) => {
-    const store = await openS3Store({ ...server.account, ...change, spoolFolder });
+    const store = await openS3Store({ ...server.account, ...change, spoolFolder: spool() });
     // One after the other, because an unhandled rejection would end the process.
     const attempts = [() => store.check(), () => store.put('a/b.pdf', bodyOf('x'), 'application/pdf')];
     for (const attempt of attempts) {
-      const error: unknown = await attempt().catch((reason: unknown) => reason);
-      const cause = { message };
-      expect(error).toMatchObject({ code: 'dependency_unavailable', cause });
+      await expect(attempt()).rejects.toMatchObject({ code: 'dependency_unavailable', cause: { message } });
     }
   });
 
@@ -250,7 +222,7 @@ describeOnS3('the S3 store', () => {
     const note = (error: unknown): void => void uncaught.push(error);
     process.on('uncaughtException', note);
     try {
-      const store = await openS3Store({ ...server.account, spoolFolder, timeout });
+      const store = await openS3Store({ ...server.account, spoolFolder: spool(), timeout });
       await store.put('glow/a.pdf', bodyOf('x'), 'application/pdf');
       expect(await text(store.read('glow/a.pdf'))).toBe('x');
       await store.check();

@@ -6,27 +6,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '../../src/adapters/database/database.js';
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
-import { newToken, patientBody } from '../support/factories.js';
+import { newToken, patientBody, type Credentials } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
 import { createEmptyDatabase } from '../support/postgres.js';
 import { openConnection } from '../support/rawHttp.js';
 import { killServers, startServer, type ServerProcess } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { expectCleanExit, newCredentials } from './servers.js';
 
 let stage: Stage;
 let files: FileHost;
-let credentials: { clientId: string; clientSecret: string };
+let credentials: Credentials;
 
 beforeAll(async () => {
   stage = await openStage();
   files = await startFileHost();
-  const domain = systemContext(stage.db);
-  const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
-  credentials = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
+  credentials = await newCredentials(stage.db);
 });
 
 afterEach(killServers);
@@ -36,16 +32,10 @@ afterAll(async () => {
   await stage.close();
 });
 
-const start = (environment: Record<string, string> = {}, ...args: string[]) =>
-  startServer(
-    {
-      DATA_DIR: stage.dataDir,
-      DATABASE_URL: stage.database.serviceUrl,
-      DOCUMENT_FETCH_ALLOWED_HOSTS: files.host,
-      ...environment,
-    },
-    ...args,
-  );
+const start = (environment: Record<string, string> = {}, ...args: string[]) => {
+  const settings = { DATA_DIR: stage.dataDir, DATABASE_URL: stage.database.serviceUrl };
+  return startServer({ ...settings, DOCUMENT_FETCH_ALLOWED_HOSTS: files.host, ...environment }, ...args);
+};
 
 /** Starts an upload whose file host has received the request and does not answer yet. */
 async function holdUpload(baseUrl: string, path: string) {
@@ -56,10 +46,8 @@ async function holdUpload(baseUrl: string, path: string) {
     files.serve(path, (_request, response) => resolve(response));
   });
   const target = `POST /clients-documents/${patient.user_id}/upload-url/lab-results`;
-  const upload = call({ baseUrl }, target, { token, json: { url: `http://${files.host}${path}` } }).then(
-    (answer): Answer | null => answer,
-    () => null,
-  );
+  const options = { token, json: { url: `http://${files.host}${path}` } };
+  const upload: Promise<Answer | null> = call({ baseUrl }, target, options).catch(() => null);
   return { patientId: String(patient.user_id), host: await asked, upload };
 }
 
@@ -103,8 +91,7 @@ describe('with DATABASE_URL', () => {
     expect(await readdir(folder)).toContain('demo-credentials.json');
     expect(server.stderr()).toContain(join(folder, 'demo-credentials.json'));
     expect(await stage.db.prisma.tenant.count({ where: { id: { in: ['demo', 'harbor'] } } })).toBe(2);
-    server.child.kill('SIGINT');
-    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await expectCleanExit(server, 'SIGINT');
     await rm(folder, { recursive: true });
   });
 
@@ -112,8 +99,7 @@ describe('with DATABASE_URL', () => {
     const server = start({ LOG_LEVEL: 'silent' });
     // Without a log, the address is on standard error only.
     while (!server.stderr().includes('/docs\n')) await delay(20);
-    server.child.kill('SIGTERM');
-    expect(await server.ended).toEqual({ code: 0, signal: null });
+    await expectCleanExit(server);
     expect(server.stdout()).toBe('');
   });
 });

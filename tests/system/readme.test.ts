@@ -1,8 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir, readFile, symlink } from 'node:fs/promises';
 import { packageRoot } from '../../src/packageRoot.js';
+import { temporaryFolder } from '../support/folder.js';
 import { isThere, packages } from '../support/optional.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
@@ -20,23 +19,21 @@ const hasShells = isThere(
   packages('jq tmux zsh'),
 );
 
-let dataDir: string;
 let removeDataDir: () => Promise<void>;
 /** The reader's working folder, which contains `.data`. */
-let folder: string;
+const folder = temporaryFolder();
 let baseUrl: string;
 
 beforeAll(async () => {
-  ({ dataDir, remove: removeDataDir } = await temporaryDataDir());
-  folder = await mkdtemp(join(tmpdir(), 'ces-reader-'));
-  await symlink(dataDir, join(folder, '.data'));
+  const { dataDir, remove } = await temporaryDataDir();
+  removeDataDir = remove;
+  await symlink(dataDir, folder('.data'));
   baseUrl = await startServer({ DATA_DIR: dataDir }).started;
 }, patience);
 
 afterAll(async () => {
   await killServers();
   await removeDataDir();
-  await rm(folder, { recursive: true });
 });
 
 const blocksOf = (text: string): string[] =>
@@ -73,7 +70,7 @@ describe.each(Object.entries(shells))('pasted into %s', (name, command) => {
   test(
     'README and guide lead from a token to a paid order and, a year later, an expired approval',
     async () => {
-      const terminal = await openTerminal(command, folder);
+      const terminal = await openTerminal(command, folder());
       try {
         for (const block of await flow()) expect([block, await terminal.paste(block)]).toEqual([block, 0]);
         const shown = await terminal.shown();
@@ -113,7 +110,7 @@ it(
     const sandbox = blocksOf(await part('openapi/info.md', '# The sandbox', '## A whole encounter'));
     const behavior = blocksOf(await part('openapi/info.md', '## Errors and delays on demand', '# The mock'));
     const script = [setting, token, ...sandbox, ...behavior].join('\n');
-    const shown = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, encoding: 'utf8' });
+    const shown = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder(), encoding: 'utf8' });
     expect(shown).toContain('"encounter_id":100124');
     expect(shown).toContain('"type":"order.paid"');
     // The commands request these problems by header.

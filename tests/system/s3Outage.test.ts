@@ -1,24 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { openS3Store } from '../../src/adapters/objects/s3Store.js';
 import { Problem } from '../../src/problem.js';
+import { temporaryFolder } from '../support/folder.js';
 import { startRawServer } from '../support/rawServer.js';
 import { bodyOf, closeServer, listen, outcomeOf } from '../support/objectStores.js';
 
 describe('the S3 store without its server', () => {
-  let spoolFolder: string;
+  const spool = temporaryFolder();
+  const open = (endpoint: string, options = {}) =>
+    openS3Store({ ...account, endpoint, spoolFolder: spool(), ...options });
   const account = { region: 'us-east-1', bucket: 'documents', accessKey: 'key', secretKey: 'a secret' };
-
-  beforeAll(async () => {
-    spoolFolder = await mkdtemp(join(tmpdir(), 'spool-'));
-  });
-  afterAll(async () => {
-    await Promise.all(servers.map(closeServer));
-    await rm(spoolFolder, { recursive: true });
-  });
+  afterAll(() => Promise.all(servers.map(closeServer)));
 
   /** Closed at the end of the file, also when a test fails. */
   const servers: Server[] = [];
@@ -29,54 +23,26 @@ describe('the S3 store without its server', () => {
   };
 
   const faults: [string, RequestListener][] = [
-    [
-      'is overloaded',
-      (request, response) => {
-        request.resume();
-        response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>');
-      },
-    ],
-    [
-      'redirects',
-      (request, response) => {
-        request.resume();
-        response.writeHead(301, { location: '/elsewhere' }).end();
-      },
-    ],
-    [
-      'never answers',
-      (request) => {
-        request.resume();
-      },
-    ],
-    [
-      'hangs up in the middle',
-      (request) => {
-        request
-          .once('data', () => {
-            request.socket.destroy();
-          })
-          .resume();
-      },
-    ],
-    [
-      'hangs up at once',
-      (request) => {
-        request.socket.destroy();
-      },
-    ],
+    ['is overloaded', (_, response) => void response.writeHead(503).end('<Error><Code>SlowDown</Code></Error>')],
+    ['redirects', (_, response) => void response.writeHead(301, { location: '/elsewhere' }).end()],
+    ['never answers', () => undefined],
+    ['hangs up in the middle', (request) => void request.once('data', () => request.socket.destroy())],
+    ['hangs up at once', (request) => void request.socket.destroy()],
   ];
 
   it.each(faults)('is unavailable, within its time limit, when the server %s', async (_fault, listener) => {
-    const { server, origin } = await serve(listener);
-    const store = await openS3Store({ ...account, endpoint: origin, spoolFolder, timeout: 300 });
+    const { server, origin } = await serve((request, response) => {
+      listener(request, response);
+      request.resume();
+    });
+    const store = await open(origin, { timeout: 300 });
     const attempts = [
       store.put('a/b.pdf', bodyOf(randomBytes(3_000_000)), 'application/pdf'),
       store.remove('a/b.pdf'),
       store.check(),
     ];
     expect(await Promise.all(attempts.map(outcomeOf))).toEqual(Array(3).fill('dependency_unavailable'));
-    expect(await readdir(spoolFolder)).toEqual([]);
+    expect(await readdir(spool())).toEqual([]);
     await closeServer(server);
     expect(await outcomeOf(store.check())).toBe('dependency_unavailable');
   });
@@ -84,7 +50,7 @@ describe('the S3 store without its server', () => {
   it('is unavailable when the server switches protocols and then is silent', async () => {
     const answer = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n';
     const server = await startRawServer(answer, false);
-    const store = await openS3Store({ ...account, endpoint: `http://${server.host}`, spoolFolder, timeout: 300 });
+    const store = await open(`http://${server.host}`, { timeout: 300 });
     const read = async (): Promise<void> => {
       for await (const _ of store.read('a/b.pdf'));
     };
@@ -94,7 +60,7 @@ describe('the S3 store without its server', () => {
       ...[store.removeUnfinished(new Date()), store.list()[Symbol.asyncIterator]().next()],
     ];
     expect(await Promise.all(attempts.map(outcomeOf))).toEqual(Array(6).fill('dependency_unavailable'));
-    expect(await readdir(spoolFolder)).toEqual([]);
+    expect(await readdir(spool())).toEqual([]);
     server.close();
   });
 
@@ -103,14 +69,14 @@ describe('the S3 store without its server', () => {
     const { origin } = await serve((_request, response) => {
       response.writeHead(404).end(`<Error><Code>${code}</Code></Error>`);
     });
-    const store = await openS3Store({ ...account, endpoint: origin, spoolFolder });
+    const store = await open(origin);
     expect(await outcomeOf(store.remove('a/b.pdf'))).toBe('accepted');
     code = 'NoSuchBucket';
     expect(await outcomeOf(store.remove('a/b.pdf'))).toBe('dependency_unavailable');
   });
 
   it('never writes a signed URL or the secret into an error', async () => {
-    const store = await openS3Store({ ...account, endpoint: 'http://127.0.0.1:1', spoolFolder });
+    const store = await open('http://127.0.0.1:1');
     const error: unknown = await store.check().catch((reason: unknown) => reason);
     const text = error instanceof Problem ? JSON.stringify([error, error.stack, error.cause, String(error.cause)]) : '';
     expect(text).toContain('ECONNREFUSED');
@@ -118,7 +84,6 @@ describe('the S3 store without its server', () => {
   });
 
   it('rejects an S3_ENDPOINT with a path', async () => {
-    const endpoint = 'https://s3.example.com/path';
-    await expect(openS3Store({ ...account, endpoint, spoolFolder })).rejects.toThrow('S3_ENDPOINT');
+    await expect(open('https://s3.example.com/path')).rejects.toThrow('S3_ENDPOINT');
   });
 });

@@ -1,6 +1,3 @@
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
 import { call, type Answer } from '../support/http.js';
@@ -8,6 +5,7 @@ import { startProxy, type Proxy } from '../support/proxy.js';
 import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newCredentials } from './servers.js';
 
 const describeOnS3 = hasS3Server() ? describe : describe.skip;
 
@@ -50,9 +48,7 @@ describeOnS3('a start on S3', () => {
     await proxy.cut();
     const server = startServer(environment);
     const at = { baseUrl: await server.started };
-    const context = systemContext(stage.db);
-    const { id: tenant } = await createTenant(context, { name: 'Lakeside', mode: 'live' });
-    const token = await newToken(at, await createApiClient(context, { tenant, preset: 'partner' }));
+    const token = await newToken(at, await newCredentials(stage.db));
     const { body: patient } = await call(at, 'POST /clients', { token, json: patientBody() });
     const url = files.serve('/scan.pdf', { content: sampleFiles.pdf });
     const upload = (): Promise<Answer> =>

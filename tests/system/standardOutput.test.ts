@@ -27,13 +27,9 @@ afterEach(async () => {
 /** Starts the service, which prints its address to standard error. */
 async function start(stdout: number | 'pipe', metricsPort = 0, workers = 1): Promise<string> {
   const program = fileURLToPath(new URL('generated/build/src/main.js', packageRoot));
-  child = spawn(process.execPath, [program], {
-    env: {
-      ...{ PATH: process.env['PATH'], PORT: '0', METRICS_PORT: String(metricsPort), WORKERS: String(workers) },
-      ...stage.environment,
-    },
-    stdio: ['ignore', stdout, 'pipe'],
-  });
+  const settings = { PORT: '0', METRICS_PORT: String(metricsPort), WORKERS: String(workers) };
+  const env = { PATH: process.env['PATH'], ...settings, ...stage.environment };
+  child = spawn(process.execPath, [program], { env, stdio: ['ignore', stdout, 'pipe'] });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said += text));
   for (;;) {
     const baseUrl = /service on (http:\S+)/i.exec(said)?.[1];
@@ -86,10 +82,8 @@ it('resumes with whole log lines when standard output recovers, and logs how man
   const closed = once(child, 'close');
   child.kill('SIGTERM');
   expect(await closed).toEqual([0, null]);
-  const lines = log
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const parsed = (line: string): Record<string, unknown> => JSON.parse(line);
+  const lines = log.split('\n').slice(0, -1).map(parsed);
   const logged = lines.filter(({ operationId }) => operationId === 'getLiveness').length;
   const losses = lines.filter(({ msg }) => String(msg).startsWith('lines of this log were lost'));
   expect(losses).toEqual([expect.objectContaining({ level: 40, lines: REQUESTS - logged })]);

@@ -68,15 +68,8 @@ const setReuse = async (gfeReuse: boolean): Promise<void> => {
 
 /** Prepares lists of this length, and returns the work to observe. */
 type Prepare = (length: number) => Promise<() => Promise<unknown>>;
-const reads = [
-  '/encounters',
-  '/orders',
-  '/clinics',
-  '/review-queue',
-  '/tenants/products',
-  '/events',
-  '/clients?email=a@example.com',
-];
+const lists = ['encounters', 'orders', 'clinics', 'review-queue', 'tenants/products', 'events'];
+const reads = [...lists, 'clients?email=a@example.com'].map((path) => `GET /${path}`);
 const operations: Record<string, Prepare> = {
   async createEncounter(length) {
     const json = await body(length);
@@ -125,7 +118,7 @@ const operations: Record<string, Prepare> = {
   async 'a list of an API client that is limited to clinics'(length) {
     const limited = await newClient(harness, partner.tenantId, undefined, clinicIds.slice(0, length));
     return async () => {
-      for (const path of reads) await send(`GET ${path}`, undefined, limited);
+      for (const target of reads) await send(target, undefined, limited);
     };
   },
   async purgeEncounters(length) {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { call } from '../support/http.js';
 import { killServers, startServer, workersOf } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { expectCleanExit } from './servers.js';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -23,11 +24,8 @@ async function start(fault: string, environment: Record<string, string> = {}) {
   const file = join(stage.dataDir, 'fault.mjs');
   const imports = "import { EventEmitter } from 'node:events';";
   await writeFile(file, `${imports}\nprocess.on('SIGUSR2', () => { ${fault}; });\n`);
-  const server = startServer({
-    ...stage.environment,
-    NODE_OPTIONS: `--import ${pathToFileURL(file).href}`,
-    ...environment,
-  });
+  const imported = { NODE_OPTIONS: `--import ${pathToFileURL(file).href}` };
+  const server = startServer({ ...stage.environment, ...imported, ...environment });
   const baseUrl = await server.started;
   const ask = (path: string) => call({ baseUrl }, `GET ${path}`, { headers: { Connection: 'close' } });
   const fatal = () => server.logged().filter(({ level }) => Number(level) >= 50);
@@ -69,6 +67,5 @@ it('replaces a worker that ends after an exception', async () => {
   while (workersOf(server).includes(first) || workersOf(server).length < 2) await delay(20);
   expect(fatal()).toMatchObject([logged, { code: 1, msg: 'a worker died; another one takes its place' }]);
   expect((await ask('/readyz')).status).toBe(200);
-  server.child.kill('SIGTERM');
-  expect(await server.ended).toEqual({ code: 0, signal: null });
+  await expectCleanExit(server);
 });

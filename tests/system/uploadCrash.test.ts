@@ -1,23 +1,21 @@
 import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { readdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openObjectStore } from '../../src/adapters/objects/openObjectStore.js';
 import { type ObjectStore } from '../../src/adapters/objects/objectStore.js';
 import { readConfig } from '../../src/config.js';
-import { createApiClient } from '../../src/domain/access/apiClients.js';
 import { removeOrphanedObjects } from '../../src/domain/sweeps/orphanedObjects.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
-import { portOf, startFileHost, type FileHost } from '../support/fileHost.js';
+import { startFileHost, type FileHost } from '../support/fileHost.js';
 import { call } from '../support/http.js';
+import { freePort } from '../support/mock.js';
 import { bodyOf } from '../support/objectStores.js';
 import { hasS3Server, startS3Server, type S3Server } from '../support/s3.js';
 import { startServer } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newCredentials } from './servers.js';
 
 /** Servers to kill; `KILLS=30` makes a longer run. */
 const kills = Number(process.env['KILLS'] ?? 4);
@@ -26,13 +24,6 @@ const kills = Number(process.env['KILLS'] ?? 4);
 const publicUrl = 'http://crash.example.com';
 const tenantId = 'lakeside';
 const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
-
-/** The parts of a 200 response that must stay true after a crash. */
-interface Acknowledged {
-  readonly id: string;
-  readonly checksum: string;
-  readonly link: string;
-}
 
 let host: FileHost;
 let stage: Stage;
@@ -58,11 +49,7 @@ function randomFrom(seed: number): () => number {
 
 /** Starts a server on a known port: the address that it reports is the public one. */
 async function started(environment: Readonly<Record<string, string>>) {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const port = portOf(probe.address());
-  probe.close();
-  await once(probe, 'close');
+  const port = await freePort();
   const server = startServer({ ...environment, PORT: String(port) });
   await server.started;
   return { server, baseUrl: `http://127.0.0.1:${port}` };
@@ -81,10 +68,7 @@ interface Plan {
 /** Creates a patient to upload for, and a token. */
 async function provision(environment: Readonly<Record<string, string>>) {
   const { server, baseUrl } = await started(environment);
-  const domain = systemContext(stage.db);
-  const { id } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
-  const client = await createApiClient(domain, { tenant: id, name: 'ehr', preset: 'partner' });
-  const token = await newToken({ baseUrl }, client);
+  const token = await newToken({ baseUrl }, await newCredentials(stage.db));
   const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
   server.child.kill('SIGKILL');
   await server.ended;
@@ -93,7 +77,7 @@ async function provision(environment: Readonly<Record<string, string>>) {
 
 /** Uploads while servers are killed until enough uploads are acknowledged; returns these. */
 async function uploadAmongCrashes({ environment, uploads, kills, servers }: Plan, random: () => number) {
-  const acknowledged: Acknowledged[] = [];
+  const acknowledged: { readonly id: string; readonly checksum: string; readonly link: string }[] = [];
   let [begun, killed] = [0, 0];
   const { token, patientId } = await provision(environment);
 
@@ -151,13 +135,9 @@ async function killAndCheck(plan: Plan): Promise<void> {
   const environment = { DATA_DIR: stage.dataDir, BASE_URL: publicUrl, ...plan.environment };
   const seed = Number(process.env['CRASH_SEED'] ?? randomInt(2 ** 31));
   try {
-    const acknowledged = await uploadAmongCrashes(
-      {
-        ...plan,
-        environment: { ...environment, DATABASE_URL: stage.database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: host.host },
-      },
-      randomFrom(seed),
-    );
+    const uploading = { DATABASE_URL: stage.database.url, DOCUMENT_FETCH_ALLOWED_HOSTS: host.host };
+    const crashes = { ...plan, environment: { ...environment, ...uploading } };
+    const acknowledged = await uploadAmongCrashes(crashes, randomFrom(seed));
     const { objectStore } = readConfig(environment);
     const objects = await openObjectStore({ dataDir: stage.dataDir, baseUrl: () => publicUrl, store: objectStore });
     const rows = await stage.db.prisma.document.findMany({ where: { tenantId }, orderBy: { blobPath: 'asc' } });
@@ -193,22 +173,21 @@ async function killAndCheck(plan: Plan): Promise<void> {
   }
 }
 
+const title =
+  'loses no acknowledged upload, leaves no row without its object, and leaves only orphans that the clean-up removes';
+
 describe('kill -9 during uploads', () => {
-  it('loses no acknowledged upload, leaves no row without its object, and leaves only orphans that the clean-up removes', async () => {
-    await killAndCheck({ environment: {}, uploads: 6 * kills, kills, servers: 2, incoming: 'documents/.incoming' });
-  });
+  it(title, () =>
+    killAndCheck({ environment: {}, uploads: 6 * kills, kills, servers: 2, incoming: 'documents/.incoming' }),
+  );
 });
 
-const describeOnS3 = hasS3Server() ? describe : describe.skip;
-
-describeOnS3('kill -9 during uploads to S3', () => {
+(hasS3Server() ? describe : describe.skip)('kill -9 during uploads to S3', () => {
   let s3: S3Server;
   beforeAll(async () => {
     s3 = await startS3Server();
   });
   afterAll(() => s3.close());
 
-  it('loses no acknowledged upload, leaves no row without its object, and leaves only orphans that the clean-up removes', async () => {
-    await killAndCheck({ environment: s3.environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' });
-  });
+  it(title, () => killAndCheck({ environment: s3.environment, uploads: 20, kills: 3, servers: 1, incoming: 'spool' }));
 });
