@@ -1,24 +1,17 @@
 import { hostname } from 'node:os';
 import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import type { Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
-import { openOperator, refusal, type Operator } from './operator.js';
+import { refusal, useOperator } from './operator.js';
 
-let operator: Operator;
-let run: Operator['run'];
-let json: Operator['json'];
-let harness: Harness;
+const { harness, run, json } = useOperator();
 let partner: Partner;
 let patientId: string;
 beforeAll(async () => {
-  operator = await openOperator();
-  ({ run, json, harness } = operator);
   partner = await newPartner(harness);
   patientId = await newPatient(harness, partner);
   await call(harness, `GET /clients/${patientId}`, partner);
 });
-afterAll(() => operator.close());
 
 const span = ['--since', '2000-01-01', '--until', '2100-01-01'];
 

@@ -8,29 +8,19 @@ import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { runCommand } from '../../src/cli/program.js';
 import { packageRoot } from '../../src/packageRoot.js';
-import { openOperator, refusal, type Operator } from './operator.js';
+import { refusal, useOperator } from './operator.js';
 import { startProcess } from './runProgram.js';
 
-let operator: Operator;
-let run: Operator['run'];
-let json: Operator['json'];
-let prisma: Operator['harness']['domain']['db']['prisma'];
-let folder: string;
+const { harness, database, environment, run, json } = useOperator();
+const inFolder = (name: string): string => join(harness.dataDir, name);
 const demoFile = (name: string): string => fileURLToPath(new URL(`prisma/demo/${name}.json`, packageRoot));
-const demoCatalog = demoFile('demo');
-const otherCatalog = demoFile('harbor');
-
+const [demoCatalog, otherCatalog] = [demoFile('demo'), demoFile('harbor')];
 beforeAll(async () => {
-  operator = await openOperator();
-  ({ run, json } = operator);
-  ({ prisma } = operator.harness.domain.db);
-  folder = operator.harness.dataDir;
   for (const name of ['First', 'Second', 'Third', 'Fourth']) await json('tenant', 'create', name);
 });
-afterAll(() => operator.close());
 
 async function file(name: string, content: string | Buffer): Promise<string> {
-  const path = join(folder, name);
+  const path = inFolder(name);
   await writeFile(path, content);
   return path;
 }
@@ -61,7 +51,7 @@ it('catalog import --dry-run prints each change with its position in the file, a
     products: { deleted: 1 },
     changes: [{ line: 2, column: 3, pointer: '/products/0', state: 'deleted' }],
   });
-  expect(await prisma.product.count({ where: { tenantId: 'first', isDeleted: true } })).toBe(0);
+  expect(await harness.domain.db.prisma.product.count({ where: { tenantId: 'first', isDeleted: true } })).toBe(0);
 });
 
 it('catalog export prints a file whose import makes no change', async () => {
@@ -101,12 +91,12 @@ it('catalog import prints every fault as file:line:column, writes no row and exi
     message: stderr.trimEnd(),
     faults: expect.arrayContaining([{ line: 2, column: 15, pointer: '/clinics/0', message: 'email is missing' }]),
   });
-  expect(await prisma.clinic.count({ where: { tenantId: 'second' } })).toBe(0);
+  expect(await harness.domain.db.prisma.clinic.count({ where: { tenantId: 'second' } })).toBe(0);
 });
 
 it.each([
-  ['a file that does not exist', async () => join(folder, 'none.json'), /none\.json does not exist\.\n$/],
-  ['a folder', async () => folder, / is a folder, not a file\.\n$/],
+  ['a file that does not exist', async () => inFolder('none.json'), /none\.json does not exist\.\n$/],
+  ['a folder', async () => harness.dataDir, / is a folder, not a file\.\n$/],
   ['a file that is not UTF-8', () => file('latin1.json', Buffer.from('{"clinics":"\xe9"}', 'latin1')), /not UTF-8/],
   ['an empty file', () => file('empty.json', ''), /empty\.json:1:1: \/ is not valid JSON/],
 ])('catalog import refuses %s', async (_fault, path, message) => {
@@ -124,7 +114,7 @@ it('catalog import draws its progress bar on a terminal only', async () => {
   const out: string[] = [];
   const err: string[] = [];
   const code = await runCommand(['catalog', 'import', otherCatalog, '--tenant', 'third', '--json'], {
-    environment: operator.environment,
+    environment,
     out: (text) => void out.push(text),
     err: (text) => void err.push(text),
     screen,
@@ -135,11 +125,11 @@ it('catalog import draws its progress bar on a terminal only', async () => {
 });
 
 it('catalog import writes no row when it is interrupted', async () => {
-  const blocker = new Client({ connectionString: operator.databaseUrl });
+  const blocker = new Client({ connectionString: database.url });
   await blocker.connect();
   // The import writes its products before the variants, where this lock stops it.
   await blocker.query('BEGIN; LOCK TABLE offer_variant IN SHARE MODE');
-  const child = startProcess(operator.environment, 'catalog', 'import', otherCatalog, '--tenant', 'fourth');
+  const child = startProcess(environment, 'catalog', 'import', otherCatalog, '--tenant', 'fourth');
   const count = async (from: string): Promise<number | undefined> =>
     (await blocker.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${from}`)).rows[0]?.n;
   const ofDatabase = 'oid FROM pg_database WHERE datname = current_database()';
@@ -151,5 +141,5 @@ it('catalog import writes no row when it is interrupted', async () => {
   const others = 'xact_start IS NOT NULL AND datname = current_database() AND pid <> pg_backend_pid()';
   while ((await count(`pg_stat_activity WHERE ${others}`)) !== 0) await delay(20);
   await blocker.end();
-  expect(await prisma.product.count({ where: { tenantId: 'fourth' } })).toBe(0);
+  expect(await harness.domain.db.prisma.product.count({ where: { tenantId: 'fourth' } })).toBe(0);
 });

@@ -1,14 +1,7 @@
 import { newPartner } from '../support/factories.js';
-import type { Harness } from '../support/harness.js';
-import { openOperator, refusal, type Operator } from './operator.js';
+import { refusal, useOperator } from './operator.js';
 
-let operator: Operator;
-let harness: Harness;
-beforeAll(async () => {
-  operator = await openOperator();
-  ({ harness } = operator);
-});
-afterAll(() => operator.close());
+const { harness, run, json } = useOperator();
 
 it('client update sets and removes the request limit of one client, and refuses invalid limits and unknown clients', async () => {
   const { tenantId, clientId } = await newPartner(harness);
@@ -19,20 +12,20 @@ it('client update sets and removes the request limit of one client, and refuses 
     return (await Promise.all(clients)).map((client) => client.requestsPerMinute);
   };
   const update = (id: string, limit: string): string[] => ['client', 'update', id, '--requests-per-minute', limit];
-  expect(await operator.json(...update(clientId, '6000'))).toEqual({ clientId, requestsPerMinute: 6_000 });
+  expect(await json(...update(clientId, '6000'))).toEqual({ clientId, requestsPerMinute: 6_000 });
   expect(await limits()).toEqual([6_000, null]);
-  expect(await operator.json('client', 'show', clientId)).toMatchObject({ requestsPerMinute: 6_000 });
+  expect(await json('client', 'show', clientId)).toMatchObject({ requestsPerMinute: 6_000 });
 
   for (const wrong of ['0', '-1', '1.5', '1000001', 'none', '']) {
-    const refused = await operator.run(...update(clientId, wrong));
+    const refused = await run(...update(clientId, wrong));
     expect([wrong, refused]).toEqual([wrong, refusal(2, /a whole number from 1 to 1000000/)]);
   }
-  expect((await operator.run('client', 'update', clientId)).code).toBe(2);
+  expect((await run('client', 'update', clientId)).code).toBe(2);
   const unknown = 'ces_k5xw4zdpnrqw2y3imfzg';
-  expect(await operator.run(...update(unknown, '10'))).toEqual(refusal(1, new RegExp(unknown)));
+  expect(await run(...update(unknown, '10'))).toEqual(refusal(1, new RegExp(unknown)));
   expect(await limits()).toEqual([6_000, null]);
 
-  expect((await operator.run(...update(clientId, 'default'))).stdout).toBe(
+  expect((await run(...update(clientId, 'default'))).stdout).toBe(
     `${clientId} has the limit of the server. Running servers follow within 30 seconds.\n`,
   );
   expect(await limits()).toEqual([null, null]);
@@ -47,13 +40,13 @@ it('client update restricts a client to pharmacies, and lifts the restriction', 
   const update = (...ids: string[]): string[] => ['client', 'update', clientId, '--pharmacy', ...ids];
   const limits = async (): Promise<unknown> =>
     (await harness.domain.db.prisma.apiClient.findUniqueOrThrow({ where: { clientId } })).allowedPharmacyIds;
-  expect(await operator.json(...update(...pharmacies))).toMatchObject({
+  expect(await json(...update(...pharmacies))).toMatchObject({
     clientId,
     allowedPharmacyIds: pharmacies,
   });
   expect(await limits()).toEqual(pharmacies);
-  expect(await operator.run(...update('the one downtown'))).toEqual(refusal(2, /./));
+  expect(await run(...update('the one downtown'))).toEqual(refusal(2, /./));
   expect(await limits()).toEqual(pharmacies);
-  await operator.run(...update('all'));
+  await run(...update('all'));
   expect(await limits()).toEqual([]);
 });

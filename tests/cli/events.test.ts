@@ -4,26 +4,21 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { feedPage } from '../support/events.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import type { Harness } from '../support/harness.js';
-import { openOperator, refusal, type Operator } from './operator.js';
+import { refusal, useOperator } from './operator.js';
 import { startProcess } from './runProgram.js';
 
-let operator: Operator;
-let harness: Harness;
+const { harness, environment, run } = useOperator();
 let partner: Partner;
 beforeAll(async () => {
-  operator = await openOperator();
-  ({ harness } = operator);
   partner = await newPartner(harness);
 });
-afterAll(() => operator.close());
 
 const commandsOf = ({ tenantId }: Partner) =>
   harness.domain.db.prisma.auditEvent.findMany({ where: { tenantId, operationId: 'events tail' } });
 
 /** Runs `events tail` in a child process. */
 function startTail(...options: readonly string[]) {
-  const child = startProcess(operator.environment, 'events', 'tail', '--tenant', partner.tenantId, ...options);
+  const child = startProcess(environment, 'events', 'tail', '--tenant', partner.tenantId, ...options);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const stderr = text(child.stderr);
   return {
@@ -62,7 +57,7 @@ it('events tail prints new events, or those after a cursor, is audited first, an
 
 it('events tail refuses an unknown tenant and a cursor of another tenant', async () => {
   const { next_cursor: foreign } = await feedPage(harness, await newPartner(harness));
-  const tail = (tenant: string) => operator.run('events', 'tail', '--tenant', tenant, '--after', foreign);
+  const tail = (tenant: string) => run('events', 'tail', '--tenant', tenant, '--after', foreign);
   expect(await tail('nowhere')).toEqual(refusal(1, /^There is no tenant/));
   expect(await tail(partner.tenantId)).toEqual(refusal(1, 'The cursor is not a cursor of this list.\n'));
 });

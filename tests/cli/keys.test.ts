@@ -1,18 +1,13 @@
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { useDatabase } from '../support/fixtures.js';
 import { rowsOf } from '../support/migrations.js';
-import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { refusal } from './operator.js';
 import { runJson, runProgram } from './runProgram.js';
 
 let folder = '';
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(() => database.drop());
+const database = useDatabase();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ces-keys-'));

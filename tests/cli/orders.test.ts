@@ -1,23 +1,17 @@
 import { newPartner, type Partner } from '../support/factories.js';
-import type { Harness } from '../support/harness.js';
 import { eventsAbout, getOrder, pay } from '../support/orders.js';
 import { completedEncounter } from '../support/reviews.js';
-import { openOperator, refusal, type Operator } from './operator.js';
+import { refusal, useOperator } from './operator.js';
 
-let operator: Operator;
-let harness: Harness;
+const { harness, run, json } = useOperator();
 let partner: Partner;
 beforeAll(async () => {
-  operator = await openOperator();
-  ({ harness } = operator);
   partner = await newPartner(harness);
 });
-afterAll(() => operator.close());
 
 const orderOf = async (orderNo: string) => (await getOrder(harness, partner, orderNo)).body;
 const newOrder = async (owner = partner): Promise<string> => (await completedEncounter(harness, owner)).order_no;
-const cancel = (orderNo: string, tenant = partner.tenantId) =>
-  operator.run('order', 'cancel', orderNo, '--tenant', tenant);
+const cancel = (orderNo: string, tenant = partner.tenantId) => run('order', 'cancel', orderNo, '--tenant', tenant);
 
 describe('tenant configure', () => {
   it('changes the given settings of a tenant, which its name or id selects, and prints them', async () => {
@@ -27,14 +21,14 @@ describe('tenant configure', () => {
       ...{ id: tenantId, name, mode: 'live', isActive: true, createdAt: expect.any(String) },
       ...{ gfeReuseMonths: 12, requireLicensedProvider: false },
     };
-    const configure = (...args: string[]) => operator.json('tenant', 'configure', name, ...args);
+    const configure = (...args: string[]) => json('tenant', 'configure', name, ...args);
     expect(await configure('--gfe-reuse', 'on')).toEqual({ ...configured, gfeReuse: true, currency: 'USD' });
     expect(await configure('--currency', 'cad')).toEqual({ ...configured, gfeReuse: true, currency: 'CAD' });
     const last = { ...configured, gfeReuse: false, currency: 'EUR' };
     expect(await configure('--gfe-reuse', 'off', '--currency', 'EUR')).toEqual(last);
-    expect(await operator.json('tenant', 'list')).toContainEqual(last);
+    expect(await json('tenant', 'list')).toContainEqual(last);
     const settings = ['--gfe-reuse', 'on', '--gfe-reuse-months', '6'];
-    const text = await operator.run('tenant', 'configure', tenantId, ...settings);
+    const text = await run('tenant', 'configure', tenantId, ...settings);
     const stdout = `id                  ${tenantId}\ngfe reuse           on\ngfe reuse months    6\nlicensed providers  off\ncurrency            EUR\n`;
     expect(text).toEqual({ code: 0, stdout, stderr: '' });
   });
@@ -42,7 +36,7 @@ describe('tenant configure', () => {
   it('applies a new currency to new orders only', async () => {
     const owner = await newPartner(harness);
     const before = await newOrder(owner);
-    await operator.json('tenant', 'configure', owner.tenantId, '--currency', 'CAD');
+    await json('tenant', 'configure', owner.tenantId, '--currency', 'CAD');
     const after = await newOrder(owner);
     const orders = await Promise.all([before, after].map((orderNo) => getOrder(harness, owner, orderNo)));
     expect(orders.map((order) => order.body.currency)).toEqual(['USD', 'CAD']);
@@ -53,7 +47,7 @@ describe('tenant configure', () => {
     ['an unknown currency code', 2, ['', '--currency', 'ABC'], /"ABC" is no currency/],
     ['the name of a currency', 2, ['', '--currency', 'dollars'], /"dollars" is no currency/],
   ])('refuses %s in one line, with exit code %i', async (_fault, expected, [tenant, ...options], message) => {
-    const refused = await operator.run('tenant', 'configure', tenant || partner.tenantId, ...options);
+    const refused = await run('tenant', 'configure', tenant || partner.tenantId, ...options);
     expect(refused).toEqual(refusal(expected, message));
     expect(refused.stderr.trimEnd()).not.toContain('\n');
   });
@@ -63,7 +57,7 @@ describe('order cancel', () => {
   it('cancels an unpaid order, and records order.cancelled', async () => {
     const orderNo = await newOrder();
     const { encounter_id } = await orderOf(orderNo);
-    const printed = await operator.json('order', 'cancel', orderNo.toLowerCase(), '--tenant', partner.tenantId);
+    const printed = await json('order', 'cancel', orderNo.toLowerCase(), '--tenant', partner.tenantId);
     const order = { orderStatus: 'cancelled', currency: 'USD', grandTotal: '255.00' };
     expect(printed).toEqual({ orderNo, ...order });
     const amounts = { paid_amt: '0.00', balance_amt: '255.00' };

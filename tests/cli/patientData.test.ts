@@ -2,27 +2,27 @@ import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { encounterBody, newPartner, newPatient, patientBody, type Partner } from '../support/factories.js';
 import { sampleFiles, startFileHost, type FileHost } from '../support/fileHost.js';
-import type { Harness } from '../support/harness.js';
 import { call, type Answer } from '../support/http.js';
 import { rowsOf } from '../support/migrations.js';
 import { filesBelow } from '../support/objectStores.js';
 import { cancelled, deny, reviewed } from '../support/reviews.js';
-import { openOperator, refusal, type Operator } from './operator.js';
+import { refusal, useOperator } from './operator.js';
 
 /** Marks every value that describes the person. */
 const MARK = 'zqy';
 
-let operator: Operator;
-let harness: Harness;
 let files: FileHost;
 let partner: Partner;
 beforeAll(async () => {
   files = await startFileHost();
-  operator = await openOperator('service', { environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host } });
-  ({ harness } = operator);
+});
+const { harness, database, run, json } = useOperator('service', () => ({
+  environment: { DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
+}));
+beforeAll(async () => {
   partner = await newPartner(harness);
 });
-afterAll(() => Promise.all([operator.close(), files.close()]));
+afterAll(() => files.close());
 
 async function send(target: string, json: object, key: string): Promise<Answer['body']> {
   const answer = await call(harness, target, { token: partner.token, json, headers: { 'Idempotency-Key': key } });
@@ -51,13 +51,13 @@ async function markedPerson(): Promise<Person> {
   await reviewed(harness, partner, await encounter('denied'), denied);
   const completed = await reviewed(harness, partner, await encounter('completed'));
   const columns = await rowsOf(
-    operator.databaseUrl,
+    database.url,
     `SELECT quote_ident(attname) AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
      WHERE attrelid = 'client'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' AND NOT attnotnull
        AND atttypid IN ('text'::regtype, 'jsonb'::regtype)`,
   );
   const assignments = columns.map(({ name, type }) => `${String(name)} = '${type === 'jsonb' ? `"${MARK}"` : MARK}'`);
-  await rowsOf(operator.databaseUrl, `UPDATE client SET sex = 'female', ${assignments.join(', ')} WHERE id = '${id}'`);
+  await rowsOf(database.url, `UPDATE client SET sex = 'female', ${assignments.join(', ')} WHERE id = '${id}'`);
   const ofPatient = `FROM encounter WHERE patient_id = '${id}' AND status = 'denied'`;
   for (const sql of [
     `UPDATE encounter SET review_notes = '${MARK}' WHERE patient_id = '${id}'`,
@@ -66,7 +66,7 @@ async function markedPerson(): Promise<Person> {
     `UPDATE fulfilment SET carrier = '${MARK}', tracking_number = '${MARK}', reason = '${MARK}'
      WHERE order_id IN (SELECT id FROM "order" WHERE order_no = '${completed.order_no}')`,
   ]) {
-    await rowsOf(operator.databaseUrl, sql);
+    await rowsOf(database.url, sql);
   }
   return { id, documentId, completed, open: await encounter('open') };
 }
@@ -74,13 +74,13 @@ async function markedPerson(): Promise<Person> {
 /** Counts the rows that contain the mark, by table. */
 async function markedRows(): Promise<Record<string, number>> {
   const tables = await rowsOf(
-    operator.databaseUrl,
+    database.url,
     `SELECT quote_ident(relname) AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')`,
   );
   const counts: Record<string, number> = {};
   for (const { name } of tables) {
     const [row] = await rowsOf(
-      operator.databaseUrl,
+      database.url,
       `SELECT count(*)::int AS count FROM ${String(name)} AS t WHERE to_jsonb(t)::text ~* '${MARK}'`,
     );
     if (Number(row?.['count']) > 0) counts[String(name)] = Number(row?.['count']);
@@ -98,7 +98,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
   const { id, documentId, open, completed } = await markedPerson();
 
   const to = join(harness.dataDir, 'one');
-  const summary = await operator.json(...patient('export', id, '--to', to));
+  const summary = await json(...patient('export', id, '--to', to));
   expect(summary).toEqual({ folder: to, rows: expect.any(Number), files: 1 });
   const lines = (await readFile(join(to, 'patient.ndjson'), 'utf8')).split('\n').filter(Boolean);
   const rows = lines.map((line) => JSON.parse(line) as { type: string; data: Record<string, unknown> });
@@ -114,14 +114,14 @@ it('patient export writes all data of a person, and patient erase keeps only ids
     [to, join(to, 'patient.ndjson')].map(async (path) => (await stat(path)).mode & 0o777),
   );
   expect(modes).toEqual([0o700, 0o600]);
-  expect((await operator.run(...patient('export', id, '--to', to))).code).toBe(1);
+  expect((await run(...patient('export', id, '--to', to))).code).toBe(1);
 
   const before = await markedRows();
   expect(Object.keys(before).sort()).toEqual([
     ...['client', 'document', 'encounter', 'encounter_addendum', 'encounter_information', 'fulfilment'],
     ...['gfe_item', 'idempotency_key'],
   ]);
-  const refusal = async (): Promise<string> => (await operator.run(...patient('erase', id))).stderr;
+  const refusal = async (): Promise<string> => (await run(...patient('erase', id))).stderr;
   expect(await refusal()).toBe(`${open.gfe_no} is open: it must be finished or cancelled first. Nothing was erased.\n`);
   await cancelled(harness, partner, open);
   expect(await refusal()).toContain(`${completed.order_no} is open`);
@@ -129,7 +129,7 @@ it('patient export writes all data of a person, and patient erase keeps only ids
   const amount = (await call(harness, `GET /orders/${completed.order_no}`, partner)).body.balance_amt;
   await send(`POST /orders/${completed.order_no}/payments`, { amount }, 'paid');
 
-  expect(await operator.json(...patient('erase', id))).toEqual({ id, documents: 1, encounters: 3 });
+  expect(await json(...patient('erase', id))).toEqual({ id, documents: 1, encounters: 3 });
   expect(await markedRows()).toEqual({});
   expect(await filesBelow(join(harness.dataDir, 'documents'))).toEqual([]);
   const get = async (path: string): Promise<Answer['body']> => (await call(harness, `GET ${path}`, partner)).body;
@@ -139,10 +139,10 @@ it('patient export writes all data of a person, and patient erase keeps only ids
   const erased = { email: `${id}@erased.invalid`, adminUser: { isActive: false } };
   expect(await get(`/clients/${id}`)).toMatchObject(erased);
   await newPatient(harness, partner, { email: `${MARK}@example.com` });
-  expect(await operator.json(...patient('erase', id))).toEqual({ id, documents: 0, encounters: 3 });
+  expect(await json(...patient('erase', id))).toEqual({ id, documents: 0, encounters: 3 });
 
   const commands = await rowsOf(
-    operator.databaseUrl,
+    database.url,
     `SELECT operation_id AS name, outcome, patient_id, tenant_id FROM audit_event WHERE operator LIKE 'alice@%' ORDER BY position`,
   );
   const row = (name: string, outcome: string) => ({ name, outcome, patient_id: id, tenant_id: partner.tenantId });
@@ -157,12 +157,12 @@ it('patient export and erase refuse a patient of another tenant and an unknown o
   const foreign = await newPatient(harness, other);
   for (const id of [foreign, harness.domain.newId()]) {
     const to = join(harness.dataDir, 'none');
-    const exported = await operator.run(...patient('export', id, '--to', to));
-    const erased = await operator.run(...patient('erase', id));
+    const exported = await run(...patient('export', id, '--to', to));
+    const erased = await run(...patient('erase', id));
     const refused = refusal(1, `The tenant has no patient ${id}.\n`);
     expect([exported, erased]).toEqual([refused, refused]);
     await expect(stat(to)).rejects.toThrow('ENOENT');
   }
   expect((await call(harness, `GET /clients/${foreign}`, other)).body.adminUser).toMatchObject({ isActive: true });
-  expect((await operator.run(...patient('erase', 'jane'))).code).toBe(2);
+  expect((await run(...patient('erase', 'jane'))).code).toBe(2);
 });

@@ -1,26 +1,21 @@
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
 import { eventsUpTo } from '../support/events.js';
-import type { Harness } from '../support/harness.js';
-import { openOperator, refusal, type Operator } from './operator.js';
+import { refusal, useOperator } from './operator.js';
 
-let operator: Operator;
-let harness: Harness;
+const { harness, run, json } = useOperator();
 let partner: Partner;
 beforeAll(async () => {
-  operator = await openOperator();
-  ({ harness } = operator);
   partner = await newPartner(harness);
 });
-afterAll(() => operator.close());
 
 describe('patient verify', () => {
   it('records the status with its event and audit row, and refuses to repeat it', async () => {
     const id = await newPatient(harness, partner);
     const verify = (...more: string[]) => ['patient', 'verify', id, '--tenant', partner.tenantId, ...more];
-    const invited = await operator.json(...verify('--status', 'INVITED'));
+    const invited = await json(...verify('--status', 'INVITED'));
     expect(invited).toEqual({ userId: id, isVerified: 'INVITED' });
-    expect(await operator.run(...verify())).toEqual({ code: 0, stdout: `${id} is VERIFIED.\n`, stderr: '' });
-    expect(await operator.run(...verify())).toEqual(refusal(1, /VERIFIED/));
+    expect(await run(...verify())).toEqual({ code: 0, stdout: `${id} is VERIFIED.\n`, stderr: '' });
+    expect(await run(...verify())).toEqual(refusal(1, /VERIFIED/));
     const events = await eventsUpTo(harness, partner, 'patient.created');
     const updates = events.filter(({ type }) => type === 'patient.verification_updated');
     const expected = ['INVITED', 'VERIFIED'].map((isVerified) => ({ user_id: id, isVerified }));
@@ -34,6 +29,6 @@ describe('patient verify', () => {
   });
 
   it('exits with 2 for an id that is not a UUID', async () => {
-    expect((await operator.run('patient', 'verify', 'jane', '--tenant', partner.tenantId)).code).toBe(2);
+    expect((await run('patient', 'verify', 'jane', '--tenant', partner.tenantId)).code).toBe(2);
   });
 });

@@ -1,18 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newPartner, type Partner } from '../support/factories.js';
-import type { Harness } from '../support/harness.js';
-import { openOperator, type Operator } from './operator.js';
+import { useOperator } from './operator.js';
 
-let operator: Operator;
-let harness: Harness;
+const { harness, run } = useOperator();
 let partner: Partner;
 beforeAll(async () => {
-  operator = await openOperator();
-  ({ harness } = operator);
   partner = await newPartner(harness);
 });
-afterAll(() => operator.close());
 
 const texas = { state: 'TX', number: 'T-1', expiresOn: '2027-12-31', asynchronousAllowed: true };
 const ada = { reviewerRef: 'ada', name: 'Ada Lane', npi: '1234567893', isActive: true, licences: [texas] };
@@ -20,7 +15,7 @@ const ada = { reviewerRef: 'ada', name: 'Ada Lane', npi: '1234567893', isActive:
 async function importing(...providers: object[]) {
   const path = join(harness.dataDir, 'providers.json');
   await writeFile(path, JSON.stringify({ providers }, null, 1));
-  return operator.run('provider', 'import', path, '--tenant', partner.tenantId, '--json');
+  return run('provider', 'import', path, '--tenant', partner.tenantId, '--json');
 }
 const countsOf = async (...providers: object[]) => JSON.parse((await importing(...providers)).stdout);
 async function stored() {

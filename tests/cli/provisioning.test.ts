@@ -3,20 +3,10 @@ import { join } from 'node:path';
 import { mock } from 'node:test';
 import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
 import { presets } from '../../src/domain/access/permissions.js';
-import { openOperator, refusal, type Operator } from './operator.js';
+import { refusal, useOperator } from './operator.js';
 
-let operator: Operator;
-let run: Operator['run'];
-let json: Operator['json'];
-let createClient: Operator['createClient'];
-let prisma: Operator['harness']['domain']['db']['prisma'];
-beforeAll(async () => {
-  operator = await openOperator();
-  ({ run, json, createClient } = operator);
-  ({ prisma } = operator.harness.domain.db);
-  await json('tenant', 'create', 'Lakeside Health');
-});
-afterAll(() => operator.close());
+const { harness, run, json, createClient, accepts } = useOperator();
+beforeAll(() => json('tenant', 'create', 'Lakeside Health'));
 
 describe('tenant create', () => {
   it('derives the id from the name, and the tenant is listed', async () => {
@@ -37,16 +27,19 @@ describe('tenant create', () => {
   it('fills a sandbox with the records of the examples, and leaves a live tenant empty', async () => {
     for (const mode of ['sandbox', 'live']) await json('tenant', 'create', `Try ${mode}`, '--mode', mode);
     const [full, empty] = [{ tenantId: 'try-sandbox' }, { tenantId: 'try-live' }];
-    const encounters = await prisma.encounter.findMany({ where: full });
+    const encounters = await harness.domain.db.prisma.encounter.findMany({ where: full });
     const numbers = [123, 124, 125, 126, 127, 131].map((number) => `GFE-100${number}`);
     expect(encounters.map(({ gfeNo }) => gfeNo).sort()).toEqual(numbers);
-    const { blobPath } = await prisma.document.findFirstOrThrow({ where: full });
-    const file = await readFile(join(operator.harness.dataDir, 'documents', blobPath));
+    const { blobPath } = await harness.domain.db.prisma.document.findFirstOrThrow({ where: full });
+    const file = await readFile(join(harness.dataDir, 'documents', blobPath));
     expect(file.toString()).toMatch(/^%PDF-[^]*%%EOF$/);
     expect(await json('client', 'list', '--tenant', 'try-sandbox')).toMatchObject([
       { name: 'Sandbox fixtures', isActive: false, permissions: [], secrets: [] },
     ]);
-    expect([await prisma.clinic.count({ where: empty }), await prisma.patient.count({ where: empty })]).toEqual([0, 0]);
+    expect([
+      await harness.domain.db.prisma.clinic.count({ where: empty }),
+      await harness.domain.db.prisma.patient.count({ where: empty }),
+    ]).toEqual([0, 0]);
   });
 
   it.each([
@@ -60,7 +53,7 @@ describe('tenant create', () => {
 
 describe('tenant deactivate and activate', () => {
   it('change one tenant, say when running servers follow, and refuse an unknown tenant', async () => {
-    const inactive = () => prisma.tenant.count({ where: { isActive: false } });
+    const inactive = () => harness.domain.db.prisma.tenant.count({ where: { isActive: false } });
     const stdout = 'lakeside-health is no longer active. Running servers follow within 30 seconds.\n';
     expect(await run('tenant', 'deactivate', 'Lakeside Health')).toEqual({ code: 0, stdout, stderr: '' });
     expect(await inactive()).toBe(1);
@@ -80,9 +73,11 @@ describe('client create', () => {
       clientSecret: expect.stringMatching(/^cess_live_[A-Za-z0-9_-]{43}$/),
       permissions: presets.partner,
     });
-    expect(await operator.accepts(created.clientId, created.clientSecret)).toBe(true);
+    expect(await accepts(created.clientId, created.clientSecret)).toBe(true);
     // The database stores only the hash.
-    const rows = await prisma.$queryRaw<{ row: string }[]>`SELECT s::text AS row FROM api_client_secret s`;
+    const rows = await harness.domain.db.prisma.$queryRaw<
+      { row: string }[]
+    >`SELECT s::text AS row FROM api_client_secret s`;
     expect(rows.some(({ row }) => row.includes(created.clientSecret))).toBe(false);
   });
 
@@ -101,10 +96,14 @@ describe('client create', () => {
     const id = '01a05c32-5e80-7000-8000-00000000c101';
     const names = { legalName: 'A', displayName: 'A', email: 'a@x.example' };
     const times = { createdAt: new Date(), updatedAt: new Date() };
-    await prisma.clinic.create({ data: { id, tenantId: 'lakeside-health', ...names, isActive: true, ...times } });
+    await harness.domain.db.prisma.clinic.create({
+      data: { id, tenantId: 'lakeside-health', ...names, isActive: true, ...times },
+    });
     const { clientId, permissions } = await createClient('--permissions', 'admin:clinic', '--clinic', id.toUpperCase());
     expect(permissions).toEqual(['admin:clinic']);
-    expect(await prisma.apiClient.findUnique({ where: { clientId } })).toMatchObject({ allowedClinicIds: [id] });
+    expect(await harness.domain.db.prisma.apiClient.findUnique({ where: { clientId } })).toMatchObject({
+      allowedClinicIds: [id],
+    });
   });
 
   const unknownClinic = '01a05c32-5e80-7000-8000-00000000ffff';
@@ -121,7 +120,9 @@ describe('client create', () => {
     await createClient(...args);
     const refused = await run('client', 'create', '--tenant', 'lakeside-health', ...args);
     expect(refused).toEqual(refusal(1, 'Tenant lakeside-health has an API client named "Reviewer" already.\n'));
-    expect(await prisma.apiClient.count({ where: { tenantId: 'lakeside-health', name: 'Reviewer' } })).toBe(1);
+    expect(
+      await harness.domain.db.prisma.apiClient.count({ where: { tenantId: 'lakeside-health', name: 'Reviewer' } }),
+    ).toBe(1);
   });
 });
 
@@ -168,11 +169,13 @@ describe('client deactivate and revoke-tokens', () => {
     const { clientId } = await createClient('--preset', 'billing');
     const revoked = await run('client', 'revoke-tokens', clientId);
     expect(revoked).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('within 30 seconds') });
-    const client = await prisma.apiClient.findUnique({ where: { clientId } });
+    const client = await harness.domain.db.prisma.apiClient.findUnique({ where: { clientId } });
     expect(Date.now() - (client?.tokensValidAfter?.getTime() ?? 0)).toBeLessThan(10_000);
     expect(client?.isActive).toBe(true);
     expect(await json('client', 'deactivate', clientId)).toEqual({ clientId, isActive: false });
-    const inactive = await prisma.apiClient.findMany({ where: { tenantId: 'lakeside-health', isActive: false } });
+    const inactive = await harness.domain.db.prisma.apiClient.findMany({
+      where: { tenantId: 'lakeside-health', isActive: false },
+    });
     expect(inactive.map((row) => row.clientId)).toEqual([clientId]);
     for (const command of ['show', 'deactivate', 'revoke-tokens', 'rotate-secret', 'retire-secret']) {
       const message = 'There is no API client "ces_aaaaaaaaaaaaaaaaaaaa": see "client list".\n';
@@ -182,7 +185,7 @@ describe('client deactivate and revoke-tokens', () => {
 
   it('write the time of the database when the operator has a wrong clock', async () => {
     const { clientId } = await createClient('--preset', 'billing');
-    const [{ now } = { now: 0 }] = await prisma.$queryRaw<{ now: number }[]>`
+    const [{ now } = { now: 0 }] = await harness.domain.db.prisma.$queryRaw<{ now: number }[]>`
       SELECT extract(epoch FROM clock_timestamp())::float AS now`;
     mock.timers.enable({ apis: ['Date'], now: Date.parse('2001-01-01') });
     try {
@@ -190,7 +193,7 @@ describe('client deactivate and revoke-tokens', () => {
     } finally {
       mock.timers.reset();
     }
-    const client = await prisma.apiClient.findUnique({ where: { clientId } });
+    const client = await harness.domain.db.prisma.apiClient.findUnique({ where: { clientId } });
     expect(Math.abs((client?.tokensValidAfter?.getTime() ?? 0) / 1000 - now)).toBeLessThan(600);
   });
 });

@@ -4,21 +4,10 @@ import { Client } from 'pg';
 import { v7 } from 'uuid';
 import { rotateSecret } from '../../src/domain/access/apiClientSecrets.js';
 import { hashClientSecret } from '../../src/domain/access/clientSecrets.js';
-import { openOperator, refusal, type Operator } from './operator.js';
+import { refusal, useOperator } from './operator.js';
 
-let operator: Operator;
-let run: Operator['run'];
-let json: Operator['json'];
-let createClient: Operator['createClient'];
-let accepts: Operator['accepts'];
-let db: Operator['harness']['domain']['db'];
-beforeAll(async () => {
-  operator = await openOperator();
-  ({ run, json, createClient, accepts } = operator);
-  ({ db } = operator.harness.domain);
-  await json('tenant', 'create', 'Lakeside Health');
-});
-afterAll(() => operator.close());
+const { harness, database, run, json, createClient, accepts } = useOperator();
+beforeAll(() => json('tenant', 'create', 'Lakeside Health'));
 
 describe('rotation of a secret', () => {
   it('keeps the old secret valid, refuses a third, and ends the old one only when the new one is in use', async () => {
@@ -37,7 +26,7 @@ describe('rotation of a secret', () => {
     expect(await run('client', 'retire-secret', clientId)).toEqual(refusal(1, /has never been used/));
     expect(await accepts(clientId, old)).toBe(true);
 
-    await db.prisma.apiClientSecret.updateMany({
+    await harness.domain.db.prisma.apiClientSecret.updateMany({
       where: { tenantId: 'lakeside-health', secretHash: hashClientSecret(fresh) },
       data: { lastUsedAt: new Date() },
     });
@@ -56,7 +45,7 @@ describe('rotation of a secret', () => {
     expect(seconds).toBeGreaterThan(3500);
     expect(seconds).toBeLessThanOrEqual(3600);
     expect(await accepts(clientId, old)).toBe(true);
-    await db.prisma.apiClientSecret.updateMany({
+    await harness.domain.db.prisma.apiClientSecret.updateMany({
       where: { tenantId: 'lakeside-health', secretHash: hashClientSecret(old) },
       data: { expiresAt: new Date() },
     });
@@ -65,13 +54,14 @@ describe('rotation of a secret', () => {
 
   it('leaves no more than two active secrets when six rotations race', async () => {
     const { clientId } = await createClient('--preset', 'billing');
+    const { db } = harness.domain;
     const context = { db, now: () => new Date(), newId: () => v7(), randomBytes: (size: number) => randomBytes(size) };
-    const blocker = new Client({ connectionString: operator.databaseUrl });
+    const blocker = new Client({ connectionString: database.url });
     await blocker.connect();
     await blocker.query(`BEGIN; SELECT 1 FROM api_client WHERE client_id = '${clientId}' FOR UPDATE`);
     const rotations = Promise.allSettled(Array.from({ length: 6 }, () => rotateSecret(context, clientId, null)));
     // All rotations wait for the lock before the first one proceeds.
-    const waiting = () => db.prisma.$queryRaw<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
+    const waiting = () => harness.domain.db.prisma.$queryRaw<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
       WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     while ((await waiting()).length !== 6) await delay(20);
     await blocker.query('COMMIT');
@@ -79,7 +69,9 @@ describe('rotation of a secret', () => {
     const results = await rotations;
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(
-      await db.prisma.apiClientSecret.count({ where: { tenantId: 'lakeside-health', apiClient: { clientId } } }),
+      await harness.domain.db.prisma.apiClientSecret.count({
+        where: { tenantId: 'lakeside-health', apiClient: { clientId } },
+      }),
     ).toBe(2);
   });
 });

@@ -1,23 +1,16 @@
 import { eventsUpTo } from '../support/events.js';
 import { newPartner, newPatient, type Partner } from '../support/factories.js';
-import type { Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { hookUrl, newEndpoint } from '../support/webhooks.js';
-import { openOperator, refusal, type Operator } from './operator.js';
+import { refusal, useOperator } from './operator.js';
 
-let operator: Operator;
-let harness: Harness;
+const { harness, run, json } = useOperator();
 let partner: Partner;
 let id: string;
-beforeAll(async () => {
-  operator = await openOperator();
-  ({ harness } = operator);
-});
 beforeEach(async () => {
   partner = await newPartner(harness);
   ({ id } = await newEndpoint(harness, partner));
 });
-afterAll(() => operator.close());
 
 const command = (name: string, ...more: string[]) => ['webhook', name, '--tenant', partner.tenantId, ...more];
 const audited = async () => {
@@ -28,10 +21,10 @@ const audited = async () => {
 
 describe('webhook list', () => {
   it('prints the endpoints of a tenant with their URL and client, but no secret', async () => {
-    const listed = await operator.json(...command('list'));
+    const listed = await json(...command('list'));
     expect(listed).toMatchObject([{ id, clientId: partner.clientId, url: hookUrl, status: 'active' }]);
     expect(JSON.stringify(listed)).not.toMatch(/secret/i);
-    const { stdout } = await operator.run(...command('list'));
+    const { stdout } = await run(...command('list'));
     expect(stdout.split('\n')[1]).toBe(`${id}  ${partner.clientId}  active  never         never         ${hookUrl}`);
   });
 });
@@ -39,7 +32,7 @@ describe('webhook list', () => {
 describe('webhook disable', () => {
   it('disables an endpoint with one event, audits each attempt, and refuses an endpoint of another tenant', async () => {
     for (let times = 0; times < 2; times += 1) {
-      const shown = await operator.json(...command('disable', '--endpoint', id.toUpperCase()));
+      const shown = await json(...command('disable', '--endpoint', id.toUpperCase()));
       expect(shown).toEqual({ id, status: 'disabled' });
     }
     const { body } = await call(harness, `GET /webhook-endpoints/${id}`, { token: partner.token });
@@ -48,7 +41,7 @@ describe('webhook disable', () => {
     expect([event?.data, others]).toEqual([{ endpoint_id: id, reason: 'operator' }, []]);
     const foreign = await newEndpoint(harness, await newPartner(harness));
     const message = `The tenant ${partner.tenantId} has no webhook endpoint ${foreign.id}: see "webhook list".\n`;
-    expect(await operator.run(...command('disable', '--endpoint', foreign.id))).toEqual(refusal(1, message));
+    expect(await run(...command('disable', '--endpoint', foreign.id))).toEqual(refusal(1, message));
     expect(await audited()).toEqual([
       ['webhook disable', 'webhook', id, 'success'],
       ['webhook disable', 'webhook', id, 'success'],
@@ -60,14 +53,14 @@ describe('webhook disable', () => {
 describe('webhook replay', () => {
   it('sends the events of a period again, and refuses a disabled endpoint', async () => {
     await newPatient(harness, partner);
-    const replay = (...times: string[]) => operator.run(...command('replay', '--endpoint', id, ...times));
+    const replay = (...times: string[]) => run(...command('replay', '--endpoint', id, ...times));
     const stdout = `Events on their way to ${id}: 1.\n`;
     expect(await replay('--after', '2026-01-01')).toMatchObject({ code: 0, stdout });
     const earlier = ['--endpoint', id, '--after', '2026-01-01', '--before', '2026-01-02'];
-    expect(await operator.json(...command('replay', ...earlier))).toEqual({ id, deliveries: 0 });
+    expect(await json(...command('replay', ...earlier))).toEqual({ id, deliveries: 0 });
     const where = { tenantId: partner.tenantId, endpointId: id, status: 'waiting' } as const;
     expect(await harness.domain.db.prisma.webhookDelivery.count({ where })).toBe(1);
-    await operator.json(...command('disable', '--endpoint', id));
+    await json(...command('disable', '--endpoint', id));
     const message = `The webhook endpoint ${id} is disabled: its partner enables it.\n`;
     expect(await replay('--after', '2026-01-01')).toEqual(refusal(1, message));
     for (const wrong of [
@@ -75,7 +68,7 @@ describe('webhook replay', () => {
       ['--endpoint', id],
       ['--endpoint', id, '--after', 'now'],
     ]) {
-      expect((await operator.run(...command('replay', ...wrong))).code).toBe(2);
+      expect((await run(...command('replay', ...wrong))).code).toBe(2);
     }
   });
 });

@@ -5,6 +5,7 @@ import { tokens } from './shapes.js';
 /** Tokens: how a partner's system obtains them, and where it needs them. */
 export function accessSteps(session: Session): void {
   const { call, login } = session;
+  const issue = (sent: Sent) => send(session.target.baseUrl, 'POST /oauth/token', sent);
 
   describe('tokens', () => {
     it('obtains tokens by JSON, by form and by HTTP Basic', async () => {
@@ -16,7 +17,7 @@ export function accessSteps(session: Session): void {
         { form: { grant_type: 'client_credentials' }, authorization: basic },
       ];
       for (const way of ways) {
-        const answer = await send(session.target.baseUrl, 'POST /oauth/token', way);
+        const answer = await issue(way);
         expectSuccess(answer, 200);
         expect(answer.body).toEqual(tokens);
         expect(answer.headers.get('Cache-Control')).toBe('no-store');
@@ -24,22 +25,15 @@ export function accessSteps(session: Session): void {
     });
 
     it('renews tokens with a refresh token', async () => {
-      const {
-        body: { refresh_token },
-      } = await send(session.target.baseUrl, 'POST /oauth/token', { json: login() });
-      const answer = await send(session.target.baseUrl, 'POST /oauth/token', {
-        json: login({ grant_type: 'refresh_token', refresh_token }),
-      });
+      const { refresh_token } = (await issue({ json: login() })).body;
+      const answer = await issue({ json: login({ grant_type: 'refresh_token', refresh_token }) });
       expectSuccess(answer, 200);
       expect(answer.body).toEqual(tokens);
     });
 
     it('obtains a token with fewer permissions', async () => {
       const scope = 'admin:clinic read:product';
-      const answer = await send(session.target.baseUrl, 'POST /oauth/token', {
-        json: login({ scope }),
-        prefer: [200, 'narrowed'],
-      });
+      const answer = await issue({ json: login({ scope }), prefer: [200, 'narrowed'] });
       expect(answer.body).toEqual({ ...tokens, scope });
     });
 
@@ -50,40 +44,25 @@ export function accessSteps(session: Session): void {
       ['a wrong secret', { client_secret: 'wrong' }, 401, 'invalid_client'],
       ['a made-up refresh token', { grant_type: 'refresh_token', refresh_token: 'made-up' }, 401, 'invalid_grant'],
     ])('is refused a token with %s', async (_fault, change, status, error) => {
-      const answer = await send(session.target.baseUrl, 'POST /oauth/token', {
-        json: login(change),
-        prefer: [status, error],
-      });
+      const answer = await issue({ json: login(change), prefer: [status, error] });
       expect(answer).toMatchObject({ status, body: { error, error_description: text } });
     });
 
-    const guarded: [string, Sent][] = [
+    it.each<[string, Sent]>([
       ['GET /clinics', {}],
       ['GET /tenants/products', {}],
       [`GET /clients/${unknownId}`, {}],
       ['POST /clients', { json: newPatient() }],
       ['POST /encounters/status', { json: { encounter_id: 1 } }],
-    ];
-
-    it.each(guarded)('needs a token for %s', async (target, sent) => {
-      expectProblem(await call(target, { ...sent, token: undefined }), 401, 'token_missing');
-      expectProblem(
-        await call(target, { ...sent, token: 'garbage', prefer: [401, 'token_invalid'] }),
-        401,
-        'token_invalid',
-      );
-    });
-
-    it.each(guarded)('needs the permission for %s', async (target, sent) => {
-      const { body } = await send(session.target.baseUrl, 'POST /oauth/token', {
-        json: login({ scope: 'write:document' }),
-      });
-      const answer = await call(target, {
-        ...sent,
-        token: body.access_token,
-        prefer: [403, 'insufficient_permission'],
-      });
-      expectProblem(answer, 403, 'insufficient_permission');
+    ])('needs a token with the permission for %s', async (target, sent) => {
+      const expectRefused = async (token: string | undefined, status: number, code: string): Promise<void> => {
+        const prefer = token === undefined ? {} : { prefer: [status, code] as const };
+        expectProblem(await call(target, { ...sent, token, ...prefer }), status, code);
+      };
+      await expectRefused(undefined, 401, 'token_missing');
+      await expectRefused('garbage', 401, 'token_invalid');
+      const { body } = await issue({ json: login({ scope: 'write:document' }) });
+      await expectRefused(body.access_token, 403, 'insufficient_permission');
     });
   });
 }

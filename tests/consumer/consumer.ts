@@ -29,18 +29,15 @@ export async function send(
 ): Promise<Answer> {
   const [method = 'GET', path = '/'] = target.split(' ');
   const body = form ? new URLSearchParams(form).toString() : json === undefined ? raw : JSON.stringify(json);
-  const response = await fetch(baseUrl + path, {
-    method,
-    headers: {
-      Accept: 'application/json, application/problem+json',
-      ...(authorization ? { Authorization: authorization } : token ? { Authorization: `Bearer ${token}` } : {}),
-      ...(body === undefined
-        ? {}
-        : { 'Content-Type': form ? 'application/x-www-form-urlencoded' : 'application/json' }),
-      ...(prefer ? { Prefer: `code=${prefer[0]}, example=${prefer[1]}` } : {}),
-    },
-    ...(body === undefined ? {} : { body }),
-  });
+  const bearer = token ? `Bearer ${token}` : undefined;
+  const sent = {
+    Accept: 'application/json, application/problem+json',
+    Authorization: authorization ?? bearer,
+    'Content-Type': form ? 'application/x-www-form-urlencoded' : body === undefined ? undefined : 'application/json',
+    Prefer: prefer && `code=${prefer[0]}, example=${prefer[1]}`,
+  };
+  const headers = Object.entries(sent).flatMap(([name, value]): [string, string][] => (value ? [[name, value]] : []));
+  const response = await fetch(baseUrl + path, { method, headers, ...(body === undefined ? {} : { body }) });
   const answer = await response.text();
   return { status: response.status, headers: response.headers, body: JSON.parse(answer), text: answer };
 }

@@ -41,12 +41,10 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
     encounterSteps(session);
 
     it('reads health, readiness, keys and token metadata', async () => {
+      const checks = { database: 'ok', objectStore: 'ok', documentScanner: 'off', disk: 'ok' };
       const parts: [string, unknown][] = [
         ['/healthz', { status: 'ok' }],
-        [
-          '/readyz',
-          { status: 'ready', checks: { database: 'ok', objectStore: 'ok', documentScanner: 'off', disk: 'ok' } },
-        ],
+        ['/readyz', { status: 'ready', checks }],
         ['/.well-known/jwks.json', { keys: listOf(expect.objectContaining({ kty: 'EC', alg: 'ES256', kid: text })) }],
         ['/.well-known/oauth-authorization-server', expect.objectContaining({ token_endpoint: text, jwks_uri: text })],
       ];
@@ -58,11 +56,9 @@ export function partnerFlow(name: string, { open, hasDocument, hasOrder }: Stage
     });
 
     it('gets 404 for an unknown path, and 405 for an unknown method', async () => {
-      expect(await session.call('GET /no/such/path')).toMatchObject({
-        status: 404,
-        body: { status: 404, title: text },
-      });
-      expect(await session.call('DELETE /clinics')).toMatchObject({ status: 405, body: { status: 405, title: text } });
+      const shown = (status: number) => ({ status, body: { status, title: text } });
+      expect(await session.call('GET /no/such/path')).toMatchObject(shown(404));
+      expect(await session.call('DELETE /clinics')).toMatchObject(shown(405));
     });
   });
 }

@@ -35,10 +35,8 @@ export function patientSteps({ call, ids }: Session): void {
       expect(created.body).toEqual({ ...patient, isVerified: 'NOTVERIFIED' });
       expect(created.headers.get('Cache-Control')).toBe('no-store');
 
-      const again = await call('POST /clients', {
-        json: { ...json, firstName: 'Mary' },
-        prefer: [409, 'patient_email_taken'],
-      });
+      const changed = { ...json, firstName: 'Mary' };
+      const again = await call('POST /clients', { json: changed, prefer: [409, 'patient_email_taken'] });
       expectProblem(again, 409, 'patient_email_taken');
 
       const lookup = await call(`GET /clients?email=${encodeURIComponent(json.email.toUpperCase())}`);

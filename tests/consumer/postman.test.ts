@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { temporaryFolder } from '../support/folder.js';
 import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { newSandbox } from '../support/sandbox.js';
@@ -11,15 +11,11 @@ import { hasTools, tools } from '../support/tools.js';
 const withTools = hasTools() ? it : it.skip;
 
 let harness: Harness;
-let folder: string;
+const folder = temporaryFolder();
 beforeAll(async () => {
   harness = await startHarness();
-  folder = await mkdtemp(join(tmpdir(), 'ces-postman-'));
 });
-afterAll(async () => {
-  await harness.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => harness.close());
 
 interface Collection {
   readonly item: readonly { readonly name: string; readonly item: readonly { readonly name: string }[] }[];
@@ -38,7 +34,7 @@ interface Report {
 
 /** Runs folders with newman, the command line of Postman; returns the name and status of each request. */
 async function newman(folders: readonly string[]): Promise<string[]> {
-  const [collection, json] = [join(folder, 'postman.json'), join(folder, 'report.json')];
+  const [collection, json] = [folder('postman.json'), folder('report.json')];
   await writeFile(collection, (await call(harness, 'GET /docs/postman.json')).text);
   const { clientId, clientSecret } = await newSandbox(harness);
   const args = [
@@ -48,7 +44,7 @@ async function newman(folders: readonly string[]): Promise<string[]> {
   ];
   const program = join(tools, 'node_modules/.bin/newman');
   // newman exits with 1 if a request fails; the report names the request.
-  await promisify(execFile)(process.execPath, [program, ...args], { cwd: folder }).catch(() => undefined);
+  await promisify(execFile)(process.execPath, [program, ...args], { cwd: folder() }).catch(() => undefined);
   const { run } = JSON.parse(await readFile(json, 'utf8')) as Report;
   expect(run.failures.map(({ error }) => error.message)).toEqual([]);
   // The report lists the token request of a script under the name of the request that follows.

@@ -1,13 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import { packageRoot } from '../../src/packageRoot.js';
+import { freePort } from '../support/mock.js';
 
 // Runs the guide's receiver in TypeScript unchanged.
 
@@ -37,15 +38,6 @@ afterAll(async () => {
   if (receiver.exitCode === null && receiver.kill()) await once(receiver, 'exit');
   await rm(folder, { recursive: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: free } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return free;
-}
 
 async function listening(): Promise<void> {
   while (receiver.exitCode === null) {
