@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { newToken, patientBody } from '../support/factories.js';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { startServer } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { loginBody } from '../support/tokens.js';
 import { newCredentials } from './servers.js';
 
 const REQUESTS = 1_000;
 const AT_ONCE = 40;
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const stage = useStage();
 
 it('writes one audit row for every answered request, also when the server is killed under load', async () => {
   const server = startServer({ ...stage.environment, LOG_LEVEL: 'info' });

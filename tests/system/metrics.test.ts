@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { patientBody } from '../support/factories.js';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { hasPromtool, promtool } from '../support/promtool.js';
 import { startServer } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { demoToken, expectCleanExit, metricsUrlOf } from './servers.js';
 
 const folder = join(import.meta.dirname, '../../scripts/production/monitoring');
@@ -14,9 +14,8 @@ const alerts = join(folder, 'alerts.yml');
 /** The metrics of a server with two workers, before and after some requests. */
 let pages: [string, string];
 
-let stage: Stage;
+const stage = useStage();
 beforeAll(async () => {
-  stage = await openStage();
   const settings = { ...stage.environment, DATABASE_URL: stage.database.serviceUrl };
   const server = startServer({ ...settings, WORKERS: '2', METRICS_PORT: '0' }, '--demo');
   const baseUrl = await server.started;
@@ -37,8 +36,6 @@ beforeAll(async () => {
   expect((await fetch(new URL('/', url))).status).toBe(404);
   await expectCleanExit(server);
 });
-
-afterAll(() => stage.close());
 
 /** The sum of a metric's values that have these labels. */
 function valueOf(page: string, name: string, labels = ''): number {

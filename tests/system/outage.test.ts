@@ -144,23 +144,6 @@ it('answers 503 to every operation while the database hangs, and recovers', asyn
   expect((await login()).status).toBe(200);
 });
 
-it('answers 200 or 503 while PostgreSQL keeps terminating its sessions', async () => {
-  const answers: Answer[] = [];
-  const caller = async (): Promise<void> => {
-    for (let count = 0; count < 15; count += 1) {
-      answers.push(await readPatient(), await login());
-    }
-  };
-  const callers = Promise.all(Array.from({ length: 5 }, caller)).then(() => 'done');
-  while ((await Promise.race([callers, delay(10)])) !== 'done') {
-    await observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'clinical-encounter-service'`);
-  }
-  answers.filter(({ status }) => status !== 200).forEach(expectUnavailable);
-  await ready();
-  expect((await login()).status).toBe(200);
-});
-
 describe('while every database connection is in use', () => {
   const list = (): Promise<Answer> => call(harness, 'GET /clinics', { token: partner.token });
   /** Does the work while the service has a pool of this size. */

@@ -2,18 +2,15 @@ import { once } from 'node:events';
 import { readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { portOf } from '../support/fileHost.js';
+import { useDatabase } from '../support/fixtures.js';
 import { temporaryFolder } from '../support/folder.js';
 import { rowsOf } from '../support/migrations.js';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createEmptyDatabase, createTestDatabase } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
 
 const folder = temporaryFolder();
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = useDatabase();
 afterEach(killServers);
-afterAll(() => database.drop());
 
 /** Starts the service, expects it to refuse, and returns its message. */
 async function refusalOf(environment: Record<string, string>, ...args: string[]): Promise<string> {

@@ -9,7 +9,7 @@ import {
   newProduct,
   type Partner,
 } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import {
   askedEncounter,
@@ -24,7 +24,7 @@ import { statementsOf } from '../support/statements.js';
 /** Prisma pads lists of both lengths to the same power of two. */
 const [SHORT, LONG] = [5, 8];
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 let patientId: string;
 let clinicIds: string[];
@@ -33,7 +33,6 @@ let documentIds: string[];
 const pharmacyId = '0b0f4b7e-5d0c-4b43-9a43-0d9b8c1f0a11';
 
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await newPartner(harness);
   const { tenantId } = partner;
   patientId = await newPatient(harness, partner);
@@ -43,7 +42,6 @@ beforeAll(async () => {
   documentIds = await each(() => newDocument(harness, partner, patientId));
   await harness.domain.db.prisma.product.updateMany({ where: { tenantId }, data: { pharmacyId } });
 });
-afterAll(() => harness.close());
 
 /** The clinic, treatments and patient of an encounter; by default, a new patient. */
 const parts = async (length: number, ofPatient?: string) => ({

@@ -1,15 +1,11 @@
 import { json } from 'node:stream/consumers';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { listen } from '../support/objectStores.js';
 import { startServer } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { expectCleanExit } from './servers.js';
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const stage = useStage();
 
 interface Span {
   readonly name: string;

@@ -2,17 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { killServers, startServer, workersOf } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { expectCleanExit } from './servers.js';
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
+const stage = useStage();
 afterEach(killServers);
-afterAll(() => stage.close());
 
 /** The service cannot catch an error in these places. */
 const inTimer = 'setTimeout(() => { throw new TypeError("broken timer"); })';
