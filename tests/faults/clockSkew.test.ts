@@ -2,20 +2,18 @@ import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { verifyAudit } from '../../src/domain/audit/verify.js';
 import { feedPage } from '../support/events.js';
 import { encounterBody, newPartner, newToken, patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/fixtures.js';
 import { call, type Answer } from '../support/http.js';
 import { reviewBody, reviewer } from '../support/reviews.js';
 
 /** Between two servers of one deployment; a time service keeps machines far closer. */
 const SKEW_SECONDS = 600;
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await newPartner(harness);
 });
-afterAll(() => harness.close());
 
 /** Sends the next requests to a server whose clock is ahead of, or behind, the previous one. */
 const switchServer = (isAhead: boolean): void => harness.clock.advance(isAhead ? SKEW_SECONDS : -SKEW_SECONDS);

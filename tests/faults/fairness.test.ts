@@ -7,19 +7,15 @@ import { createTenant } from '../../src/domain/access/tenants.js';
 import { createSandbox } from '../../src/domain/sandbox/reset.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { startServer } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { figure, isFull, percentile, tally } from './faults.js';
 
 /** Requests of the measured tenant. */
 const REQUESTS = isFull ? 300 : 50;
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const stage = useStage();
 
 it('answers every request of a tenant with 200 while 40 callers use the sandbox of another tenant', async () => {
   const baseUrl = await startServer(stage.environment).started;
@@ -27,16 +23,9 @@ it('answers every request of a tenant with 200 while 40 callers use the sandbox 
   const store = await openObjectStore({ dataDir: stage.dataDir, baseUrl: () => baseUrl, store: { kind: 'file' } });
   const sandbox = await createSandbox(context, { name: 'Busy' }, store);
   const live = await createTenant(context, { name: 'Quiet', mode: 'live' });
-  const [noisy, quiet] = await Promise.all(
-    [sandbox, live].map(({ id: tenant }) =>
-      createApiClient(context, {
-        tenant,
-        preset: 'partner',
-        requestsPerMinute: tenant === live.id ? 100_000 : undefined,
-      }),
-    ),
-  );
-  if (!noisy || !quiet) throw new Error('there are two clients');
+  const client = (tenant: string, requestsPerMinute?: number) =>
+    createApiClient(context, { tenant, preset: 'partner', requestsPerMinute });
+  const [noisy, quiet] = [await client(sandbox.id), await client(live.id, 100_000)];
   const token = await newToken({ baseUrl }, quiet);
   const { body } = await call({ baseUrl }, 'POST /clients', { token, json: patientBody() });
 

@@ -3,16 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { openDatabase } from '../../src/adapters/database/database.js';
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
 import { prepareCluster, type Cluster } from '../../src/embedded/postgresCluster.js';
 import { startPostgres, type RunningPostgres } from '../../src/embedded/postgresProcess.js';
 import { migrateDatabase } from '../../src/runtime/serviceDatabase.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken } from '../support/factories.js';
 import { rowsOf } from '../support/migrations.js';
 import { temporaryDataDir } from '../support/postgres.js';
 import { killServers, startServer } from '../support/serverProcess.js';
+import { newCredentials } from '../system/servers.js';
 import { figure, isFull, percentile, tally } from './faults.js';
 import { healedAfter, startLoad, type Load, type Seen } from './load.js';
 
@@ -36,8 +34,7 @@ beforeAll(async () => {
   postgres = await started();
   await migrateDatabase({ ownerUrl: postgres.url, url: postgres.url });
   const db = openDatabase(postgres.url);
-  const { id: tenant } = await createTenant(systemContext(db), { name: 'Lakeside', mode: 'live' });
-  const client = await createApiClient(systemContext(db), { tenant, preset: 'partner' });
+  const client = await newCredentials(db);
   await db.close();
   const environment = { DATABASE_URL: postgres.url, DATA_DIR: folder.dataDir, RATE_LIMIT: 'off' };
   baseUrl = await startServer(environment).started;
@@ -81,20 +78,20 @@ async function suffer(what: string, breakIt: () => Promise<unknown>, mend: () =>
   await delay(500);
   const seen = await load.stop();
   const created = seen.flatMap(({ created: id }) => id ?? []);
-  const rows = await rowsOf(
-    postgres.url,
-    `SELECT count(*)::int AS count FROM client WHERE id = ANY ('{${created.join(',')}}'::uuid[])`,
-  );
+  const sql = `SELECT count(*)::int AS count FROM client WHERE id = ANY ('{${created.join(',')}}'::uuid[])`;
+  const rows = await rowsOf(postgres.url, sql);
   const lost = created.length - Number(rows[0]?.['count']);
   const failed = seen.filter(({ status }) => status >= 300);
+  const statuses = JSON.stringify(tally(seen.map(({ status }) => status)));
+  const longest = Math.max(...seen.map(({ took }) => took));
+  const median = percentile(
+    failed.map(({ took }) => took),
+    0.5,
+  );
+  const recovery = `healed after ${healed - mended} ms, acknowledged and lost ${lost} of ${created.length}`;
   figure(
     what,
-    `${JSON.stringify(tally(seen.map(({ status }) => status)))} of ${seen.length} requests, longest ` +
-      `${Math.max(...seen.map(({ took }) => took))} ms, p50 of failures ${percentile(
-        failed.map(({ took }) => took),
-        0.5,
-      )} ms, ` +
-      `healed after ${healed - mended} ms, acknowledged and lost ${lost} of ${created.length}`,
+    `${statuses} of ${seen.length} requests, longest ${longest} ms, p50 of failures ${median} ms, ${recovery}`,
   );
   const other = ({ status, retryAfter }: Seen): boolean => status !== 503 || retryAfter !== '5';
   expect(failed.filter(other)).toEqual([]);

@@ -1,11 +1,9 @@
 import { Client } from 'pg';
-import { createApiClient } from '../../src/domain/access/apiClients.js';
-import { createTenant } from '../../src/domain/access/tenants.js';
-import { systemContext } from '../../src/runtime/systemContext.js';
 import { newToken, patientBody } from '../support/factories.js';
 import { call } from '../support/http.js';
 import { startServer, type ServerProcess } from '../support/serverProcess.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newCredentials } from '../system/servers.js';
 import { figure, isFull, tally } from './faults.js';
 
 const CALLERS = 30;
@@ -23,9 +21,7 @@ beforeAll(async () => {
   stage = await openStage();
   server = startServer({ ...stage.environment, RATE_LIMIT: 'off', DATABASE_POOL_SIZE: '4' });
   baseUrl = await server.started;
-  const domain = systemContext(stage.db);
-  const { id: tenant } = await createTenant(domain, { name: 'Lakeside', mode: 'live' });
-  token = await newToken({ baseUrl }, await createApiClient(domain, { tenant, preset: 'partner' }));
+  token = await newToken({ baseUrl }, await newCredentials(stage.db));
   observer = new Client({ connectionString: stage.database.url });
   await observer.connect();
 });

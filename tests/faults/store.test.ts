@@ -24,11 +24,8 @@ describeOnS3('an S3 server that fails', () => {
     s3 = await startS3Server();
     proxy = await startProxy(s3.account.endpoint);
     files = await startFileHost();
-    const environment = {
-      ...s3.environment,
-      ...{ S3_ENDPOINT: new URL(proxy.url).origin, DOCUMENT_FETCH_ALLOWED_HOSTS: files.host },
-    };
-    harness = await startHarness({ environment });
+    const hosts = { S3_ENDPOINT: new URL(proxy.url).origin, DOCUMENT_FETCH_ALLOWED_HOSTS: files.host };
+    harness = await startHarness({ environment: { ...s3.environment, ...hosts } });
     partner = await newPartner(harness);
     patientId = await newPatient(harness, partner);
     files.serve('/scan.pdf', { content: sampleFiles.pdf });
@@ -40,11 +37,11 @@ describeOnS3('an S3 server that fails', () => {
     await s3.close();
   });
 
-  const upload = (): Promise<Answer> =>
-    call(harness, `POST /clients-documents/${patientId}/upload-url/lab-results`, {
-      token: partner.token,
-      json: { url: `http://${files.host}/scan.pdf` },
-    });
+  const upload = (): Promise<Answer> => {
+    const json = { url: `http://${files.host}/scan.pdf` };
+    const target = `POST /clients-documents/${patientId}/upload-url/lab-results`;
+    return call(harness, target, { token: partner.token, json });
+  };
   const documents = async (): Promise<string[]> => {
     const { tenantId } = partner;
     const rows = await harness.domain.db.prisma.document.findMany({ where: { tenantId }, select: { blobPath: true } });
@@ -54,10 +51,7 @@ describeOnS3('an S3 server that fails', () => {
   const faults: [string, () => unknown][] = [
     ['refuses connections', () => proxy.cut()],
     ['resets connections', () => proxy.divert((socket) => socket.resetAndDestroy())],
-    [
-      'cuts connections in the middle of a request',
-      () => proxy.divert((socket) => socket.once('data', () => socket.destroy())),
-    ],
+    ['cuts connections in a request', () => proxy.divert((socket) => socket.once('data', () => socket.destroy()))],
     ['responds 500', () => proxy.divert(respondError)],
     // Each upload waits for the timeout of the store.
     ...(isFull ? [['is silent', () => proxy.hang()] as [string, () => unknown]] : []),

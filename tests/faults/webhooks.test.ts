@@ -4,21 +4,17 @@ import { createTenant } from '../../src/domain/access/tenants.js';
 import { systemContext } from '../../src/runtime/systemContext.js';
 import { recordPaid } from '../support/events.js';
 import { newToken } from '../support/factories.js';
+import { useStage } from '../support/fixtures.js';
 import { call } from '../support/http.js';
 import { startReceiver, verified, type Received } from '../support/receiver.js';
 import { startServer, type ServerProcess } from '../support/serverProcess.js';
-import { openStage, type Stage } from '../support/stage.js';
 import { newEndpoint } from '../support/webhooks.js';
 import { figure, isFull } from './faults.js';
 
 const EVENTS = isFull ? 10_000 : 200;
 const KILLS = isFull ? 5 : 1;
 
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const stage = useStage();
 
 it('every event reaches every endpoint with a valid signature although receivers fail, secrets change and servers are killed', async () => {
   const paths = ['/one', '/two', '/three'];
@@ -36,12 +32,8 @@ it('every event reaches every endpoint with a valid signature although receivers
     accepted.get(path)?.add(headers['webhook-id']);
     return response.writeHead(204).end();
   });
-  const environment = {
-    ...stage.environment,
-    ...{ LOG_LEVEL: 'info', RATE_LIMIT: 'off' },
-    WEBHOOK_ALLOWED_HOSTS: receiver.host,
-  };
-  const start = (): ServerProcess => startServer(environment);
+  const settings = { LOG_LEVEL: 'info', RATE_LIMIT: 'off', WEBHOOK_ALLOWED_HOSTS: receiver.host };
+  const start = (): ServerProcess => startServer({ ...stage.environment, ...settings });
   let servers = [start()];
   await servers[0]?.started;
   servers.push(start());
@@ -81,8 +73,8 @@ it('every event reaches every endpoint with a valid signature although receivers
       }
     }
     // Moves the clock of the sandbox, so that failed deliveries are due again.
-    await stage.db.prisma
-      .$executeRaw`UPDATE tenant SET clock_offset_ms = clock_offset_ms + 3600000 WHERE id = ${tenantId}`;
+    const { prisma } = stage.db;
+    await prisma.$executeRaw`UPDATE tenant SET clock_offset_ms = clock_offset_ms + 3600000 WHERE id = ${tenantId}`;
     await delay(250);
   }
   figure('events × endpoints, webhooks received', `${EVENTS} × 3, ${receiver.received.length}`);
