@@ -10,18 +10,16 @@ import {
 } from '../../src/client/index.js';
 import { Webhook } from 'standardwebhooks';
 import { patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/fixtures.js';
 import { closeServer, listen } from '../support/objectStores.js';
 import { completedEncounter } from '../support/reviews.js';
 import { newSandbox } from '../support/sandbox.js';
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await newSandbox(harness);
 });
-afterAll(() => harness.close());
 
 interface Watched {
   readonly ces: Client;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../src/packageRoot.js';
+import { useHarness } from '../support/fixtures.js';
 import { temporaryFolder } from '../support/folder.js';
-import { startHarness, type Harness } from '../support/harness.js';
 import { newSandbox } from '../support/sandbox.js';
 import { hasTools, tools } from '../support/tools.js';
 
@@ -13,12 +13,8 @@ const withTools = hasTools() ? it : it.skip;
 const root = fileURLToPath(packageRoot);
 const contract = join(root, 'generated/openapi.json');
 
-let harness: Harness;
+const harness = useHarness();
 const folder = temporaryFolder();
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness.close());
 
 /** Runs a program in the folder of the flows; returns its output. */
 async function run(program: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {

@@ -2,19 +2,18 @@ import { addCheckpoints } from '../../src/domain/audit/checkpoints.js';
 import { createClient, type Client, type Event, type Order } from '../../src/client/index.js';
 import { operations } from '../support/contract.js';
 import { newPatient, patientBody, type Partner } from '../support/factories.js';
-import { startHarness, type Harness } from '../support/harness.js';
+import { useHarness } from '../support/fixtures.js';
 import { completedEncounter } from '../support/reviews.js';
 import { newSandbox } from '../support/sandbox.js';
 import { newWebhooks, receiveExample } from '../support/webhooks.js';
 
-let harness: Harness;
+const harness = useHarness();
 let partner: Partner;
 let ces: Client;
 /** Parameters that a list needs. One operation limits listRequests, which would otherwise grow with each request. */
 let needed: Readonly<Record<string, object>>;
 
 beforeAll(async () => {
-  harness = await startHarness();
   partner = await newSandbox(harness);
   const { clientId, clientSecret } = partner;
   ces = createClient({ baseUrl: harness.baseUrl, clientId, clientSecret });
@@ -30,7 +29,6 @@ beforeAll(async () => {
     listRequests: { operationId: 'createEncounter' },
   };
 });
-afterAll(() => harness.close());
 
 const lists = operations.flatMap(({ method, path, operationId, parameters, responses }) => {
   const { properties } = responses['200']?.content?.['application/json']?.schema ?? {};

@@ -2,20 +2,16 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { useHarness } from '../support/fixtures.js';
 import { temporaryFolder } from '../support/folder.js';
-import { startHarness, type Harness } from '../support/harness.js';
 import { call } from '../support/http.js';
 import { newSandbox } from '../support/sandbox.js';
 import { hasTools, tools } from '../support/tools.js';
 
 const withTools = hasTools() ? it : it.skip;
 
-let harness: Harness;
+const harness = useHarness();
 const folder = temporaryFolder();
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness.close());
 
 interface Collection {
   readonly item: readonly { readonly name: string; readonly item: readonly { readonly name: string }[] }[];

@@ -6,21 +6,19 @@ import { promisify } from 'node:util';
 import { codeSamples } from '../../scripts/samples.js';
 import { castTime } from '../support/cast.js';
 import { operations } from '../support/contract.js';
+import { useHarness } from '../support/fixtures.js';
 import { temporaryFolder } from '../support/folder.js';
-import { startHarness, type Harness } from '../support/harness.js';
 import { isThere, packages } from '../support/optional.js';
 import { compile, installClient } from '../support/packedClient.js';
 import { newSandbox } from '../support/sandbox.js';
 
 const run = promisify(execFile);
 
-let harness: Harness;
+const harness = useHarness();
 const folder = temporaryFolder();
 beforeAll(async () => {
-  harness = await startHarness();
   harness.clock.now = castTime;
 });
-afterAll(() => harness.close());
 
 /** Writes the samples in a language, and a list of the operations, to the folder. */
 async function writeSamples(label: string, extension: string): Promise<string[]> {
@@ -61,25 +59,17 @@ function canRun(label: string, [program = '', ...args]: readonly string[]): bool
 const python = '/usr/bin/python3';
 
 describe('code samples', () => {
-  const inCurl = canRun('curl', ['curl', '--version']) ? it : it.skip;
-  inCurl(
-    'succeed in curl',
-    async () => {
-      await writeSamples('curl', 'sh');
-      expect(await statuses('bash', 'run.sh')).toEqual(successes);
-    },
-    60_000,
-  );
-
-  const inPython = canRun('Python', [python, '-c', 'import requests']) ? it : it.skip;
-  inPython(
-    'succeed in Python',
-    async () => {
-      await writeSamples('Python', 'py');
-      expect(await statuses(python, 'run.py')).toEqual(successes);
-    },
-    60_000,
-  );
+  const languages = [
+    { label: 'curl', extension: 'sh', program: 'bash', needs: ['curl', '--version'] },
+    { label: 'Python', extension: 'py', program: python, needs: [python, '-c', 'import requests'] },
+  ];
+  for (const { label, extension, program, needs } of languages) {
+    const check = async (): Promise<void> => {
+      await writeSamples(label, extension);
+      expect(await statuses(program, `run.${extension}`)).toEqual(successes);
+    };
+    (canRun(label, needs) ? it : it.skip)(`succeed in ${label}`, check, 60_000);
+  }
 });
 
 describe('the packed client without code of the server', () => {
