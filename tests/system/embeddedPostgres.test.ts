@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,24 +26,21 @@ afterEach(async () => {
 
 afterAll(() => remove());
 
-async function here(
-  role: 'server' | 'tool',
-  { timeoutMs = 10_000, log = (_message: string) => {} } = {},
-): Promise<EmbeddedPostgres> {
-  const postgres = await openEmbeddedPostgres({ dataDir, role, log, settings, timeoutMs });
+async function here(role: 'server' | 'tool', options = {}): Promise<EmbeddedPostgres> {
+  const postgres = await openEmbeddedPostgres({
+    dataDir,
+    role,
+    log: () => {},
+    settings,
+    timeoutMs: 10_000,
+    ...options,
+  });
   open.push(postgres);
   return postgres;
 }
 
-interface OtherProcess {
-  readonly url: string;
-  readonly started: boolean;
-  readonly process: ChildProcess;
-  close(): Promise<void>;
-}
-
 /** Opens the database in a child process with its own process group, which closes it when its input ends. */
-async function elsewhere(role: 'server' | 'tool', folder = dataDir): Promise<OtherProcess> {
+async function elsewhere(role: 'server' | 'tool', folder = dataDir) {
   const program = `
     import { openEmbeddedPostgres } from './generated/build/src/embedded/embeddedPostgres.js';
     const [, dataDir, role] = process.argv;
@@ -57,15 +54,13 @@ async function elsewhere(role: 'server' | 'tool', folder = dataDir): Promise<Oth
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const [line]: string[] = await once(createInterface(child.stdout), 'line');
-  const other: OtherProcess = {
-    ...JSON.parse(line ?? ''),
-    process: child,
-    async close() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.stdin.end();
-      await once(child, 'exit');
-    },
+  const { url, started }: { url: string; started: boolean } = JSON.parse(line ?? '');
+  const close = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.stdin.end();
+    await once(child, 'exit');
   };
+  const other = { url, started, process: child, close };
   open.push(other);
   return other;
 }
@@ -225,7 +220,7 @@ describe('a tool', () => {
   it.each(['server', 'tool'] as const)('makes a %s wait, because it will stop PostgreSQL', async (role) => {
     const first = await elsewhere('tool');
     const messages: string[] = [];
-    const second = here(role, { log: (message) => messages.push(message) });
+    const second = here(role, { log: (message: string) => messages.push(message) });
     await until(async () => messages.length > 0);
     expect(messages).toEqual([`Waiting: DATA_DIR ${dataDir} is in use by tool process ${first.process.pid}`]);
     await first.close();
