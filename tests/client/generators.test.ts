@@ -21,8 +21,9 @@ async function run(program: string, args: readonly string[], env: Record<string,
   const common = { PATH: process.env['PATH'], DO_NOT_TRACK: '1', CONTRACT: contract, BASE_URL: harness.baseUrl };
   const options = { cwd: folder(), env: { ...common, ...env } };
   const running = promisify(execFile)(process.execPath, [program, ...args], options);
-  const { stdout } = await running.catch((error: { stdout: string; stderr: string }) => {
-    throw new Error(`${program}\n${error.stdout}${error.stderr}`);
+  const { stdout } = await running.catch((error: unknown) => {
+    const output = error as { stdout: string; stderr: string };
+    throw new Error(`${program}\n${output.stdout}${output.stderr}`);
   });
   return stdout;
 }
